@@ -1,0 +1,191 @@
+//! Reading a call: from the query, a form, a multipart body or JSON, by GET or POST.
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, Multipart, Request};
+use axum::http::header;
+use http_body_util::{BodyExt, Limited};
+
+use super::error::ApiError;
+use super::methods::Method;
+use super::parameters::Parameters;
+use crate::world::file::{MAX_DOWNLOAD, MAX_UPLOAD};
+
+/// Room for a file of the largest size, or several smaller ones, and their envelope.
+const MAX_BODY: usize = MAX_UPLOAD as usize + (2 << 20);
+/// A call without files has no use for more.
+const MAX_PLAIN_BODY: usize = 4 << 20;
+const MAX_PARTS: usize = 100;
+
+#[derive(Debug, Default)]
+pub struct Call {
+    pub method: String,
+    pub parameters: Parameters,
+    pub uploads: Vec<Upload>,
+    /// What a strict server would have refused.
+    pub complaints: Vec<String>,
+}
+
+/// A file that came with the call.
+#[derive(Clone, Debug)]
+pub struct Upload {
+    /// The name of its part, or the link it was fetched from.
+    pub field: String,
+    pub name: String,
+    pub mime_type: Option<String>,
+    pub bytes: Bytes,
+}
+
+impl Call {
+    pub fn unread(method: &str) -> Self {
+        Self { method: method.to_owned(), ..Self::default() }
+    }
+
+    pub async fn read(method: &str, request: Request) -> Result<Self, ApiError> {
+        let mut call = Self::unread(method);
+        if let Some(query) = request.uri().query() {
+            call.add_form(query.as_bytes());
+        }
+        let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
+        if content_type.starts_with("multipart/form-data") {
+            call.add_multipart(request).await?;
+            return Ok(call);
+        }
+        let body = plain_body(request).await?;
+        call.add_body(&content_type, &body)?;
+        Ok(call)
+    }
+
+    /// A call that a webhook answered with: `{"method": "sendMessage", …}`. None if the answer is no call.
+    pub fn from_webhook_reply(content_type: &str, body: &[u8]) -> Option<Self> {
+        let mut call = Self::default();
+        call.add_body(content_type, body).ok()?;
+        call.method = call.parameters.take("method").filter(|method| !method.is_empty())?.into();
+        Some(call)
+    }
+
+    pub fn upload(&self, field: &str) -> Option<&Upload> {
+        self.uploads.iter().find(|upload| upload.field == field)
+    }
+
+    /// Whether some parameter says `attach://<field>`.
+    pub fn refers_to(&self, field: &str) -> bool {
+        let attached = format!("attach://{field}");
+        self.parameters.values().any(|value| value.contains(&attached))
+    }
+
+    /// Fetches media that the call names by a link, as Telegram does, and keeps each as an upload under its link.
+    pub async fn fetch_links(&mut self, http: &reqwest::Client, method: &Method) -> Result<(), ApiError> {
+        let named = method.links.iter().filter_map(|field| self.parameters.get(field));
+        let links: Vec<String> = named.flat_map(links_in).collect();
+        for link in links {
+            let bytes = fetch(http, &link).await?;
+            let name = link.rsplit('/').next().unwrap_or_default().to_owned();
+            self.uploads.push(Upload { field: link, name, mime_type: None, bytes });
+        }
+        Ok(())
+    }
+
+    fn add_body(&mut self, content_type: &str, body: &[u8]) -> Result<(), ApiError> {
+        if content_type.starts_with("application/json") {
+            self.parameters.add_json(body)
+        } else if content_type.starts_with("application/x-www-form-urlencoded") || content_type.is_empty() {
+            self.add_form(body);
+            Ok(())
+        } else if body.is_empty() {
+            Ok(())
+        } else {
+            Err(ApiError::bad_request("unsupported content type of the request body"))
+        }
+    }
+
+    fn add_form(&mut self, form: &[u8]) {
+        for (name, value) in form_urlencoded::parse(form) {
+            self.parameters.add_text(&name, value.into_owned());
+        }
+    }
+
+    async fn add_multipart(&mut self, request: Request) -> Result<(), ApiError> {
+        let broken = |_| ApiError::bad_request("can't parse multipart/form-data body");
+        let limited = request.map(|body| axum::body::Body::new(Limited::new(body, MAX_BODY)));
+        let mut form = Multipart::from_request(limited, &()).await.map_err(|_| broken(()))?;
+        let mut parts = 0;
+        while let Some(part) = form.next_field().await.map_err(|error| too_large_or(&error))? {
+            parts += 1;
+            if parts > MAX_PARTS {
+                return Err(broken(()));
+            }
+            let field = part.name().unwrap_or_default().to_owned();
+            let (name, mime_type) = (part.file_name().map(str::to_owned), part.content_type().map(str::to_owned));
+            let bytes = part.bytes().await.map_err(|error| too_large_or(&error))?;
+            match name {
+                Some(name) => self.uploads.push(Upload { field, name, mime_type, bytes }),
+                None => {
+                    let text = String::from_utf8(bytes.into()).map_err(|_| not_utf8())?;
+                    self.parameters.add_text(&field, text);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn not_utf8() -> ApiError {
+    ApiError::bad_request("strings must be encoded in UTF-8")
+}
+
+fn too_large() -> ApiError {
+    ApiError::new(413, "Request Entity Too Large")
+}
+
+fn too_large_or(error: &axum::extract::multipart::MultipartError) -> ApiError {
+    // The limit is ours, and hides inside whatever the parser made of a body that ended early.
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        if error.to_string().contains("length limit exceeded") {
+            return too_large();
+        }
+        cause = error.source();
+    }
+    ApiError::bad_request("can't parse multipart/form-data body")
+}
+
+async fn plain_body(request: Request) -> Result<Bytes, ApiError> {
+    let body = Limited::new(request.into_body(), MAX_PLAIN_BODY).collect().await.map_err(|_| too_large())?;
+    Ok(body.to_bytes())
+}
+
+pub fn is_link(value: &str) -> bool {
+    value.starts_with("http://") || value.starts_with("https://")
+}
+
+/// The links that a parameter names: itself, or `media` and `thumbnail` within its objects.
+fn links_in(value: &str) -> Vec<String> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        media: Option<String>,
+        thumbnail: Option<String>,
+    }
+    if is_link(value) {
+        return vec![value.to_owned()];
+    }
+    let objects: Vec<Named> = match value.as_bytes().first() {
+        Some(b'[') => serde_json::from_str(value).unwrap_or_default(),
+        Some(b'{') => serde_json::from_str(value).map(|one| vec![one]).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    objects.into_iter().flat_map(|it| [it.media, it.thumbnail]).flatten().filter(|it| is_link(it)).collect()
+}
+
+async fn fetch(http: &reqwest::Client, link: &str) -> Result<Bytes, ApiError> {
+    let failed = || ApiError::bad_request("failed to get HTTP URL content");
+    let mut response = http.get(link).send().await.ok().filter(|it| it.status().is_success()).ok_or_else(failed)?;
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|_| failed())? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() as u64 > MAX_DOWNLOAD {
+            return Err(ApiError::bad_request("file is too big"));
+        }
+    }
+    Ok(bytes.into())
+}

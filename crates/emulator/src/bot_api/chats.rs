@@ -1,0 +1,110 @@
+//! Where a call wants to go: which chat it names, whether the bot may write there, and how soon.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
+
+use super::call::Call;
+use super::error::ApiError;
+use crate::world::World;
+use crate::world::chat::{Chat, ChatKind, Standing};
+use crate::world::limit::{IN_CHAT, IN_GROUP, Limits, OVERALL};
+
+/// `chat_id`: a number or `@username`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChatRef {
+    Id(i64),
+    Username(String),
+}
+
+impl ChatRef {
+    fn parse(text: &str) -> Self {
+        text.trim().parse().map_or_else(|_| Self::Username(text.trim().to_owned()), Self::Id)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChatRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct IdOrName;
+        impl Visitor<'_> for IdOrName {
+            type Value = ChatRef;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a chat's id or @username")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<ChatRef, E> {
+                Ok(ChatRef::parse(text))
+            }
+            fn visit_i64<E: de::Error>(self, id: i64) -> Result<ChatRef, E> {
+                Ok(ChatRef::Id(id))
+            }
+            fn visit_u64<E: de::Error>(self, id: u64) -> Result<ChatRef, E> {
+                Ok(i64::try_from(id).map_or(ChatRef::Id(0), ChatRef::Id))
+            }
+        }
+        deserializer.deserialize_str(IdOrName)
+    }
+}
+
+/// The chat that a call names, as far as one can tell before it is checked.
+pub fn named_in(call: &Call) -> Option<i64> {
+    call.parameters.get("chat_id")?.trim().parse().ok()
+}
+
+/// The chat, if the bot knows it.
+pub fn find<'a>(world: &'a World, chat: &ChatRef) -> Result<&'a Chat, ApiError> {
+    let found = match chat {
+        ChatRef::Id(id) => world.chat(*id),
+        ChatRef::Username(name) => {
+            let name = name.strip_prefix('@').filter(|name| !name.is_empty());
+            let named = |chat: &&Chat| {
+                chat.group.as_ref().and_then(|group| group.username.as_deref()).is_some_and(|known| {
+                    name.is_some_and(|name| known.eq_ignore_ascii_case(name))
+                })
+            };
+            world.chats().find(named)
+        }
+    };
+    found.ok_or_else(|| ApiError::bad_request("chat not found"))
+}
+
+/// The chat, if the bot may write there.
+pub fn open<'a>(world: &'a World, chat: &ChatRef) -> Result<&'a Chat, ApiError> {
+    let chat = find(world, chat)?;
+    if let Some(id) = chat.group.as_ref().and_then(|group| group.migrated_to) {
+        return Err(ApiError::migrated(id));
+    }
+    if !chat.closed_to_bot {
+        return Ok(chat);
+    }
+    let kicked = chat.standing(world.me.id) == Some(Standing::Kicked);
+    Err(ApiError::forbidden(match (chat.kind, kicked) {
+        (ChatKind::Private, _) => "bot was blocked by the user",
+        (ChatKind::Group, true) => "bot was kicked from the group chat",
+        (ChatKind::Group, false) => "bot is not a member of the group chat",
+        (ChatKind::Supergroup, true) => "bot was kicked from the supergroup chat",
+        (ChatKind::Supergroup, false) => "bot is not a member of the supergroup chat",
+    }))
+}
+
+/// Refuses a send that comes too soon, where limits are kept; counts it otherwise.
+pub fn check_limits(world: &mut World, call: &Call) -> Result<(), ApiError> {
+    if world.limits == Limits::Off {
+        return Ok(());
+    }
+    let now_ms = world.clock.now_ms();
+    let overall_ms = world.gauge.wait_ms(OVERALL, now_ms);
+    let chat = named_in(call).and_then(|id| world.chat_mut(id));
+    let pace = chat.as_ref().map_or(IN_CHAT, |chat| if chat.is_private() { IN_CHAT } else { IN_GROUP });
+    let chat_ms = chat.as_ref().map_or(0, |chat| chat.gauge.wait_ms(pace, now_ms));
+    let wait_ms = overall_ms.max(chat_ms);
+    if wait_ms > 0 {
+        let seconds = u32::try_from((wait_ms + 999) / 1000).unwrap_or(u32::MAX);
+        return Err(ApiError::too_many_requests(seconds));
+    }
+    if let Some(chat) = chat {
+        chat.gauge.spend(pace, now_ms);
+    }
+    world.gauge.spend(OVERALL, now_ms);
+    Ok(())
+}

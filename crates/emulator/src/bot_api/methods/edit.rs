@@ -1,0 +1,164 @@
+//! Changing what was said.
+
+use serde::Deserialize;
+
+use super::media::{self, InputMedia};
+use super::send::{Preview, shown};
+use crate::bot_api::Outcome;
+use crate::bot_api::call::Call;
+use crate::bot_api::chats::{self, ChatRef};
+use crate::bot_api::error::ApiError;
+use crate::bot_api::parameters::Ignored;
+use crate::bot_api::speech::{self, Given};
+use crate::text::GivenEntity;
+use crate::world::World;
+use crate::world::content::Content;
+use crate::world::keyboard::{GivenMarkup, Markup, MarkupKind};
+use crate::world::message::Message;
+
+const NOT_MODIFIED: &str = "message is not modified: specified new message content and reply markup are exactly the same \
+                            as a current content and reply markup of the message";
+
+/// Which message, and its new keyboard.
+#[derive(Debug, Deserialize)]
+pub struct Which {
+    business_connection_id: Option<String>,
+    chat_id: Option<ChatRef>,
+    message_id: Option<i32>,
+    inline_message_id: Option<String>,
+    reply_markup: Option<GivenMarkup>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Text {
+    text: String,
+    parse_mode: Option<String>,
+    entities: Option<Vec<GivenEntity>>,
+}
+
+/// A rich message is not emulated; a call that brings one needs no text.
+#[derive(Debug, Deserialize)]
+pub struct Rich {
+    rich_message: Option<Ignored>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Caption {
+    #[serde(default)]
+    caption: Option<String>,
+    parse_mode: Option<String>,
+    caption_entities: Option<Vec<GivenEntity>>,
+    show_caption_above_media: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct NewMedia {
+    media: InputMedia,
+}
+
+/// The message to change, found and checked.
+struct Found {
+    chat_id: i64,
+    id: i32,
+    markup: Option<Markup>,
+}
+
+fn find(world: &World, call: &Call) -> Result<Found, ApiError> {
+    let which: Which = call.parameters.read()?;
+    if which.business_connection_id.is_some() {
+        return Err(ApiError::bad_request("business connection not found"));
+    }
+    if which.inline_message_id.is_some() {
+        return Err(ApiError::bad_request("MESSAGE_ID_INVALID"));
+    }
+    let chat_ref = which.chat_id.ok_or_else(|| ApiError::bad_request("chat_id is empty"))?;
+    let chat = chats::open(world, &chat_ref)?;
+    let id = which.message_id.ok_or_else(|| ApiError::bad_request("message identifier is not specified"))?;
+    let message = chat.message(id).ok_or_else(|| ApiError::bad_request("message to edit not found"))?;
+    let theirs = message.from != world.me.id || matches!(message.content, Content::Service(_));
+    // A message with a reply keyboard cannot be edited: Telegram would have to show the keyboard anew.
+    let fixed = message.markup.as_ref().is_some_and(|markup| markup.kind != MarkupKind::Inline);
+    if theirs || fixed {
+        return Err(ApiError::bad_request("message can't be edited"));
+    }
+    let markup = which.reply_markup.map(|given| given.check(chat.is_private())).transpose()?.flatten();
+    if markup.as_ref().is_some_and(|markup| markup.kind != MarkupKind::Inline) {
+        return Err(ApiError::bad_request("inline keyboard expected"));
+    }
+    Ok(Found { chat_id: chat.id, id, markup })
+}
+
+fn current<'a>(world: &'a World, found: &Found) -> Result<&'a Message, ApiError> {
+    let message = world.chat(found.chat_id).and_then(|chat| chat.message(found.id));
+    message.ok_or_else(|| ApiError::bad_request("message to edit not found"))
+}
+
+/// Puts the new content and keyboard in place, unless both are what they were.
+fn changed(world: &mut World, found: Found, content: Content) -> Outcome {
+    let message = current(world, &found)?;
+    if message.content == content && message.markup.as_deref() == found.markup.as_ref() {
+        return Err(ApiError::bad_request(NOT_MODIFIED));
+    }
+    let dated = message.content != content;
+    let Found { chat_id, id, markup } = found;
+    world.change(chat_id, id, dated, |message| {
+        message.content = content;
+        message.markup = markup.map(Box::new);
+    });
+    shown(world, chat_id, id)
+}
+
+pub fn text(world: &mut World, call: &Call) -> Outcome {
+    let found = find(world, call)?;
+    if call.parameters.read::<Rich>()?.rich_message.is_some() {
+        return Err(ApiError::new(501, "Not Implemented: rich messages are not emulated yet"));
+    }
+    let given: Text = call.parameters.read()?;
+    if !matches!(current(world, &found)?.content, Content::Text(_)) {
+        return Err(ApiError::bad_request("there is no text in the message to edit"));
+    }
+    let words = speech::message_text(Given {
+        text: &given.text,
+        parse_mode: given.parse_mode.as_deref(),
+        entities: given.entities,
+    })?;
+    // Read for its errors; a preview alone does not make a message different.
+    call.parameters.read::<Preview>()?;
+    changed(world, found, Content::Text(words))
+}
+
+pub fn caption(world: &mut World, call: &Call) -> Outcome {
+    let found = find(world, call)?;
+    let given: Caption = call.parameters.read()?;
+    let Content::Media(mut media) = current(world, &found)?.content.clone() else {
+        return Err(ApiError::bad_request("there is no caption in the message to edit"));
+    };
+    media.caption = speech::caption(Given {
+        text: given.caption.as_deref().unwrap_or_default(),
+        parse_mode: given.parse_mode.as_deref(),
+        entities: given.caption_entities,
+    })?;
+    media.caption_above = given.show_caption_above_media.unwrap_or(false);
+    changed(world, found, Content::Media(media))
+}
+
+pub fn media(world: &mut World, call: &Call) -> Outcome {
+    let found = find(world, call)?;
+    let given: NewMedia = call.parameters.read()?;
+    let message = current(world, &found)?;
+    if !matches!(message.content, Content::Media(_) | Content::Text(_)) {
+        return Err(ApiError::bad_request("message can't be edited"));
+    }
+    let in_group = message.extra.as_ref().is_some_and(|extra| extra.media_group.is_some());
+    if in_group && !media::fits_album(&message.content, given.media.kind()?) {
+        return Err(ApiError::bad_request("message can't be edited"));
+    }
+    let content = given.media.content(world, call)?;
+    changed(world, found, content)
+}
+
+pub fn reply_markup(world: &mut World, call: &Call) -> Outcome {
+    let found = find(world, call)?;
+    let content = current(world, &found)?.content.clone();
+    changed(world, found, content)
+}

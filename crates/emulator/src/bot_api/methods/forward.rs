@@ -1,0 +1,176 @@
+//! Saying again what was said elsewhere: with its origin, or as one's own.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::send::{Envelope, Options, Target, envelope, open, post, shown};
+use crate::bot_api::Outcome;
+use crate::bot_api::call::Call;
+use crate::bot_api::chats::{self, ChatRef};
+use crate::bot_api::error::ApiError;
+use crate::bot_api::parameters::Ignored;
+use crate::bot_api::speech::{self, Given};
+use crate::text::GivenEntity;
+use crate::world::World;
+use crate::world::content::{Content, Words};
+use crate::world::message::{Message, Origin};
+
+const MAX_AT_ONCE: usize = 100;
+
+#[allow(dead_code, reason = "some are known to Telegram and without effect here")]
+#[derive(Debug, Deserialize)]
+pub struct Forward {
+    chat_id: ChatRef,
+    message_thread_id: Option<i32>,
+    direct_messages_topic_id: Option<Ignored>,
+    from_chat_id: ChatRef,
+    video_start_timestamp: Option<Ignored>,
+    disable_notification: Option<bool>,
+    protect_content: Option<bool>,
+    message_effect_id: Option<Box<str>>,
+    suggested_post_parameters: Option<Ignored>,
+    message_id: i32,
+}
+
+#[allow(dead_code, reason = "some are known to Telegram and without effect here")]
+#[derive(Debug, Deserialize)]
+pub struct ForwardSeveral {
+    chat_id: ChatRef,
+    message_thread_id: Option<i32>,
+    direct_messages_topic_id: Option<Ignored>,
+    from_chat_id: ChatRef,
+    message_ids: Vec<i32>,
+    disable_notification: Option<bool>,
+    protect_content: Option<bool>,
+}
+
+#[allow(dead_code, reason = "some are known to Telegram and without effect here")]
+#[derive(Debug, Deserialize)]
+pub struct Copy {
+    from_chat_id: ChatRef,
+    message_id: i32,
+    video_start_timestamp: Option<Ignored>,
+    caption: Option<String>,
+    parse_mode: Option<String>,
+    caption_entities: Option<Vec<GivenEntity>>,
+    show_caption_above_media: Option<bool>,
+}
+
+#[allow(dead_code, reason = "some are known to Telegram and without effect here")]
+#[derive(Debug, Deserialize)]
+pub struct CopySeveral {
+    chat_id: ChatRef,
+    message_thread_id: Option<i32>,
+    direct_messages_topic_id: Option<Ignored>,
+    from_chat_id: ChatRef,
+    message_ids: Vec<i32>,
+    disable_notification: Option<bool>,
+    protect_content: Option<bool>,
+    remove_caption: Option<bool>,
+}
+
+/// The message to say again, if it can be.
+fn source(world: &World, chat: &ChatRef, id: i32, deed: &str) -> Result<Message, ApiError> {
+    let message = chats::find(world, chat)?.message(id);
+    let message = message.ok_or_else(|| ApiError::bad_request(format!("message to {deed} not found")))?;
+    if message.extra.as_ref().is_some_and(|extra| extra.protected) || matches!(message.content, Content::Service(_)) {
+        return Err(ApiError::bad_request(format!("message can't be {}", if deed == "copy" { "copied" } else { "forwarded" })));
+    }
+    Ok(message.clone())
+}
+
+fn forwarded(message: Message, mut envelope: Envelope) -> (Envelope, Content) {
+    let earlier = message.extra.and_then(|extra| extra.forwarded);
+    let origin = earlier.unwrap_or(Origin { user: message.from, date: message.date });
+    envelope.extra.get_or_insert_default().forwarded = Some(origin);
+    (envelope, message.content)
+}
+
+pub fn forward(world: &mut World, call: &Call) -> Outcome {
+    let given: Forward = call.parameters.read()?;
+    let target = target(given.chat_id, given.message_thread_id);
+    let chat_id = open(world, &target)?;
+    let message = source(world, &given.from_chat_id, given.message_id, "forward")?;
+    let mut options = Options {
+        protect_content: given.protect_content,
+        message_effect_id: given.message_effect_id,
+        ..Options::default()
+    };
+    let (envelope, content) = forwarded(message, envelope(world, chat_id, &target, &mut options)?);
+    let id = post(world, chat_id, envelope, content)?;
+    shown(world, chat_id, id)
+}
+
+pub fn forward_several(world: &mut World, call: &Call) -> Outcome {
+    let given: ForwardSeveral = call.parameters.read()?;
+    let target = target(given.chat_id, given.message_thread_id);
+    let sources = sources(world, &given.from_chat_id, &given.message_ids, "forward")?;
+    several(world, &target, given.protect_content, sources, forwarded)
+}
+
+pub fn copy(world: &mut World, call: &Call) -> Outcome {
+    let target: Target = call.parameters.read()?;
+    let chat_id = open(world, &target)?;
+    let given: Copy = call.parameters.read()?;
+    let message = source(world, &given.from_chat_id, given.message_id, "copy")?;
+    let envelope = envelope(world, chat_id, &target, &mut call.parameters.read()?)?;
+    let mut content = message.content;
+    if let (Content::Media(media), Some(text)) = (&mut content, given.caption.as_deref()) {
+        media.caption =
+            speech::caption(Given { text, parse_mode: given.parse_mode.as_deref(), entities: given.caption_entities })?;
+        media.caption_above = given.show_caption_above_media.unwrap_or(media.caption_above);
+    }
+    let id = post(world, chat_id, envelope, content)?;
+    Ok(json!({"message_id": id}).to_string().into())
+}
+
+pub fn copy_several(world: &mut World, call: &Call) -> Outcome {
+    let given: CopySeveral = call.parameters.read()?;
+    let target = target(given.chat_id, given.message_thread_id);
+    let sources = sources(world, &given.from_chat_id, &given.message_ids, "copy")?;
+    let bare = given.remove_caption.unwrap_or(false);
+    several(world, &target, given.protect_content, sources, |message, envelope| {
+        let mut content = message.content;
+        if let (Content::Media(media), true) = (&mut content, bare) {
+            media.caption = Words::default();
+        }
+        (envelope, content)
+    })
+}
+
+fn target(chat_id: ChatRef, message_thread_id: Option<i32>) -> Target {
+    Target { business_connection_id: None, chat_id, message_thread_id, direct_messages_topic_id: None }
+}
+
+/// Those that can be said again; none at all is an error.
+fn sources(world: &World, from: &ChatRef, ids: &[i32], deed: &str) -> Result<Vec<Message>, ApiError> {
+    chats::find(world, from)?;
+    if !(1..=MAX_AT_ONCE).contains(&ids.len()) {
+        return Err(ApiError::bad_request("message identifiers must be from 1 to 100"));
+    }
+    if !ids.is_sorted_by(|before, after| before < after) {
+        return Err(ApiError::bad_request("message identifiers must be in a strictly increasing order"));
+    }
+    let found: Vec<_> = ids.iter().filter_map(|id| source(world, from, *id, deed).ok()).collect();
+    if found.is_empty() {
+        return Err(ApiError::bad_request(format!("there are no messages to {deed}")));
+    }
+    Ok(found)
+}
+
+fn several(
+    world: &mut World,
+    target: &Target,
+    protect_content: Option<bool>,
+    sources: Vec<Message>,
+    again: impl Fn(Message, Envelope) -> (Envelope, Content),
+) -> Outcome {
+    let chat_id = open(world, target)?;
+    let mut ids = Vec::new();
+    for message in sources {
+        let mut options = Options { protect_content, ..Options::default() };
+        let (envelope, content) = again(message, envelope(world, chat_id, target, &mut options)?);
+        ids.push(json!({"message_id": post(world, chat_id, envelope, content)?}));
+    }
+    Ok(json!(ids).to_string().into())
+}

@@ -1,0 +1,198 @@
+//! Polls: sent, voted on by people, stopped by the bot.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::send::{Options, ReplyParameters, Target, envelope, open, said};
+use crate::bot_api::Outcome;
+use crate::bot_api::call::Call;
+use crate::bot_api::chats::{self, ChatRef};
+use crate::bot_api::error::ApiError;
+use crate::bot_api::parameters::Ignored;
+use crate::bot_api::speech::{self, Given};
+use crate::text::{GivenEntity, utf16_len};
+use crate::world::World;
+use crate::world::content::{self, Content, PollOption, Words};
+use crate::world::keyboard::GivenMarkup;
+use crate::world::render::PollView;
+
+const MAX_QUESTION: usize = 300;
+const MAX_OPTION: usize = 100;
+const MAX_EXPLANATION: usize = 200;
+const OPTIONS: std::ops::RangeInclusive<usize> = 1..=12;
+
+#[derive(Debug, Deserialize)]
+pub struct Where {
+    business_connection_id: Option<String>,
+    chat_id: ChatRef,
+    message_thread_id: Option<i32>,
+}
+
+#[allow(dead_code, reason = "some are known to Telegram and without effect here")]
+#[derive(Debug, Deserialize)]
+pub struct Poll {
+    question: String,
+    question_parse_mode: Option<String>,
+    question_entities: Option<Vec<GivenEntity>>,
+    options: Vec<GivenOption>,
+    is_anonymous: Option<bool>,
+    r#type: Option<String>,
+    allows_multiple_answers: Option<bool>,
+    allows_revoting: Option<bool>,
+    shuffle_options: Option<Ignored>,
+    allow_adding_options: Option<Ignored>,
+    hide_results_until_closes: Option<Ignored>,
+    members_only: Option<bool>,
+    country_codes: Option<Ignored>,
+    correct_option_ids: Option<Vec<usize>>,
+    explanation: Option<String>,
+    explanation_parse_mode: Option<String>,
+    explanation_entities: Option<Vec<GivenEntity>>,
+    explanation_media: Option<Ignored>,
+    open_period: Option<u32>,
+    close_date: Option<i64>,
+    is_closed: Option<bool>,
+    description: Option<String>,
+    description_parse_mode: Option<String>,
+    description_entities: Option<Vec<GivenEntity>>,
+    media: Option<Ignored>,
+    disable_notification: Option<bool>,
+    protect_content: Option<bool>,
+    allow_paid_broadcast: Option<Ignored>,
+    message_effect_id: Option<Box<str>>,
+    reply_parameters: Option<ReplyParameters>,
+    reply_markup: Option<GivenMarkup>,
+}
+
+/// An option is an object or, in older clients, its text alone.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum GivenOption {
+    Text(String),
+    Full { text: String, text_parse_mode: Option<String>, text_entities: Option<Vec<GivenEntity>> },
+}
+
+pub fn send(world: &mut World, call: &Call) -> Outcome {
+    let to: Where = call.parameters.read()?;
+    let target = Target {
+        business_connection_id: to.business_connection_id,
+        chat_id: to.chat_id,
+        message_thread_id: to.message_thread_id,
+        direct_messages_topic_id: None,
+    };
+    let chat_id = open(world, &target)?;
+    let mut given: Poll = call.parameters.read()?;
+    let mut options = Options {
+        protect_content: given.protect_content,
+        message_effect_id: given.message_effect_id.take(),
+        reply_parameters: given.reply_parameters.take(),
+        reply_markup: given.reply_markup.take(),
+        ..Options::default()
+    };
+    let envelope = envelope(world, chat_id, &target, &mut options)?;
+    let poll = poll(given)?;
+    said(world, chat_id, envelope, Content::Poll(Box::new(poll)))
+}
+
+fn poll(given: Poll) -> Result<content::Poll, ApiError> {
+    let quiz = match given.r#type.as_deref() {
+        None | Some("regular") => false,
+        Some("quiz") => true,
+        Some(_) => return Err(ApiError::bad_request("unsupported poll type specified")),
+    };
+    let question = words(Some(given.question), given.question_parse_mode, given.question_entities)?;
+    let question = question.filter(|words| !words.text.is_empty());
+    let question = question.ok_or_else(|| ApiError::bad_request("poll question must be non-empty"))?;
+    at_most(&question, MAX_QUESTION, "poll question length must not exceed 300")?;
+    if !OPTIONS.contains(&given.options.len()) {
+        return Err(ApiError::bad_request("poll must have at least 1 and at most 12 answer options"));
+    }
+    let options = given.options.into_iter().enumerate().map(option).collect::<Result<Vec<_>, _>>()?;
+    let correct = given.correct_option_ids.unwrap_or_default();
+    if quiz && (correct.is_empty() || correct.iter().any(|id| *id >= options.len())) {
+        return Err(ApiError::bad_request("wrong correct option ID specified"));
+    }
+    let explanation = words(given.explanation, given.explanation_parse_mode, given.explanation_entities)?;
+    if let Some(words) = &explanation {
+        at_most(words, MAX_EXPLANATION, "explanation is too long")?;
+    }
+    Ok(content::Poll {
+        id: fastrand::u64(1 << 60..1 << 62).to_string(),
+        question,
+        options,
+        closed: given.is_closed.unwrap_or(false),
+        anonymous: given.is_anonymous.unwrap_or(true),
+        quiz,
+        several_answers: given.allows_multiple_answers.unwrap_or(false),
+        revoting: given.allows_revoting.unwrap_or(!quiz),
+        members_only: given.members_only.unwrap_or(false),
+        correct,
+        explanation,
+        description: words(given.description, given.description_parse_mode, given.description_entities)?,
+        open_period: given.open_period,
+        close_date: given.close_date,
+    })
+}
+
+fn option((place, given): (usize, GivenOption)) -> Result<PollOption, ApiError> {
+    let (text, mode, entities) = match given {
+        GivenOption::Text(text) => (text, None, None),
+        GivenOption::Full { text, text_parse_mode, text_entities } => (text, text_parse_mode, text_entities),
+    };
+    let text = words(Some(text), mode, entities)?.unwrap_or_default();
+    if text.text.is_empty() {
+        return Err(ApiError::bad_request("poll option must be non-empty"));
+    }
+    at_most(&text, MAX_OPTION, "poll options length must not exceed 100")?;
+    Ok(PollOption { id: place.to_string(), text, voters: Vec::new() })
+}
+
+fn words(
+    text: Option<String>,
+    parse_mode: Option<String>,
+    entities: Option<Vec<GivenEntity>>,
+) -> Result<Option<Words>, ApiError> {
+    let Some(text) = text else { return Ok(None) };
+    speech::words(Given { text: &text, parse_mode: parse_mode.as_deref(), entities }).map(Some)
+}
+
+fn at_most(words: &Words, most: usize, otherwise: &str) -> Result<(), ApiError> {
+    if utf16_len(&words.text) <= most { Ok(()) } else { Err(ApiError::bad_request(otherwise)) }
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Stop {
+    #[allow(dead_code, reason = "known to Telegram, without effect here")]
+    business_connection_id: Option<Ignored>,
+    chat_id: ChatRef,
+    message_id: i32,
+    reply_markup: Option<GivenMarkup>,
+}
+
+pub fn stop(world: &mut World, call: &Call) -> Outcome {
+    let given: Stop = call.parameters.read()?;
+    let chat = chats::open(world, &given.chat_id)?;
+    let chat_id = chat.id;
+    let message = chat.message(given.message_id);
+    let message = message.ok_or_else(|| ApiError::bad_request("message with poll to stop not found"))?;
+    let Content::Poll(poll) = &message.content else {
+        return Err(ApiError::bad_request("message with poll to stop not found"));
+    };
+    if message.from != world.me.id {
+        return Err(ApiError::bad_request("poll can't be stopped"));
+    }
+    if poll.closed {
+        return Err(ApiError::bad_request("poll has already been closed"));
+    }
+    let markup = given.reply_markup.map(|given| given.check(chat.is_private())).transpose()?.flatten();
+    world.change(chat_id, given.message_id, false, |message| {
+        if let Content::Poll(poll) = &mut message.content {
+            poll.closed = true;
+        }
+        message.markup = markup.map(Box::new);
+    });
+    match world.chat(chat_id).and_then(|chat| chat.message(given.message_id)).map(|message| &message.content) {
+        Some(Content::Poll(poll)) => Ok(json!(PollView { world, poll }).to_string().into()),
+        _ => Err(ApiError::bad_request("message with poll to stop not found")),
+    }
+}

@@ -1,0 +1,381 @@
+//! The parameters of a call, and how a typed struct is read from them.
+//!
+//! On the wire a parameter may come from the query, a form, a multipart part or a JSON body. Telegram treats all of
+//! them as text and parses structured ones as JSON; so does this module. Each method names its parameters by an
+//! ordinary struct with `Deserialize`; the names of its fields are what the method knows, and anything else in a call
+//! can be reported as unknown. Nothing here knows a method.
+
+use std::fmt;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::error::ApiError;
+
+/// Parameters by name, in the order they came. The last of several with one name wins.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    name: Box<str>,
+    value: Box<str>,
+    /// Not a JSON string in a JSON body: shown as JSON in the inspector.
+    raw: bool,
+}
+
+impl Parameters {
+    pub fn add_text(&mut self, name: &str, value: impl Into<Box<str>>) {
+        self.put(Entry { name: name.into(), value: value.into(), raw: false });
+    }
+
+    /// Adds every member of a JSON object.
+    pub fn add_json(&mut self, body: &[u8]) -> Result<(), ApiError> {
+        struct Members<'a>(&'a mut Parameters);
+        impl<'de> Visitor<'de> for Members<'_> {
+            type Value = ();
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+                while let Some(name) = map.next_key::<String>()? {
+                    let value = map.next_value::<&RawValue>()?.get();
+                    if value.starts_with('"') {
+                        let text: String = serde_json::from_str(value).map_err(de::Error::custom)?;
+                        self.0.add_text(&name, text);
+                    } else if value != "null" {
+                        self.0.put(Entry { name: name.into(), value: value.into(), raw: true });
+                    }
+                }
+                Ok(())
+            }
+        }
+        if body.iter().all(u8::is_ascii_whitespace) {
+            return Ok(());
+        }
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        de::Deserializer::deserialize_map(&mut reader, Members(self))
+            .and_then(|()| reader.end())
+            .map_err(|_| ApiError::bad_request("can't parse JSON object"))
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.entries.iter().find(|entry| &*entry.name == name).map(|entry| &*entry.value)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| &*entry.name)
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| &*entry.value)
+    }
+
+    /// Takes a parameter out.
+    pub fn take(&mut self, name: &str) -> Option<Box<str>> {
+        let at = self.entries.iter().position(|entry| &*entry.name == name)?;
+        Some(self.entries.remove(at).value)
+    }
+
+    /// Reads the struct `T`, each field from the parameter of its name.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        T::deserialize(Fields { parameters: self }).map_err(|error| ApiError::bad_request(error.0))
+    }
+
+    /// For the inspector: an object with structured values as JSON and the rest as text.
+    pub fn to_json(&self) -> serde_json::Value {
+        let shown = |entry: &Entry| {
+            let structured = entry.raw || entry.value.starts_with(['{', '[']);
+            let json = structured.then(|| serde_json::from_str(&entry.value).ok()).flatten();
+            (entry.name.to_string(), json.unwrap_or_else(|| entry.value.to_string().into()))
+        };
+        self.entries.iter().map(shown).collect::<serde_json::Map<_, _>>().into()
+    }
+
+    fn put(&mut self, entry: Entry) {
+        match self.entries.iter_mut().find(|known| known.name == entry.name) {
+            Some(known) => *known = entry,
+            None => self.entries.push(entry),
+        }
+    }
+}
+
+/// The names of the fields of `T`, for telling unknown parameters and for comparing with a schema.
+pub fn names_of<T: DeserializeOwned>() -> &'static [&'static str] {
+    struct Probe<'a>(&'a mut &'static [&'static str]);
+    impl<'de> de::Deserializer<'de> for Probe<'_> {
+        type Error = Malformed;
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Malformed> {
+            Err(Malformed(String::new()))
+        }
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            _: V,
+        ) -> Result<V::Value, Malformed> {
+            *self.0 = fields;
+            Err(Malformed(String::new()))
+        }
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+            unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+        }
+    }
+    let mut names: &'static [&'static str] = &[];
+    // The probe always errs; the names are what it was asked with.
+    let _ = T::deserialize(Probe(&mut names));
+    names
+}
+
+/// A parameter that Telegram knows and the emulator passes over.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ignored;
+
+impl<'de> de::Deserialize<'de> for Ignored {
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Anything;
+        impl Visitor<'_> for Anything {
+            type Value = Ignored;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("anything")
+            }
+            fn visit_str<E>(self, _: &str) -> Result<Ignored, E> {
+                Ok(Ignored)
+            }
+        }
+        deserializer.deserialize_str(Anything)
+    }
+}
+
+/// Why a parameter could not be read, in Telegram's words.
+#[derive(Debug)]
+pub struct Malformed(String);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+impl de::Error for Malformed {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self(message.to_string())
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self(match field {
+            "chat_id" | "from_chat_id" => format!("{field} is empty"),
+            "text" => "message text is empty".to_owned(),
+            "message_id" => "message identifier is not specified".to_owned(),
+            _ => format!("parameter \"{field}\" is required"),
+        })
+    }
+}
+
+/// The whole call as a struct.
+struct Fields<'a> {
+    parameters: &'a Parameters,
+}
+
+impl<'de> de::Deserializer<'de> for Fields<'de> {
+    type Error = Malformed;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Malformed> {
+        visitor.visit_map(FieldAccess { parameters: self.parameters, fields: fields.iter(), value: None })
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit
+        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
+    }
+}
+
+struct FieldAccess<'a> {
+    parameters: &'a Parameters,
+    fields: std::slice::Iter<'static, &'static str>,
+    value: Option<(&'static str, &'a str)>,
+}
+
+impl<'de> MapAccess<'de> for FieldAccess<'de> {
+    type Error = Malformed;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Malformed> {
+        for field in self.fields.by_ref() {
+            // An empty value is no value: Telegram does not tell them apart.
+            let Some(value) = self.parameters.get(field).filter(|value| !value.is_empty()) else { continue };
+            self.value = Some((field, value));
+            let name: StrDeserializer<'_, Malformed> = (*field).into_deserializer();
+            return seed.deserialize(name).map(Some);
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Malformed> {
+        let Some((name, text)) = self.value.take() else {
+            return Err(de::Error::custom("value asked for before its name"));
+        };
+        seed.deserialize(Field { name, text })
+    }
+}
+
+/// One parameter's text, read as whatever type its field has.
+struct Field<'a> {
+    name: &'static str,
+    text: &'a str,
+}
+
+impl<'de> Field<'de> {
+    fn number<T: std::str::FromStr>(&self) -> Result<T, Malformed> {
+        let number = self.text.trim().parse();
+        number.map_err(|_| Malformed(format!("field \"{}\" must be of type Number", self.name)))
+    }
+
+    fn json<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Malformed> {
+        let mut reader = serde_json::Deserializer::from_str(self.text);
+        let value = de::Deserializer::deserialize_any(&mut reader, visitor);
+        value.and_then(|value| reader.end().map(|()| value)).map_err(|error| self.unparsable(&error))
+    }
+
+    fn unparsable(&self, error: &serde_json::Error) -> Malformed {
+        Malformed(match (self.name, error.classify()) {
+            ("reply_markup", serde_json::error::Category::Data) => said_by(error),
+            ("reply_markup", _) => "can't parse reply keyboard markup JSON object".to_owned(),
+            ("media", serde_json::error::Category::Data) => format!("can't parse InputMedia: {}", said_by(error)),
+            (_, serde_json::error::Category::Data) => format!("can't parse {}: {}", self.name, said_by(error)),
+            _ => format!("can't parse {} JSON object", self.name),
+        })
+    }
+}
+
+/// serde_json adds a position in the text to each message; a person who sent an object has no use for it.
+fn said_by(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rfind(" at line ").map_or(text.clone(), |end| text[..end].to_owned())
+}
+
+macro_rules! numbers {
+    ($($method:ident $visit:ident),*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
+            visitor.$visit(self.number()?)
+        }
+    )*};
+}
+
+impl<'de> de::Deserializer<'de> for Field<'de> {
+    type Error = Malformed;
+
+    numbers! {
+        deserialize_i8 visit_i8, deserialize_i16 visit_i16, deserialize_i32 visit_i32, deserialize_i64 visit_i64,
+        deserialize_u8 visit_u8, deserialize_u16 visit_u16, deserialize_u32 visit_u32, deserialize_u64 visit_u64,
+        deserialize_f32 visit_f32, deserialize_f64 visit_f64
+    }
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
+        self.json(visitor)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
+        let text = self.text.trim();
+        visitor.visit_bool(["true", "yes", "1"].iter().any(|yes| text.eq_ignore_ascii_case(yes)))
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
+        visitor.visit_str(self.text)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
+        visitor.visit_str(self.text)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Malformed> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Malformed> {
+        let text: StrDeserializer<'_, Malformed> = self.text.into_deserializer();
+        text.deserialize_enum(name, variants, visitor)
+    }
+
+    serde::forward_to_deserialize_any! {
+        i128 u128 char bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Sample {
+        chat_id: i64,
+        text: String,
+        flag: Option<bool>,
+        list: Option<Vec<i64>>,
+    }
+
+    fn sample(fill: impl FnOnce(&mut Parameters)) -> Result<Sample, String> {
+        let mut parameters = Parameters::default();
+        fill(&mut parameters);
+        parameters.read().map_err(|error| error.description.into_owned())
+    }
+
+    #[test]
+    fn a_form_and_a_json_body_read_alike() {
+        let form = sample(|it| {
+            it.add_text("chat_id", "5");
+            it.add_text("text", "hi");
+            it.add_text("flag", "True");
+            it.add_text("list", "[1,2]");
+        });
+        let json = sample(|it| {
+            it.add_json(br#"{"chat_id":"5","text":"hi","flag":true,"list":[1,2],"other":null}"#).unwrap_or_default();
+        });
+        assert_eq!(form, json);
+        assert_eq!(form, Ok(Sample { chat_id: 5, text: "hi".into(), flag: Some(true), list: Some(vec![1, 2]) }));
+    }
+
+    #[test]
+    fn what_is_missing_or_malformed_is_said_in_telegrams_words() {
+        let no_text = sample(|it| it.add_text("chat_id", "5"));
+        assert_eq!(no_text, Err("Bad Request: message text is empty".into()));
+        let bad_number = sample(|it| it.add_text("chat_id", "five"));
+        assert_eq!(bad_number, Err("Bad Request: field \"chat_id\" must be of type Number".into()));
+        let bad_list = sample(|it| {
+            it.add_json(br#"{"chat_id":1,"text":"x","list":"[1,"}"#).unwrap_or_default();
+        });
+        assert_eq!(bad_list, Err("Bad Request: can't parse list JSON object".into()));
+        let not_an_object = Parameters::default().add_json(b"[1]");
+        assert_eq!(not_an_object, Err(ApiError::bad_request("can't parse JSON object")));
+    }
+
+    #[test]
+    fn a_struct_tells_its_names() {
+        assert_eq!(names_of::<Sample>(), ["chat_id", "text", "flag", "list"]);
+    }
+}

@@ -1,0 +1,153 @@
+//! Posting updates to a bot's webhook.
+//!
+//! Updates of one chat go in order, and so do one person's presses; between these nothing is promised, as with
+//! Telegram. What is not answered with 2xx is posted again: at once, then after 2, 4, 8 … 60 seconds of the bot's
+//! clock, or when `Retry-After` says, until it expires.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::header;
+use serde_json::json;
+
+use crate::bot_api::{self, call::Call};
+use crate::emulator::{Bot, Emulator};
+use crate::world::World;
+use crate::world::profile::Webhook;
+use crate::world::queue::Queued;
+
+const ANSWER_SECONDS: u64 = 60;
+const MAX_BACKOFF_SECONDS: i64 = 60;
+/// An answer may carry a call; more than this it cannot be.
+const MAX_REPLY: usize = 4 << 20;
+/// Delays are kept on the bot's clock, which can be moved: looked at this often while one runs.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
+
+/// Begins to post for the webhook that is set now, until it is set anew or deleted.
+pub fn run(emulator: &Emulator, bot: &Arc<Bot>) {
+    let generation = {
+        let world = bot.world();
+        if world.profile.webhook.is_none() {
+            return;
+        }
+        world.webhook_generation
+    };
+    let (emulator, bot) = (emulator.clone(), bot.clone());
+    tokio::spawn(async move { post_all(&emulator, &bot, generation).await });
+}
+
+async fn post_all(emulator: &Emulator, bot: &Arc<Bot>, generation: u64) {
+    loop {
+        let mut woken = std::pin::pin!(bot.updates_ready.notified());
+        woken.as_mut().enable();
+        let (webhook, updates, delayed) = {
+            let mut world = bot.world();
+            let Some(webhook) = world.profile.webhook.clone().filter(|_| world.webhook_generation == generation) else {
+                return;
+            };
+            let now_ms = world.clock.now_ms();
+            let expired = world.queue.expire(now_ms);
+            world.forget_updates(&expired);
+            let updates = world.queue.take_for_webhook(webhook.max_connections as usize, now_ms);
+            (webhook, updates, world.queue.next_ready_ms(now_ms).is_some())
+        };
+        for update in updates {
+            let (emulator, bot, webhook) = (emulator.clone(), bot.clone(), webhook.clone());
+            tokio::spawn(async move { post(&emulator, &bot, &webhook, update, generation).await });
+        }
+        if delayed {
+            let _ = tokio::time::timeout(LOOK_AGAIN, woken).await;
+        } else {
+            woken.await;
+        }
+    }
+}
+
+/// What became of one try.
+struct Try {
+    status: Option<u16>,
+    retry_after: Option<i64>,
+    reply: Option<Call>,
+    error: Option<String>,
+}
+
+async fn post(emulator: &Emulator, bot: &Arc<Bot>, webhook: &Webhook, update: Queued, generation: u64) {
+    let id = update.id;
+    let outcome = try_once(emulator, webhook, &update).await;
+    {
+        let mut world = bot.world();
+        if world.webhook_generation == generation {
+            settle(&mut world, &update, &outcome);
+        }
+        world.events.tell("delivery", || {
+            json!({
+                "update_id": id, "by": "webhook", "at": world.clock.now_ms(), "ok": outcome.error.is_none(),
+                "status": outcome.status, "error": outcome.error,
+            })
+        });
+    }
+    bot.updates_ready.notify_waiters();
+    if let Some(call) = outcome.reply {
+        bot_api::answer_webhook_reply(emulator, bot, call).await;
+    }
+}
+
+fn settle(world: &mut World, update: &Queued, outcome: &Try) {
+    let Some(error) = &outcome.error else {
+        world.queue.delivered(update.id);
+        world.forget_updates(&[update.id]);
+        return;
+    };
+    let now = world.clock.now();
+    let backoff = match update.attempts {
+        0 => 0,
+        attempts => 1_i64.checked_shl(attempts).unwrap_or(i64::MAX).clamp(0, MAX_BACKOFF_SECONDS),
+    };
+    let wait = outcome.retry_after.unwrap_or(backoff);
+    world.queue.not_delivered(update.id, world.clock.now_ms() + wait * 1000);
+    if let Some(webhook) = &mut world.profile.webhook {
+        webhook.last_error = Some((now, error.clone()));
+    }
+    world.events.tell("webhook", || json!({"webhook": world.webhook_info()}));
+}
+
+async fn try_once(emulator: &Emulator, webhook: &Webhook, update: &Queued) -> Try {
+    let mut request = emulator
+        .http()
+        .post(&webhook.url)
+        .timeout(Duration::from_secs(ANSWER_SECONDS))
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(update.json.clone());
+    if let Some(secret) = &webhook.secret_token {
+        request = request.header(SECRET_HEADER, secret);
+    }
+    let failed = |error: &str| Try { status: None, retry_after: None, reply: None, error: Some(error.to_owned()) };
+    let response = match request.send().await {
+        Ok(response) => response,
+        Err(error) if error.is_timeout() => return failed("Read timeout expired"),
+        Err(error) if error.is_connect() => return failed("Connection refused"),
+        Err(_) => return failed("Connection closed"),
+    };
+    let status = response.status();
+    let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    if !status.is_success() {
+        let error = Some(format!("Wrong response from the webhook: {status}"));
+        return Try { status: Some(status.as_u16()), retry_after, reply: None, error };
+    }
+    let reply = reply(response).await;
+    Try { status: Some(status.as_u16()), retry_after: None, reply, error: None }
+}
+
+/// The call that the bot put into its answer, if it did.
+async fn reply(mut response: reqwest::Response) -> Option<Call> {
+    let content_type = response.headers().get(header::CONTENT_TYPE)?.to_str().ok()?.to_ascii_lowercase();
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.ok()? {
+        body.extend_from_slice(&chunk);
+        if body.len() > MAX_REPLY {
+            return None;
+        }
+    }
+    Call::from_webhook_reply(&content_type, &body)
+}

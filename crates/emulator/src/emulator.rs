@@ -1,0 +1,156 @@
+//! All bots of one emulator. A bot exists from the first use of its token.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use crate::delivery::webhook;
+use crate::journal;
+use crate::token::Token;
+use crate::world::World;
+use crate::world::limit::Limits;
+
+/// A test tool does not need more bots than this, and a stray client must not fill the memory.
+const MAX_BOTS: usize = 10_000;
+
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    pub limits: Limits,
+    /// Where worlds are kept over restarts; none: in memory only.
+    pub data: Option<PathBuf>,
+}
+
+/// The emulator; clones share one.
+#[derive(Clone, Debug)]
+pub struct Emulator {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: Settings,
+    bots: RwLock<HashMap<Token, Arc<Bot>>>,
+    /// For webhooks, and for media that a bot names by a link.
+    http: reqwest::Client,
+}
+
+/// One bot's world with what is needed around its lock.
+#[derive(Debug)]
+pub struct Bot {
+    pub token: Token,
+    pub clock: Arc<Clock>,
+    pub updates_ready: Arc<Notify>,
+    world: Mutex<World>,
+}
+
+impl Emulator {
+    /// Opens what the data directory holds, if there is one. Must be called within a Tokio runtime, since kept webhooks
+    /// go on at once.
+    pub fn new(settings: Settings) -> io::Result<Self> {
+        // Whoever embeds the emulator may have chosen a provider already; either one serves.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let http = reqwest::Client::builder()
+            // A developer's webhook has a certificate of its own making.
+            .tls_danger_accept_invalid_certs(true)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .build()
+            .map_err(io::Error::other)?;
+        let emulator = Self { shared: Arc::new(Shared { settings, bots: RwLock::default(), http }) };
+        if let Some(data) = &emulator.shared.settings.data {
+            for world in journal::open_all(data, emulator.limits())? {
+                let bot = emulator.adopt(world);
+                webhook::run(&emulator, &bot);
+            }
+        }
+        Ok(emulator)
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.shared.settings.limits
+    }
+
+    pub fn http(&self) -> &reqwest::Client {
+        &self.shared.http
+    }
+
+    /// The bot of a token, made if it is new; none if there are too many.
+    pub fn bot(&self, token: &Token) -> Option<Arc<Bot>> {
+        self.known(token).or_else(|| self.create(token))
+    }
+
+    /// The bot of a token that has been used before.
+    pub fn known(&self, token: &Token) -> Option<Arc<Bot>> {
+        self.shared.bots.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
+    }
+
+    pub fn bots(&self) -> Vec<Arc<Bot>> {
+        let mut bots: Vec<_> =
+            self.shared.bots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        bots.sort_by_key(|bot| bot.token.bot_id());
+        bots
+    }
+
+    /// Forgets a bot and everything of it.
+    pub fn forget(&self, token: &Token) -> bool {
+        let bot = self.shared.bots.write().unwrap_or_else(PoisonError::into_inner).remove(token);
+        let Some(bot) = bot else { return false };
+        let mut world = bot.world();
+        world.webhook_generation += 1;
+        world.profile.webhook = None;
+        world.events.tell("forgotten", || serde_json::json!({}));
+        if let Some(journal) = world.journal.take() {
+            journal.erase();
+        }
+        bot.updates_ready.notify_waiters();
+        true
+    }
+
+    /// Writes what the journals still hold back; to be called before the process ends.
+    pub fn flush(&self) {
+        for bot in self.bots() {
+            if let Some(journal) = &bot.world().journal {
+                journal.flush();
+            }
+        }
+    }
+
+    fn create(&self, token: &Token) -> Option<Arc<Bot>> {
+        let mut world = World::new(token.clone(), self.limits());
+        if let Some(data) = &self.shared.settings.data {
+            match journal::create(data, &world) {
+                Ok(journal) => world.journal = Some(journal),
+                Err(error) => tracing::error!(bot = token.bot_id(), %error, "this bot will not be kept over restarts"),
+            }
+        }
+        if self.shared.bots.read().unwrap_or_else(PoisonError::into_inner).len() >= MAX_BOTS {
+            return None;
+        }
+        tracing::info!(bot = token.bot_id(), "a new bot");
+        Some(self.adopt(world))
+    }
+
+    fn adopt(&self, world: World) -> Arc<Bot> {
+        let bot = Arc::new(Bot {
+            token: world.token.clone(),
+            clock: world.clock.clone(),
+            updates_ready: world.updates_ready.clone(),
+            world: Mutex::new(world),
+        });
+        let mut bots = self.shared.bots.write().unwrap_or_else(PoisonError::into_inner);
+        // Two first calls may race; the one that came first stands.
+        bots.entry(bot.token.clone()).or_insert(bot).clone()
+    }
+}
+
+impl Bot {
+    /// The world, locked. Never held over an await.
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        // A panic in one call leaves a world that is at worst incomplete, which a test tool can live with.
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

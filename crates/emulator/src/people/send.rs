@@ -1,0 +1,272 @@
+//! A person says something.
+
+use axum::Json;
+use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::http::header;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::chats::member;
+use super::upload::FileIn;
+use super::{At, Body, Refused};
+use crate::bot_api::call::Upload;
+use crate::bot_api::methods::add_file;
+use crate::bot_api::speech::{self, Given};
+use crate::emulator::Emulator;
+use crate::text::{EntityKind, GivenEntity};
+use crate::world::chat::Chat;
+use crate::world::content::{Contact, Content, Location, Media, MediaKind, Words};
+use crate::world::file::Traits;
+use crate::world::message::{Extra, Message};
+use crate::world::render::Audience;
+use crate::world::update::UpdateKind;
+use crate::world::{Draft, World};
+
+const MAX_ALBUM: usize = 10;
+
+/// What is said, in JSON.
+#[derive(Deserialize)]
+struct Said {
+    from: i64,
+    text: Option<String>,
+    entities: Option<Vec<GivenEntity>>,
+    photo: Option<FileIn>,
+    document: Option<FileIn>,
+    voice: Option<FileIn>,
+    album: Option<Vec<FileIn>>,
+    contact: Option<GivenContact>,
+    location: Option<Location>,
+    caption: Option<String>,
+    reply_to: Option<i32>,
+    thread_id: Option<i32>,
+    edit: Option<i32>,
+}
+
+/// Without `user_id` it is the sender's own; with 0 it is nobody's on Telegram.
+#[derive(Deserialize)]
+struct GivenContact {
+    phone_number: String,
+    first_name: Option<String>,
+    last_name: Option<String>,
+    user_id: Option<i64>,
+    vcard: Option<String>,
+}
+
+/// The same after reading, with files as bytes.
+struct Sending {
+    said: Said,
+    files: Vec<Upload>,
+}
+
+pub(super) async fn send(
+    State(emulator): State<Emulator>,
+    at: At,
+    request: Request,
+) -> Result<Json<Value>, Refused> {
+    let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
+    let sending = if content_type.starts_with("multipart/form-data") {
+        from_multipart(request, &emulator).await?
+    } else {
+        from_json(Body::from_request(request, &emulator).await?.0)?
+    };
+    let chat = at.chat()?;
+    let mut world = at.bot.world();
+    member(&world, chat, sending.said.from)?;
+    match sending.said.edit {
+        Some(id) => edit(&mut world, chat, id, &sending),
+        None => say(&mut world, chat, sending),
+    }
+}
+
+fn from_json(mut said: Said) -> Result<Sending, Refused> {
+    let mut files = Vec::new();
+    for (field, file) in
+        [("photo", said.photo.take()), ("document", said.document.take()), ("voice", said.voice.take())]
+    {
+        files.extend(file.map(|file| file.upload(field)).transpose()?);
+    }
+    for file in said.album.take().unwrap_or_default() {
+        files.push(file.upload("album")?);
+    }
+    Ok(Sending { said, files })
+}
+
+async fn from_multipart(request: Request, emulator: &Emulator) -> Result<Sending, Refused> {
+    let broken = |error: axum::extract::multipart::MultipartError| Refused::bad(error.body_text());
+    let mut form = Multipart::from_request(request, emulator).await.map_err(|error| Refused::bad(error.body_text()))?;
+    let (mut fields, mut files) = (serde_json::Map::new(), Vec::new());
+    while let Some(part) = form.next_field().await.map_err(broken)? {
+        let field = part.name().unwrap_or_default().to_owned();
+        let (name, mime_type) = (part.file_name().map(str::to_owned), part.content_type().map(str::to_owned));
+        if let Some(name) = name {
+            let bytes = part.bytes().await.map_err(broken)?;
+            if bytes.is_empty() {
+                return Err(Refused::bad(format!("{field} is empty")));
+            }
+            files.push(Upload { field, name, mime_type, bytes });
+        } else {
+            let text = part.text().await.map_err(broken)?;
+            // Texts stay texts; everything else in a form is a number or an object.
+            let plain = matches!(field.as_str(), "text" | "caption");
+            let value = if plain { text.into() } else { parsed(&field, &text)? };
+            fields.insert(field, value);
+        }
+    }
+    Ok(Sending { said: parsed_value(fields.into())?, files })
+}
+
+fn parsed<T: DeserializeOwned>(field: &str, text: &str) -> Result<T, Refused> {
+    serde_json::from_str(text).map_err(|error| Refused::bad(format!("{field}: {error}")))
+}
+
+fn parsed_value<T: DeserializeOwned>(value: Value) -> Result<T, Refused> {
+    serde_json::from_value(value).map_err(|error| Refused::bad(error.to_string()))
+}
+
+fn say(world: &mut World, chat: i64, sending: Sending) -> Result<Json<Value>, Refused> {
+    let extra = extra(world, chat, &sending.said)?;
+    let from = sending.said.from;
+    let album = sending.files.iter().any(|file| file.field == "album");
+    let contents = contents(world, sending)?;
+    let mut shown = Vec::new();
+    let group = album.then(|| fastrand::u64(1 << 53..1 << 54).to_string());
+    for content in contents {
+        let mut extra = extra.clone();
+        if let Some(group) = &group {
+            extra.get_or_insert_default().media_group = Some(group.as_str().into());
+        }
+        let draft = Draft { from, content, markup: None, extra };
+        let id = world.post(chat, draft).ok_or_else(|| Refused::missing("the chat is gone"))?;
+        heard(world, UpdateKind::Message, chat, id);
+        shown.push(message(world, chat, id));
+    }
+    Ok(Json(if album { shown.into() } else { shown.pop().unwrap_or_default() }))
+}
+
+fn message(world: &World, chat_id: i64, id: i32) -> Value {
+    let Some(chat) = world.chat(chat_id) else { return Value::Null };
+    json!(chat.message(id).map(|message| world.message_view(chat, message, Audience::Bot)))
+}
+
+fn extra(world: &World, chat: i64, said: &Said) -> Result<Option<Box<Extra>>, Refused> {
+    let Some(chat) = world.chat(chat) else { return Ok(None) };
+    let topics = chat.group.as_ref().map(|group| &group.topics[..]).unwrap_or_default();
+    if let Some(thread) = said.thread_id
+        && !topics.iter().any(|topic| topic.thread == thread)
+    {
+        return Err(Refused::missing(format!("there is no topic {thread}")));
+    }
+    let replied = match said.reply_to {
+        Some(id) => Some(chat.message(id).ok_or_else(|| Refused::missing(format!("there is no message {id}")))?),
+        None => None,
+    };
+    let thread = said.thread_id.or_else(|| replied.and_then(Message::thread));
+    let extra = Extra { thread, reply_to: said.reply_to, ..Extra::default() };
+    Ok((thread.is_some() || said.reply_to.is_some()).then(|| Box::new(extra)))
+}
+
+/// The contents of what is said: one, or as many as the album has.
+fn contents(world: &mut World, sending: Sending) -> Result<Vec<Content>, Refused> {
+    let Sending { mut said, files } = sending;
+    let ways = usize::from(said.text.is_some())
+        + usize::from(said.contact.is_some())
+        + usize::from(said.location.is_some())
+        + usize::from(!files.is_empty());
+    if ways != 1 {
+        return Err(Refused::bad("say one of text, photo, document, voice, album, contact or location"));
+    }
+    if let Some(text) = said.text {
+        let words = speech::message_text(Given { text: &text, parse_mode: None, entities: said.entities })?;
+        return Ok(vec![Content::Text(words)]);
+    }
+    if let Some(contact) = said.contact {
+        return Ok(vec![Content::Contact(Box::new(own_or_other(world, said.from, contact)))]);
+    }
+    if let Some(location) = said.location {
+        let valid = (-90.0..=90.0).contains(&location.latitude) && (-180.0..=180.0).contains(&location.longitude);
+        let wrong = || Refused::bad("latitude is from -90 to 90, longitude from -180 to 180");
+        return valid.then(|| vec![Content::Location(Box::new(location))]).ok_or_else(wrong);
+    }
+    let album = files.iter().any(|file| file.field == "album");
+    if files.len() > if album { MAX_ALBUM } else { 1 } {
+        return Err(Refused::bad("one file at a time, or an album of up to 10 photos"));
+    }
+    let mut caption = caption(said.caption.take())?;
+    files.into_iter().map(|file| media(world, &file, std::mem::take(&mut caption))).collect()
+}
+
+fn caption(text: Option<String>) -> Result<Words, Refused> {
+    let text = text.unwrap_or_default();
+    Ok(speech::caption(Given { text: &text, parse_mode: None, entities: None })?)
+}
+
+fn media(world: &mut World, file: &Upload, caption: Words) -> Result<Content, Refused> {
+    let kind = match file.field.as_str() {
+        "photo" | "album" => MediaKind::Photo,
+        "document" => MediaKind::Document,
+        "voice" => MediaKind::Voice,
+        other => return Err(Refused::bad(format!("{other} is not a kind of file: photo, document, voice or album"))),
+    };
+    // A person's own client would have made a photo of whatever this is; the bot under test may be sent rubbish.
+    let files = add_file(world, kind, file, Traits::default(), false)?;
+    Ok(Content::Media(Box::new(Media { kind, files, caption, caption_above: false, spoiler: false })))
+}
+
+fn own_or_other(world: &World, from: i64, given: GivenContact) -> Contact {
+    let user_id = given.user_id.unwrap_or(from);
+    let user = world.user(user_id);
+    let own_name = user.map(|user| user.first_name.to_string());
+    Contact {
+        phone_number: given.phone_number,
+        first_name: given.first_name.or(own_name).unwrap_or_default(),
+        last_name: given.last_name.or_else(|| user?.last_name.as_deref().map(str::to_owned)),
+        user_id: (user_id != 0).then_some(user_id),
+        vcard: given.vcard,
+    }
+}
+
+/// Changes one's own message.
+fn edit(world: &mut World, chat: i64, id: i32, sending: &Sending) -> Result<Json<Value>, Refused> {
+    let old = world.chat(chat).and_then(|chat| chat.message(id));
+    let old = old.ok_or_else(|| Refused::missing(format!("there is no message {id}")))?;
+    if old.from != sending.said.from {
+        return Err(Refused::bad("only one's own message can be edited"));
+    }
+    let content = match (&old.content, &sending.said.text, &sending.said.caption) {
+        (Content::Text(_), Some(text), None) => {
+            Content::Text(speech::message_text(Given { text, parse_mode: None, entities: None })?)
+        }
+        (Content::Media(media), None, Some(text)) => {
+            Content::Media(Box::new(Media { caption: caption(Some(text.clone()))?, ..(**media).clone() }))
+        }
+        _ => return Err(Refused::bad("edit a text with text, and a file with caption")),
+    };
+    world.change(chat, id, true, |message| message.content = content);
+    heard(world, UpdateKind::EditedMessage, chat, id);
+    Ok(Json(message(world, chat, id)))
+}
+
+/// Queues a message for the bot, unless it is out of the group or privacy keeps the message from it.
+fn heard(world: &mut World, kind: UpdateKind, chat_id: i64, id: i32) {
+    let Some(chat) = world.chat(chat_id) else { return };
+    let Some(message) = chat.message(id) else { return };
+    let open = chat.is_private() || world.abilities.can_read_all_group_messages || concerns_bot(world, chat, message);
+    if open && !chat.closed_to_bot {
+        world.queue_message(kind, chat_id, id);
+    }
+}
+
+/// In privacy mode a bot hears commands, replies to itself and mentions of it.
+fn concerns_bot(world: &World, chat: &Chat, message: &Message) -> bool {
+    let replied = message.extra.as_ref().and_then(|extra| chat.message(extra.reply_to?));
+    if replied.is_some_and(|replied| replied.from == world.me.id) {
+        return true;
+    }
+    let Some(words) = message.content.words() else { return false };
+    let name = world.me.username.as_deref().unwrap_or_default().to_ascii_lowercase();
+    let mentioned = words.text.to_ascii_lowercase().contains(&format!("@{name}"));
+    words.entities.iter().any(|entity| entity.kind == EntityKind::BotCommand)
+        && (mentioned || !words.text.contains('@'))
+        || mentioned
+}

@@ -1,0 +1,56 @@
+//! Which request goes where.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+
+use crate::bot_api::{self, error::ApiError};
+use crate::emulator::Emulator;
+use crate::{page, people};
+
+impl Emulator {
+    /// Everything: the bot's side, the people's side, and the chat page at `/`.
+    pub fn router(&self) -> Router {
+        self.router_with_page_at("/")
+    }
+
+    /// The same with the page elsewhere, for a server that has a `/` of its own.
+    pub fn router_with_page_at(&self, path: &str) -> Router {
+        let bots = Router::new().fallback(bot_side).with_state(self.clone());
+        people::router(self).route(path, get(page::index)).fallback_service(bots)
+    }
+
+    /// Whether a path is the emulator's own, for a server that shares its port.
+    pub fn owns(path: &str) -> bool {
+        path == "/client" || path.starts_with("/client/") || path.starts_with("/file/bot") || is_bot_path(path)
+    }
+}
+
+fn is_bot_path(path: &str) -> bool {
+    path.strip_prefix("/bot").is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+/// `/bot<token>/<method>` and `/file/bot<token>/<path>`, which no route pattern can tell from other words.
+async fn bot_side(State(emulator): State<Emulator>, request: Request<Body>) -> Response {
+    // Some clients write the token's colon as %3A.
+    let path = request.uri().path().replace("%3A", ":").replace("%3a", ":");
+    if let Some((token, file)) = path.strip_prefix("/file/bot").and_then(|rest| rest.split_once('/')) {
+        return bot_api::download(&emulator, token, file).await;
+    }
+    if let Some((token, method)) = path.strip_prefix("/bot").and_then(|rest| rest.split_once('/')) {
+        if request.method() != Method::GET && request.method() != Method::POST {
+            return ApiError::new(405, "Method Not Allowed").into_response();
+        }
+        let method = method.strip_prefix("test/").unwrap_or(method).trim_end_matches('/').to_owned();
+        let token = token.to_owned();
+        return bot_api::answer(&emulator, &token, &method, request).await;
+    }
+    if path.starts_with("/bot") { ApiError::new(404, "Not Found").into_response() } else { nothing_here() }
+}
+
+fn nothing_here() -> Response {
+    (StatusCode::NOT_FOUND, "nothing here: the chat page is at /, a bot's methods at /bot<token>/<method>\n").into_response()
+}

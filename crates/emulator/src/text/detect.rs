@@ -1,0 +1,98 @@
+//! Finds what Telegram finds in a text by itself: commands, mentions, tags, links and mail addresses.
+//!
+//! What the sender has marked wins over what is found. Phone numbers and bank cards are not looked for.
+
+mod addresses;
+mod characters;
+mod tags;
+mod top_level_domain;
+
+use std::cmp::Reverse;
+
+use super::{Entity, EntityKind, Formatted, arrange, utf16_len};
+
+/// Adds the entities that Telegram finds by itself. A text without a sign of one costs one look at its bytes.
+pub fn detect(formatted: &mut Formatted) {
+    let found = find(&formatted.text);
+    if !found.is_empty() {
+        arrange::add_found(&mut formatted.entities, found);
+    }
+}
+
+/// A stretch of text in bytes.
+#[derive(Clone, Copy)]
+struct Find {
+    kind: EntityKind,
+    begin: usize,
+    end: usize,
+}
+
+fn find(text: &str) -> Vec<Entity> {
+    let signs = Signs::of(text);
+    let mut finds = Vec::new();
+    if signs.at {
+        tags::mentions(text, &mut finds);
+    }
+    if signs.slash {
+        tags::commands(text, &mut finds);
+    }
+    if signs.hash {
+        tags::hashtags(text, &mut finds);
+    }
+    if signs.dollar {
+        tags::cashtags(text, &mut finds);
+    }
+    if signs.slash && signs.colon {
+        addresses::inner_links(text, &mut finds);
+    }
+    if signs.dot {
+        addresses::links_and_emails(text, &mut finds);
+    }
+    in_units(text, finds)
+}
+
+#[derive(Default)]
+struct Signs {
+    at: bool,
+    slash: bool,
+    hash: bool,
+    dollar: bool,
+    colon: bool,
+    dot: bool,
+}
+
+impl Signs {
+    fn of(text: &str) -> Self {
+        let mut signs = Self::default();
+        for byte in text.bytes() {
+            match byte {
+                b'@' => signs.at = true,
+                b'/' => signs.slash = true,
+                b'#' => signs.hash = true,
+                b'$' => signs.dollar = true,
+                b':' => signs.colon = true,
+                b'.' => signs.dot = true,
+                _ => {}
+            }
+        }
+        signs
+    }
+}
+
+/// Keeps the first of what overlaps and turns places in bytes into places in units.
+fn in_units(text: &str, mut finds: Vec<Find>) -> Vec<Entity> {
+    finds.sort_by_key(|find| (find.begin, Reverse(find.end)));
+    let mut entities = Vec::with_capacity(finds.len());
+    let (mut reached, mut units) = (0, 0);
+    for find in finds {
+        if find.begin < reached {
+            continue;
+        }
+        units += utf16_len(&text[reached..find.begin]) as u32;
+        let length = utf16_len(&text[find.begin..find.end]) as u32;
+        entities.push(Entity::new(find.kind, units, length));
+        units += length;
+        reached = find.end;
+    }
+    entities
+}

@@ -1,0 +1,163 @@
+//! What a message says: a text, a file with a caption, a place, a poll, or a note about the chat itself.
+
+use serde::{Deserialize, Serialize};
+
+use super::file::FileNo;
+use crate::text::{Entity, Formatted};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Content {
+    Text(Words),
+    Media(Box<Media>),
+    Location(Box<Location>),
+    Venue(Box<Venue>),
+    Contact(Box<Contact>),
+    Dice(Box<Dice>),
+    Poll(Box<Poll>),
+    Service(Box<Service>),
+}
+
+/// A finished text with its entities, as small as it can be kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Words {
+    pub text: Box<str>,
+    #[serde(default, skip_serializing_if = "<[Entity]>::is_empty")]
+    pub entities: Box<[Entity]>,
+}
+
+impl From<Formatted> for Words {
+    fn from(formatted: Formatted) -> Self {
+        Self { text: formatted.text.into(), entities: formatted.entities.into() }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MediaKind {
+    Photo,
+    Document,
+    Video,
+    Audio,
+    Voice,
+    Animation,
+}
+
+impl MediaKind {
+    /// The name of the field in a `Message`, which is also the name of the parameter that uploads one.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Photo => "photo",
+            Self::Document => "document",
+            Self::Video => "video",
+            Self::Audio => "audio",
+            Self::Voice => "voice",
+            Self::Animation => "animation",
+        }
+    }
+}
+
+/// A file with a caption. A photo has several sizes, smallest first; everything else one file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Media {
+    pub kind: MediaKind,
+    pub files: Box<[FileNo]>,
+    #[serde(default)]
+    pub caption: Words,
+    #[serde(default)]
+    pub caption_above: bool,
+    #[serde(default)]
+    pub spoiler: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Location {
+    pub latitude: f64,
+    pub longitude: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub horizontal_accuracy: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_period: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proximity_alert_radius: Option<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Venue {
+    pub location: Location,
+    pub title: String,
+    pub address: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foursquare_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foursquare_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub google_place_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub google_place_type: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contact {
+    pub phone_number: String,
+    pub first_name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vcard: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dice {
+    pub emoji: String,
+    pub value: u8,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Poll {
+    pub id: String,
+    pub question: Words,
+    pub options: Vec<PollOption>,
+    pub closed: bool,
+    pub anonymous: bool,
+    pub quiz: bool,
+    pub several_answers: bool,
+    pub revoting: bool,
+    pub members_only: bool,
+    pub correct: Vec<usize>,
+    pub explanation: Option<Words>,
+    pub description: Option<Words>,
+    pub open_period: Option<u32>,
+    pub close_date: Option<i64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PollOption {
+    pub id: String,
+    pub text: Words,
+    pub voters: Vec<i64>,
+}
+
+/// What Telegram itself says in a chat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Service {
+    GroupCreated { supergroup: bool },
+    Joined(Vec<i64>),
+    Left(i64),
+    TopicCreated { name: String, icon_color: u32 },
+    Pinned(i32),
+}
+
+impl Content {
+    /// The text or the caption.
+    pub fn words(&self) -> Option<&Words> {
+        match self {
+            Self::Text(words) => Some(words),
+            Self::Media(media) => Some(&media.caption),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What happens, as it happens: the stream behind `/client/<token>/events`, and the log the inspector starts from.
+//!
+//! Nobody listening costs nothing: an event is rendered only when somebody is connected. The log keeps the newest
+//! entries within a bound of number and bytes.
+
+use std::collections::VecDeque;
+
+use axum::extract::ws::Utf8Bytes;
+use bytes::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::broadcast;
+
+use crate::bot_api::parameters::Parameters;
+
+const MAX_ENTRIES: usize = 1000;
+const MAX_BYTES: usize = 16 << 20;
+/// A page that falls this far behind is told so and reads everything anew.
+const MAX_BEHIND: usize = 4096;
+
+#[derive(Debug)]
+pub struct Events {
+    sender: broadcast::Sender<Utf8Bytes>,
+}
+
+impl Events {
+    pub fn new() -> Self {
+        Self { sender: broadcast::channel(MAX_BEHIND).0 }
+    }
+
+    pub fn subscribe(&self) -> broadcast::Receiver<Utf8Bytes> {
+        self.sender.subscribe()
+    }
+
+    pub fn heard(&self) -> bool {
+        self.sender.receiver_count() > 0
+    }
+
+    /// Sends `event`, made only if somebody listens.
+    pub fn tell<T: Serialize>(&self, name: &'static str, event: impl FnOnce() -> T) {
+        #[derive(Serialize)]
+        struct Named<T> {
+            event: &'static str,
+            #[serde(flatten)]
+            inner: T,
+        }
+        if self.heard()
+            && let Ok(text) = serde_json::to_string(&Named { event: name, inner: event() })
+        {
+            // Nobody listening any more is no failure.
+            let _ = self.sender.send(text.into());
+        }
+    }
+}
+
+/// One entry of the inspector.
+#[derive(Debug)]
+pub enum Entry {
+    Call(CallRecord),
+    Update { id: u64, at_ms: i64, json: Bytes },
+}
+
+#[derive(Debug)]
+pub struct CallRecord {
+    pub id: u64,
+    pub at_ms: i64,
+    pub took_us: u64,
+    pub method: Box<str>,
+    pub parameters: Parameters,
+    /// Parameter, file name and size of each upload.
+    pub uploads: Vec<(String, String, usize)>,
+    pub status: u16,
+    pub answer: Bytes,
+    pub complaints: Vec<String>,
+    pub fault: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+pub struct Log {
+    entries: VecDeque<Entry>,
+    bytes: usize,
+    last_id: u64,
+}
+
+impl Log {
+    pub fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    pub fn push(&mut self, entry: Entry) {
+        self.bytes += entry.bytes();
+        self.entries.push_back(entry);
+        while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
+            let Some(oldest) = self.entries.pop_front() else { break };
+            self.bytes -= oldest.bytes();
+        }
+    }
+
+    /// The newest `limit` entries, oldest first, as they appear in the stream of events.
+    pub fn newest(&self, limit: usize) -> Vec<serde_json::Value> {
+        let from = self.entries.len().saturating_sub(limit);
+        self.entries.iter().skip(from).map(|entry| entry.shown()).collect()
+    }
+
+    /// The update of this id, if the log still has it.
+    pub fn update(&self, update_id: i64) -> Option<Bytes> {
+        let prefix = format!("{{\"update_id\":{update_id},");
+        self.entries.iter().rev().find_map(|entry| match entry {
+            Entry::Update { json, .. } if json.starts_with(prefix.as_bytes()) => Some(json.clone()),
+            _ => None,
+        })
+    }
+}
+
+impl Entry {
+    pub fn shown(&self) -> serde_json::Value {
+        match self {
+            Self::Call(call) => call.shown(),
+            Self::Update { id, at_ms, json } => serde_json::json!({
+                "event": "update", "id": id, "at": at_ms, "update": parsed(json),
+            }),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Call(call) => call.answer.len() + 256,
+            Self::Update { json, .. } => json.len() + 64,
+        }
+    }
+}
+
+impl CallRecord {
+    pub fn shown(&self) -> serde_json::Value {
+        let mut parameters = self.parameters.to_json();
+        for (name, file, size) in &self.uploads {
+            parameters[name] = serde_json::json!({"file": file, "size": size});
+        }
+        let mut shown = serde_json::json!({
+            "event": "call", "id": self.id, "at": self.at_ms, "took_us": self.took_us, "method": &*self.method,
+            "parameters": parameters, "status": self.status, "answer": parsed(&self.answer),
+            "complaints": self.complaints,
+        });
+        if let Some(fault) = self.fault {
+            shown["fault"] = fault.into();
+        }
+        shown
+    }
+}
+
+/// A JSON text as a value; what is none is shown as a text.
+fn parsed(json: &[u8]) -> serde_json::Value {
+    serde_json::from_slice(json).unwrap_or_else(|_| String::from_utf8_lossy(json).into())
+}
+
+/// Ready JSON inside a value that is being serialized.
+pub fn raw(json: &[u8]) -> Option<&RawValue> {
+    serde_json::from_slice(json).ok()
+}

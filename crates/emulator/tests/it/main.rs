@@ -1,0 +1,17 @@
+//! The emulator as its users meet it: over HTTP, with real clients. One binary, a module for each concern.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
+
+mod chats;
+mod clients;
+mod environment;
+mod faults;
+mod groups;
+mod hostile;
+mod keeping;
+mod limits;
+mod openapi;
+mod polling;
+mod read_back;
+mod schema;
+mod stage;
+mod webhook;

@@ -1,0 +1,113 @@
+//! A running emulator with one bot, and short ways to act as the bot and as people.
+
+use std::time::Duration;
+
+use opora_emulator::{Emulator, Settings};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+/// Long enough for a slow machine, short enough to notice that nothing comes.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A photo of one pixel.
+pub const PIXEL_PNG: &[u8] = &[
+    0x89, b'P', b'N', b'G', 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 0x0D, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8, 6,
+    0, 0, 0, 0x1F, 0x15, 0xC4, 0x89, 0, 0, 0, 0x0D, b'I', b'D', b'A', b'T', 0x78, 0x9C, 0x63, 0xF8, 0xCF, 0xC0, 0xF0,
+    0x1F, 0, 5, 0, 1, 0xFF, 0x56, 0xC7, 0x2F, 0x0D, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xAE, 0x42, 0x60, 0x82,
+];
+
+pub struct Stage {
+    pub emulator: Emulator,
+    pub base: String,
+    pub token: String,
+    pub http: reqwest::Client,
+    server: JoinHandle<()>,
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Stage {
+    pub async fn new() -> Self {
+        Self::with(Settings::default()).await
+    }
+
+    pub async fn with(settings: Settings) -> Self {
+        let emulator = Emulator::new(settings).unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let router = emulator.router();
+        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        let token = "123456789:AAtesttesttesttesttesttesttesttestt".to_owned();
+        Self { emulator, base, token, http: reqwest::Client::new(), server }
+    }
+
+    /// Calls a method; gives the HTTP status and the whole answer.
+    pub async fn answer(&self, method: &str, parameters: Value) -> (u16, Value) {
+        let url = format!("{}/bot{}/{method}", self.base, self.token);
+        let response = self.http.post(url).json(&parameters).send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    /// Calls a method that must succeed; gives its result.
+    pub async fn call(&self, method: &str, parameters: Value) -> Value {
+        let (status, mut answer) = self.answer(method, parameters).await;
+        assert_eq!((status, &answer["ok"]), (200, &json!(true)), "{method}: {answer}");
+        answer["result"].take()
+    }
+
+    /// Calls a method that must fail; gives code and description.
+    pub async fn refused(&self, method: &str, parameters: Value) -> (u16, String) {
+        let (status, answer) = self.answer(method, parameters).await;
+        assert_eq!(answer["ok"], false, "{method} should have been refused: {answer}");
+        assert_eq!(answer["error_code"], status);
+        (status, answer["description"].as_str().unwrap().to_owned())
+    }
+
+    /// Updates from an offset on, without waiting.
+    pub async fn updates(&self, offset: i64) -> Vec<Value> {
+        let updates = self.call("getUpdates", json!({"offset": offset})).await;
+        updates.as_array().unwrap().clone()
+    }
+
+    pub async fn people(&self, method: reqwest::Method, path: &str, body: Option<Value>) -> (u16, Value) {
+        let mut request = self.http.request(method, format!("{}/client/{}{path}", self.base, self.token));
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let response = request.send().await.unwrap();
+        (response.status().as_u16(), response.json().await.unwrap())
+    }
+
+    /// Posts to the people's side; must succeed.
+    pub async fn post(&self, path: &str, body: Value) -> Value {
+        let (status, answer) = self.people(reqwest::Method::POST, path, Some(body)).await;
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    }
+
+    pub async fn get(&self, path: &str) -> Value {
+        let (status, answer) = self.people(reqwest::Method::GET, path, None).await;
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    }
+
+    /// Adds a person; gives the id.
+    pub async fn person(&self, first_name: &str) -> i64 {
+        self.post("/users", json!({"first_name": first_name})).await["id"].as_i64().unwrap()
+    }
+
+    /// A person says a text in their private chat; gives the message.
+    pub async fn says(&self, person: i64, text: &str) -> Value {
+        self.post(&format!("/chats/{person}/send"), json!({"from": person, "text": text})).await
+    }
+
+    /// Waits for what is said in a chat after a message.
+    pub async fn heard(&self, chat: i64, after: i64) -> Vec<Value> {
+        let path = format!("/chats/{chat}/messages?after={after}&wait={}", PATIENCE.as_secs());
+        self.get(&path).await.as_array().unwrap().clone()
+    }
+}

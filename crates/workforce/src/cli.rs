@@ -1,0 +1,118 @@
+//! What can be said on the command line.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use opora_emulator::Limits;
+
+use crate::config;
+use crate::demo;
+use crate::serve;
+
+/// Telegram bots that never forget.
+#[derive(Debug, Parser)]
+#[command(version, about, arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start everything with a demo bot and open a chat with it in the browser; needs no token, server or network
+    Demo(Demo),
+    /// Start the Bot API emulator: point a bot at it and talk to the bot in the browser
+    Emulator(Emulator),
+}
+
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Port of the pages and of the emulator; 0 takes a free one
+    #[arg(long, default_value_t = 8080)]
+    pub port: u16,
+    /// Keep everything in this directory over restarts
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Start over: remove what an earlier demo left in the data directory
+    #[arg(long, requires = "data")]
+    pub fresh: bool,
+    /// Language of the demo bot and its people
+    #[arg(long, value_enum, default_value_t = Language::Ru)]
+    pub language: Language,
+}
+
+#[derive(Debug, Args)]
+pub struct Emulator {
+    /// Port to listen on; 0 takes a free one
+    #[arg(long, default_value_t = 8081)]
+    pub port: u16,
+    /// Address to listen on; anyone who reaches it can read and send everything
+    #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
+    pub listen: IpAddr,
+    /// Keep bots, people and messages in this directory over restarts
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Whether Telegram's limits on sending are kept: 30 messages a second, 1 a second in a chat, 20 a minute in a group
+    #[arg(long, value_enum, default_value_t = SendLimits::Off)]
+    pub limits: SendLimits,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    Ru,
+    En,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SendLimits {
+    Telegram,
+    Off,
+}
+
+impl From<SendLimits> for Limits {
+    fn from(limits: SendLimits) -> Self {
+        match limits {
+            SendLimits::Telegram => Self::Telegram,
+            SendLimits::Off => Self::Off,
+        }
+    }
+}
+
+impl Cli {
+    pub fn run(self) -> ExitCode {
+        config::start_log();
+        let runtime = match tokio::runtime::Runtime::new() {
+            Ok(runtime) => runtime,
+            Err(error) => return failed(&anyhow::Error::new(error).context("cannot start the runtime")),
+        };
+        let done = match self.command {
+            Command::Demo(arguments) => runtime.block_on(demo::run(arguments)),
+            Command::Emulator(arguments) => runtime.block_on(serve::emulator(arguments)),
+        };
+        // Long polls may still wait; nothing of theirs is worth waiting for.
+        runtime.shutdown_background();
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => failed(&error),
+        }
+    }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    eprintln!("opora: {error:#}");
+    ExitCode::FAILURE
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

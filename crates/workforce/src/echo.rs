@@ -1,0 +1,249 @@
+//! The demo's bot: answers whatever it is sent, and shows every kind of button.
+//!
+//! It talks to the emulator over HTTP like any other bot, and keeps nothing: what it counts lies in the buttons.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::cli::Language;
+
+const POLL_SECONDS: u64 = 25;
+
+/// Polls for ever; an error is told once and tried again after a second.
+pub async fn run(base: String, token: String, language: Language) {
+    let bot = Echo { http: reqwest::Client::new(), url: format!("{base}/bot{token}"), texts: Texts::of(language) };
+    if let Err(error) = bot.introduce().await {
+        tracing::warn!(error = %error, "the demo bot could not introduce itself");
+    }
+    let mut offset = 0;
+    loop {
+        match bot.call("getUpdates", json!({"offset": offset, "timeout": POLL_SECONDS})).await {
+            Ok(updates) => {
+                for update in updates.as_array().into_iter().flatten() {
+                    offset = update["update_id"].as_i64().unwrap_or(offset) + 1;
+                    if let Err(error) = bot.handle(update).await {
+                        tracing::warn!(%error, "the demo bot could not answer");
+                    }
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the demo bot could not poll; trying again");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+        }
+    }
+}
+
+struct Echo {
+    http: reqwest::Client,
+    url: String,
+    texts: &'static Texts,
+}
+
+impl Echo {
+    async fn call(&self, method: &str, parameters: Value) -> anyhow::Result<Value> {
+        let response = self.http.post(format!("{}/{method}", self.url)).json(&parameters).send().await?;
+        let mut answer: Value = response.json().await?;
+        anyhow::ensure!(answer["ok"] == true, "{method}: {}", answer["description"]);
+        Ok(answer["result"].take())
+    }
+
+    async fn introduce(&self) -> anyhow::Result<()> {
+        let texts = self.texts;
+        let commands = json!([
+            {"command": "start", "description": texts.start_command},
+            {"command": "buttons", "description": texts.buttons_command},
+            {"command": "keyboard", "description": texts.keyboard_command},
+            {"command": "poll", "description": texts.poll_command},
+        ]);
+        self.call("setMyCommands", json!({"commands": commands})).await?;
+        self.call("setMyName", json!({"name": texts.name})).await?;
+        self.call("setMyDescription", json!({"description": texts.description})).await?;
+        Ok(())
+    }
+
+    async fn handle(&self, update: &Value) -> anyhow::Result<()> {
+        if let Some(query) = update.get("callback_query") {
+            return self.pressed(query).await;
+        }
+        let Some(message) = update.get("message") else { return Ok(()) };
+        let chat = &message["chat"]["id"];
+        if let Some(text) = message["text"].as_str() {
+            return self.said(chat, text).await;
+        }
+        if let Some(photo) = message["photo"].as_array().and_then(|sizes| sizes.last()) {
+            let parameters = json!({"chat_id": chat, "photo": photo["file_id"], "caption": self.texts.photo});
+            return self.call("sendPhoto", parameters).await.map(drop);
+        }
+        if message.get("document").is_some() {
+            let parameters = json!({"chat_id": chat, "document": message["document"]["file_id"]});
+            return self.call("sendDocument", parameters).await.map(drop);
+        }
+        if let Some(contact) = message.get("contact") {
+            let own = contact["user_id"] == message["from"]["id"];
+            let thanks = if own { self.texts.own_contact } else { self.texts.other_contact };
+            let text = format!("{thanks} {}", contact["phone_number"].as_str().unwrap_or_default());
+            return self.say(chat, &text, json!({"remove_keyboard": true})).await;
+        }
+        if let Some(location) = message.get("location") {
+            let text = format!("{} {}, {}", self.texts.location, location["latitude"], location["longitude"]);
+            return self.say(chat, &text, json!({"remove_keyboard": true})).await;
+        }
+        Ok(())
+    }
+
+    async fn said(&self, chat: &Value, text: &str) -> anyhow::Result<()> {
+        let texts = self.texts;
+        match text {
+            "/start" => {
+                let help = json!([[{"text": texts.more, "callback_data": "count:1"}]]);
+                self.say(chat, texts.hello, json!({"inline_keyboard": help})).await
+            }
+            "/buttons" => {
+                let rows = json!([
+                    [{"text": texts.toast, "callback_data": "toast"}, {"text": texts.alert, "callback_data": "alert"}],
+                    [{"text": texts.more, "callback_data": "count:1"}],
+                ]);
+                self.say(chat, texts.choose, json!({"inline_keyboard": rows})).await
+            }
+            "/keyboard" => {
+                let rows = json!([
+                    [{"text": texts.contact_button, "request_contact": true}],
+                    [{"text": texts.location_button, "request_location": true}],
+                    [{"text": texts.plain_button}],
+                ]);
+                self.say(chat, texts.choose, json!({"keyboard": rows, "resize_keyboard": true})).await
+            }
+            "/poll" => {
+                let options = json!([{"text": texts.poll_yes}, {"text": texts.poll_no}]);
+                let poll = json!({"chat_id": chat, "question": texts.poll_question, "options": options});
+                self.call("sendPoll", poll).await.map(drop)
+            }
+            _ => {
+                self.call("sendChatAction", json!({"chat_id": chat, "action": "typing"})).await?;
+                self.say(chat, text, Value::Null).await
+            }
+        }
+    }
+
+    async fn pressed(&self, query: &Value) -> anyhow::Result<()> {
+        let data = query["data"].as_str().unwrap_or_default();
+        let answer = match data {
+            "toast" => json!({"text": self.texts.toast_answer}),
+            "alert" => json!({"text": self.texts.alert_answer, "show_alert": true}),
+            _ => json!({}),
+        };
+        let mut answer = answer;
+        answer["callback_query_id"] = query["id"].clone();
+        self.call("answerCallbackQuery", answer).await?;
+        let Some(count) = data.strip_prefix("count:").and_then(|count| count.parse::<u32>().ok()) else {
+            return Ok(());
+        };
+        let next = json!([[{"text": self.texts.more, "callback_data": format!("count:{}", count + 1)}]]);
+        let edit = json!({
+            "chat_id": query["message"]["chat"]["id"], "message_id": query["message"]["message_id"],
+            "text": format!("{} {count}", self.texts.pressed), "reply_markup": {"inline_keyboard": next},
+        });
+        self.call("editMessageText", edit).await.map(drop)
+    }
+
+    async fn say(&self, chat: &Value, text: &str, markup: Value) -> anyhow::Result<()> {
+        let mut parameters = json!({"chat_id": chat, "text": text});
+        if !markup.is_null() {
+            parameters["reply_markup"] = markup;
+        }
+        self.call("sendMessage", parameters).await.map(drop)
+    }
+}
+
+/// What the bot says, in one language.
+struct Texts {
+    name: &'static str,
+    description: &'static str,
+    start_command: &'static str,
+    buttons_command: &'static str,
+    keyboard_command: &'static str,
+    poll_command: &'static str,
+    hello: &'static str,
+    choose: &'static str,
+    more: &'static str,
+    pressed: &'static str,
+    toast: &'static str,
+    toast_answer: &'static str,
+    alert: &'static str,
+    alert_answer: &'static str,
+    contact_button: &'static str,
+    location_button: &'static str,
+    plain_button: &'static str,
+    own_contact: &'static str,
+    other_contact: &'static str,
+    location: &'static str,
+    photo: &'static str,
+    poll_question: &'static str,
+    poll_yes: &'static str,
+    poll_no: &'static str,
+}
+
+impl Texts {
+    fn of(language: Language) -> &'static Self {
+        match language {
+            Language::Ru => &RUSSIAN,
+            Language::En => &ENGLISH,
+        }
+    }
+}
+
+static RUSSIAN: Texts = Texts {
+    name: "Эхо",
+    description: "Повторяет всё, что вы пришлёте: текст, фото, файл, контакт, место.",
+    start_command: "Начать",
+    buttons_command: "Кнопки под сообщением",
+    keyboard_command: "Клавиатура: контакт и место",
+    poll_command: "Опрос",
+    hello: "Здравствуйте! Пришлите текст, фото или файл, и я верну их. Ещё есть /buttons, /keyboard и /poll.",
+    choose: "Выберите кнопку.",
+    more: "Нажать ещё",
+    pressed: "Нажатий:",
+    toast: "Подсказка",
+    toast_answer: "Это подсказка",
+    alert: "Окно",
+    alert_answer: "Это окно: его закрывают кнопкой.",
+    contact_button: "Отправить телефон",
+    location_button: "Отправить место",
+    plain_button: "Просто кнопка",
+    own_contact: "Ваш телефон:",
+    other_contact: "Это чужой телефон:",
+    location: "Вы здесь:",
+    photo: "Ваше фото",
+    poll_question: "Всё понятно?",
+    poll_yes: "Да",
+    poll_no: "Пока нет",
+};
+
+static ENGLISH: Texts = Texts {
+    name: "Echo",
+    description: "Repeats whatever you send: text, photo, file, contact, place.",
+    start_command: "Begin",
+    buttons_command: "Buttons under a message",
+    keyboard_command: "Keyboard: contact and place",
+    poll_command: "Poll",
+    hello: "Hello! Send a text, a photo or a file, and I return it. There are also /buttons, /keyboard and /poll.",
+    choose: "Choose a button.",
+    more: "Press again",
+    pressed: "Presses:",
+    toast: "Toast",
+    toast_answer: "This is a toast",
+    alert: "Alert",
+    alert_answer: "This is an alert: a button closes it.",
+    contact_button: "Send my phone",
+    location_button: "Send my place",
+    plain_button: "Just a button",
+    own_contact: "Your phone:",
+    other_contact: "Somebody else's phone:",
+    location: "You are here:",
+    photo: "Your photo",
+    poll_question: "Is it all clear?",
+    poll_yes: "Yes",
+    poll_no: "Not yet",
+};

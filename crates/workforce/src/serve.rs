@@ -1,0 +1,58 @@
+//! Listening, and stopping when asked to.
+
+use std::net::{IpAddr, SocketAddr};
+
+use anyhow::Context;
+use axum::Router;
+use opora_emulator::{Emulator, Settings};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::cli;
+
+/// `opora emulator`.
+pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
+    let (listener, address) = listen(arguments.listen, arguments.port).await?;
+    let settings = Settings { limits: arguments.limits.into(), data: arguments.data.clone() };
+    let emulator = Emulator::new(settings).with_context(|| data_trouble(arguments.data.as_deref()))?;
+    println!("Bot API emulator {}", env!("CARGO_PKG_VERSION"));
+    println!("  chat page    http://{address}/");
+    println!("  Bot API URL  http://{address}   (any token of Telegram's form is a bot)");
+    println!("  people's API http://{address}/client/openapi.json");
+    match &arguments.data {
+        Some(data) => println!("  kept in      {}", data.display()),
+        None => println!("  kept in      memory only: everything is gone at the end (--data DIR keeps it)"),
+    }
+    if arguments.listen.is_loopback() {
+        println!("  reachable    from this machine only (--listen 0.0.0.0 opens it)");
+    } else {
+        println!("  reachable    from other machines: whoever reaches it can read and send everything");
+    }
+    until_stopped(listener, emulator.router()).await?;
+    emulator.flush();
+    Ok(())
+}
+
+/// Listens, or says why that cannot be.
+pub async fn listen(address: IpAddr, port: u16) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let wanted = SocketAddr::new(address, port);
+    let listener = TcpListener::bind(wanted).await;
+    let listener = listener.with_context(|| format!("cannot listen on {wanted}; another --port may be free"))?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+/// Serves until SIGINT or SIGTERM.
+pub async fn until_stopped(listener: TcpListener, router: Router) -> anyhow::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        served = axum::serve(listener, router).into_future() => served.context("the server stopped")?,
+        _ = tokio::signal::ctrl_c() => tracing::info!("stopping: SIGINT"),
+        _ = terminate.recv() => tracing::info!("stopping: SIGTERM"),
+    }
+    Ok(())
+}
+
+pub fn data_trouble(data: Option<&std::path::Path>) -> String {
+    data.map_or_else(String::new, |data| format!("cannot use the data directory {}", data.display()))
+}

@@ -1,0 +1,53 @@
+//! The benchmarks by name.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+use crate::commands::Commands;
+use crate::environment::Environment;
+use crate::interruption::Interruption;
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    benchmark: Option<Benchmark>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Benchmark {
+    /// Calls per second of the Bot API emulator
+    Emulator {
+        /// Passed on to the benchmark
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Bot frameworks side by side: bench/run.sh; --help shows its options
+    #[command(disable_help_flag = true)]
+    Frameworks {
+        /// Passed on to bench/run.sh
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+}
+
+pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCode> {
+    let commands = Commands::new(environment, Interruption::watched()?);
+    match &options.benchmark {
+        None => {
+            println!("cargo xtask bench emulator [arguments]    calls per second of the Bot API emulator");
+            println!("cargo xtask bench frameworks [arguments]  bot frameworks side by side; see bench/README.md");
+        }
+        Some(Benchmark::Emulator { arguments }) => {
+            let mut bench = commands.cargo(&["bench", "--package", "opora-emulator", "--bench", "calls", "--"]);
+            commands.show(bench.args(arguments))?;
+        }
+        Some(Benchmark::Frameworks { arguments }) => {
+            let mut script = commands.command(commands.environment.root.join("bench/run.sh"));
+            // A bot given by a relative path is meant from where the caller stands.
+            commands.show(script.args(arguments).current_dir(std::env::current_dir()?))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

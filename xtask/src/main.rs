@@ -1,0 +1,62 @@
+//! The workspace's own commands: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask bench`.
+//!
+//! Everything here runs other programs or reads source files. Nothing of it is part of the product.
+
+mod bench;
+mod cache;
+mod clients;
+mod commands;
+mod environment;
+mod interruption;
+mod packages;
+mod plan;
+mod process;
+mod report;
+mod servers;
+mod test_run;
+mod tidy;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::environment::Environment;
+
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask", about = "The workspace's own commands")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Run every check and every test, installing what they need
+    Test(test_run::Options),
+    /// Check the habits that the compiler cannot see
+    Tidy {
+        /// The workspace to look at, if not this one
+        root: Option<PathBuf>,
+    },
+    /// Run a benchmark, or list those there are
+    Bench(bench::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = Environment::read().and_then(|environment| perform(Arguments::parse().command, environment));
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn perform(task: Task, environment: Environment) -> Result<ExitCode> {
+    match task {
+        Task::Test(options) => test_run::run(&options, environment),
+        Task::Tidy { root } => tidy::run(root.as_deref().unwrap_or(&environment.root)),
+        Task::Bench(options) => bench::run(&options, environment),
+    }
+}

@@ -1,0 +1,121 @@
+//! Which steps a test run has, in which order, and what each needs before it.
+//!
+//! Cheap checks come first. `--only` names the steps wanted, and those they need come along; `--skip` has the last word.
+
+use std::collections::BTreeSet;
+
+use clap::ValueEnum;
+
+/// The order here is the order of the run.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, ValueEnum)]
+pub(crate) enum Step {
+    /// The habits that the compiler cannot see
+    Tidy,
+    /// rustfmt, checking only
+    Fmt,
+    /// cargo-nextest and cargo-deny, installed if missing
+    Tools,
+    /// Licences, bans and sources of the dependencies
+    Deny,
+    /// Lints, warnings denied
+    Clippy,
+    /// System packages, installed if missing
+    Packages,
+    /// The Python client libraries
+    Python,
+    /// The JavaScript client libraries
+    Node,
+    /// The teloxide check bot
+    Teloxide,
+    /// A private Redis and PostgreSQL
+    Servers,
+    /// All tests but the doctests
+    Tests,
+    /// The examples in the documentation
+    Doctests,
+    /// The documentation builds without warnings
+    Docs,
+}
+
+impl Step {
+    fn needs(self) -> &'static [Step] {
+        match self {
+            Step::Deny => &[Step::Tools],
+            Step::Python | Step::Node | Step::Servers => &[Step::Packages],
+            Step::Tests => &[
+                Step::Tools,
+                Step::Packages,
+                Step::Python,
+                Step::Node,
+                Step::Teloxide,
+                Step::Servers,
+            ],
+            _ => &[],
+        }
+    }
+
+    /// The name on the command line and in the summary.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value()
+            .map(|value| value.get_name().to_owned())
+            .unwrap_or_default()
+    }
+
+    /// The line of the help text.
+    pub(crate) fn purpose(self) -> String {
+        self.to_possible_value()
+            .and_then(|value| value.get_help().map(ToString::to_string))
+            .unwrap_or_default()
+    }
+}
+
+/// The steps of a run, in order. An empty `only` means all of them.
+pub(crate) fn steps(only: &[Step], skip: &[Step]) -> BTreeSet<Step> {
+    let wanted = if only.is_empty() { Step::value_variants() } else { only };
+    let mut chosen = BTreeSet::new();
+    let mut open: Vec<Step> = wanted.to_vec();
+    while let Some(step) = open.pop() {
+        if !skip.contains(&step) && chosen.insert(step) {
+            open.extend(step.needs());
+        }
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_choice_every_step_runs_and_tidy_is_first() {
+        let all = steps(&[], &[]);
+        assert_eq!(all.len(), Step::value_variants().len());
+        assert_eq!(all.first(), Some(&Step::Tidy));
+    }
+
+    #[test]
+    fn a_chosen_step_brings_what_it_needs() {
+        let chosen: Vec<_> = steps(&[Step::Servers], &[]).into_iter().collect();
+        assert_eq!(chosen, [Step::Packages, Step::Servers]);
+    }
+
+    #[test]
+    fn a_skipped_step_stays_away_even_where_it_is_needed() {
+        let chosen: Vec<_> = steps(&[Step::Deny], &[Step::Tools]).into_iter().collect();
+        assert_eq!(chosen, [Step::Deny]);
+    }
+
+    #[test]
+    fn what_a_step_needs_runs_before_it() {
+        for step in Step::value_variants() {
+            assert!(step.needs().iter().all(|needed| needed < step), "{}", step.name());
+        }
+    }
+
+    #[test]
+    fn every_step_has_a_name_and_a_purpose() {
+        for step in Step::value_variants() {
+            assert!(!step.name().is_empty() && !step.purpose().is_empty(), "{step:?}");
+        }
+    }
+}

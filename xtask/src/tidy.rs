@@ -1,0 +1,103 @@
+//! The habits of this repository that the compiler cannot see.
+//!
+//! Each rule looks at the text of the files and complains with a place and a reason. Nothing is changed. Rules of style
+//! that rustfmt and clippy know are left to them.
+
+mod finished;
+mod reach;
+mod shape;
+mod source;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod unwraps;
+mod words;
+
+use std::fmt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+
+use crate::report::Done;
+use crate::tidy::tree::Tree;
+
+/// What is wrong where, and why it matters.
+#[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Complaint {
+    path: String,
+    /// Counted from one, as editors do.
+    line: usize,
+    text: String,
+}
+
+/// What the rules found.
+#[derive(Debug, Default)]
+struct Findings {
+    /// These fail the check.
+    refused: Vec<Complaint>,
+    /// These are only worth a look.
+    warnings: Vec<Complaint>,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}: {}", self.path, self.line, self.text)
+    }
+}
+
+impl Findings {
+    fn refuse(&mut self, path: &str, line: usize, text: impl Into<String>) {
+        self.refused.push(Complaint {
+            path: path.to_owned(),
+            line,
+            text: text.into(),
+        });
+    }
+
+    fn warn(&mut self, path: &str, line: usize, text: impl Into<String>) {
+        self.warnings.push(Complaint {
+            path: path.to_owned(),
+            line,
+            text: text.into(),
+        });
+    }
+}
+
+/// `cargo xtask tidy`.
+pub(crate) fn run(root: &Path) -> Result<ExitCode> {
+    check(root)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The same as a step of the test run: prints what it finds, and fails if anything is refused.
+pub(crate) fn check(root: &Path) -> Result<Done> {
+    let tree = Tree::read(root)?;
+    let findings = findings(&tree);
+    for warning in &findings.warnings {
+        println!("warning: {warning}");
+    }
+    for complaint in &findings.refused {
+        println!("{complaint}");
+    }
+    ensure!(
+        findings.refused.is_empty(),
+        "tidy found {} to mend",
+        findings.refused.len()
+    );
+    let remark = format!("{} files, {} warnings", tree.files.len(), findings.warnings.len());
+    println!("{remark}");
+    Ok(Done::Well(remark))
+}
+
+fn findings(tree: &Tree) -> Findings {
+    let mut findings = Findings::default();
+    shape::check(tree, &mut findings);
+    reach::check(tree, &mut findings);
+    finished::check(tree, &mut findings);
+    unwraps::check(tree, &mut findings);
+    words::check(tree, &mut findings);
+    findings.refused.sort();
+    findings.warnings.sort();
+    findings
+}

@@ -1,0 +1,124 @@
+//! What only one module of a crate may reach: the environment and the clock.
+//!
+//! Settings that are read in one place can be listed and documented; a clock that is read in one place can be set by
+//! hand in a test.
+
+use std::collections::BTreeMap;
+
+use super::Findings;
+use super::source::Line;
+use super::tree::{Module, Place, Tree};
+
+const ENVIRONMENT: [&str; 6] = [
+    "env::var",
+    "env::var_os",
+    "env::vars",
+    "env::vars_os",
+    "env::home_dir",
+    "dotenvy",
+];
+const CLOCK: [&str; 4] = ["Instant::now", "Local::now", "SystemTime::now", "Utc::now"];
+/// The crates whose behaviour in time is tested with a clock set by hand.
+const CRATES_WITH_A_CLOCK: [&str; 2] = ["emulator", "opora"];
+
+pub(super) fn check(tree: &Tree, findings: &mut Findings) {
+    let mut readers_in_tests: BTreeMap<&str, Vec<&Module>> = BTreeMap::new();
+    for module in &tree.modules {
+        let reads = first_use(module.source.lines.iter(), &ENVIRONMENT).or_else(|| argument_from_environment(module));
+        let Some((line, what)) = reads else { continue };
+        if !may_read_environment(module) {
+            findings.refuse(&module.path, line, environment_reason(module, what));
+        } else if module.place == Place::Test {
+            readers_in_tests.entry(&module.member).or_default().push(module);
+        }
+    }
+    for readers in readers_in_tests.values() {
+        for module in readers.iter().skip(1) {
+            let why = format!(
+                "{} reads the environment for this crate's tests already",
+                readers[0].path
+            );
+            findings.refuse(&module.path, 1, why);
+        }
+    }
+    for module in tree
+        .product()
+        .filter(|module| CRATES_WITH_A_CLOCK.contains(&module.member.as_str()))
+    {
+        if module.within != "src/clock.rs" {
+            clock(module, findings);
+        }
+    }
+}
+
+fn may_read_environment(module: &Module) -> bool {
+    let is_named_for_it = module.within.ends_with("/environment.rs");
+    match module.place {
+        // An example is a program of its own, and a reader wants to see all of it.
+        Place::Example => true,
+        Place::Test | Place::Bench => is_named_for_it,
+        Place::Product if module.member == "xtask" => is_named_for_it,
+        Place::Product => module.within == "src/config.rs",
+    }
+}
+
+fn environment_reason(module: &Module, what: &str) -> String {
+    let home = match module.place {
+        Place::Product if module.member != "xtask" => "src/config.rs",
+        _ => "environment.rs",
+    };
+    format!("`{what}`: only {home} reads the environment, so that every setting is found in one place")
+}
+
+fn clock(module: &Module, findings: &mut Findings) {
+    for (number, line) in module.product_lines() {
+        if let Some(what) = CLOCK.iter().find(|what| uses(&line.code, what)) {
+            let why = format!("`{what}`: only src/clock.rs reads the clock, so that tests can set it");
+            findings.refuse(&module.path, number, why);
+        }
+    }
+}
+
+fn first_use<'a>(lines: impl Iterator<Item = &'a Line>, names: &[&'static str]) -> Option<(usize, &'static str)> {
+    lines.enumerate().find_map(|(index, line)| {
+        let found = names
+            .iter()
+            .find(|name| uses(&line.code, name) || imports(&line.code, name));
+        found.map(|name| (index + 1, *name))
+    })
+}
+
+/// clap reads a variable wherever an argument says `env`.
+fn argument_from_environment(module: &Module) -> Option<(usize, &'static str)> {
+    let reads = |line: &Line| {
+        let code = line.code.trim();
+        code.starts_with("#[arg(")
+            && code
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .any(|word| word == "env")
+    };
+    let found = module.source.lines.iter().position(reads)?;
+    Some((found + 1, "#[arg(env)]"))
+}
+
+/// Whether a path is named as a whole, not as part of a longer word.
+fn uses(code: &str, name: &str) -> bool {
+    let is_word = |character: char| character.is_alphanumeric() || character == '_';
+    code.match_indices(name).any(|(at, _)| {
+        let before = code[..at].chars().next_back();
+        let after = code[at + name.len()..].chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    })
+}
+
+/// Whether `use std::env::{…}` brings the function in.
+fn imports(code: &str, name: &str) -> bool {
+    let Some(function) = name.strip_prefix("env::") else {
+        return false;
+    };
+    let list = code
+        .trim()
+        .strip_prefix("use std::env::{")
+        .and_then(|rest| rest.split_once('}'));
+    list.is_some_and(|(list, _)| list.split(',').any(|item| item.trim() == function))
+}

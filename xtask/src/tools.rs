@@ -1,0 +1,68 @@
+//! Cargo's own additions that the checks need: installed privately, into the cache, if they are missing.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::commands::Commands;
+
+/// Programs with the version that is installed where there is none. Any version that is already there is used.
+const TOOLS: [(&str, &str); 2] = [("cargo-deny", "0.20.2"), ("cargo-nextest", "0.9.143")];
+
+/// Makes sure that every tool is on the search path; says what it did.
+pub(crate) fn provide(commands: &Commands, may_install: bool) -> Result<String> {
+    let missing: Vec<_> = TOOLS
+        .into_iter()
+        .filter(|(name, _)| commands.find(name).is_none())
+        .collect();
+    if missing.is_empty() {
+        return Ok(String::new());
+    }
+    let names = missing.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" and ");
+    ensure!(may_install, "{names} missing, and --no-install was given");
+    println!("Building {names}: this takes some minutes, once.");
+    // The tools have dependencies in common, so they are built in one place; afterwards it is only large.
+    let building = commands.environment.cache.join("tools-building");
+    for (name, version) in missing {
+        install(commands, name, version, &building)?;
+    }
+    fs::remove_dir_all(&building).with_context(|| format!("cannot remove {}", building.display()))?;
+    Ok(format!("installed {names}"))
+}
+
+/// Makes sure that a component of the toolchain (rustfmt, clippy) is there.
+pub(crate) fn provide_component(commands: &Commands, component: &str, may_install: bool) -> Result<()> {
+    let subcommand = component.trim_start_matches("rust");
+    if commands.succeeds(&mut commands.cargo(&[subcommand, "--version"])) {
+        return Ok(());
+    }
+    if !may_install || commands.find("rustup").is_none() {
+        bail!("{component} is missing; with rustup: `rustup component add {component}`");
+    }
+    commands.show(commands.command("rustup").args(["component", "add", component]))
+}
+
+fn install(commands: &Commands, name: &str, version: &str, building: &Path) -> Result<()> {
+    // Somebody may be working on this machine meanwhile.
+    let mut command = commands.command("nice");
+    command.args([
+        "-n",
+        "19",
+        "cargo",
+        "install",
+        "--locked",
+        "--quiet",
+        name,
+        "--version",
+        version,
+        "--root",
+    ]);
+    command.arg(commands.environment.cache.join("tools"));
+    commands.show(command.env("CARGO_TARGET_DIR", building))?;
+    ensure!(
+        commands.find(name).is_some(),
+        "{name} was installed and yet is not found"
+    );
+    Ok(())
+}
