@@ -27,10 +27,8 @@ use self::methods::{Method, Run};
 use crate::clock::Stopwatch;
 use crate::delivery::{polling, webhook};
 use crate::emulator::{Bot, Emulator};
-use crate::token::Token;
 use crate::world::World;
-use crate::world::event::CallRecord;
-use crate::world::event::Entry;
+use crate::world::event::{CallRecord, Entry};
 use crate::world::fault::{Cut, Fault};
 
 pub use file_link::download;
@@ -43,16 +41,15 @@ const LOGGED_OUT: &str = "Logged out";
 
 /// Answers `/bot<token>/<method>`.
 pub async fn answer(emulator: &Emulator, token: &str, method: &str, request: Request) -> Response {
-    let Some(token) = Token::parse(token) else {
-        return ApiError::unauthorized().into_response();
-    };
-    let Some(bot) = emulator.bot(&token) else {
-        return ApiError::too_many_requests(60).into_response();
+    let bot = match emulator.by_token(token) {
+        Ok(bot) => bot,
+        Err(error) => return error.into_response(),
     };
     match Call::read(method, request).await {
         Ok(call) => run(emulator, &bot, call).await,
         Err(error) => {
-            note(&bot, Call::unread(method), &error.body(), error.code, Stopwatch::start(), None);
+            let noted = Noted { answer: error.body().into(), status: error.code, fault: None };
+            note(&mut bot.world(), Call::unread(method), noted, Stopwatch::start());
             error.into_response()
         }
     }
@@ -66,33 +63,68 @@ pub async fn answer_webhook_reply(emulator: &Emulator, bot: &Arc<Bot>, call: Cal
 async fn run(emulator: &Emulator, bot: &Arc<Bot>, mut call: Call) -> Response {
     let watch = Stopwatch::start();
     let method = methods::find(&call.method);
+    call.complaints = method.map(|method| complaints(method, &call)).unwrap_or_default();
     let fault = bot.world().faults.strike_call(&call.method, chats::named_in(&call));
     if let Some(delay_ms) = fault.as_ref().and_then(|fault| fault.order.delay_ms) {
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
     }
-    let outcome = match forced(fault.as_ref()) {
-        Some(error) => Err(error),
-        None => effect(emulator, bot, method, &mut call).await,
+    let early = match forced(fault.as_ref()) {
+        Some(error) => Some(Err(error)),
+        None => before_the_lock(emulator, bot, method, &mut call).await,
     };
-    let complaints = method.map(|method| complaints(method, &call)).unwrap_or_default();
-    let fault_id = fault.as_ref().map(|fault| fault.id);
-    let (status, body) = match &outcome {
-        Ok(result) => (200, framed(result)),
-        Err(error) => (error.code, error.body().into()),
-    };
-    call.complaints = complaints;
-    note(bot, call, &body, status, watch, fault_id);
-    if let Some(fault) = &fault {
-        let world = bot.world();
-        world.events.tell("faults", || serde_json::json!({"faults": world.faults.active()}));
-        if fault.order.cut.is_some() {
-            return cut();
-        }
+    let mut world = bot.world();
+    let webhook_before = world.webhook_generation;
+    let outcome = early.unwrap_or_else(|| effect(&mut world, method, &call));
+    let noted = Noted::new(&outcome, fault.as_ref());
+    let (body, cut_short) = (noted.answer.clone(), fault.is_some_and(|fault| fault.order.cut.is_some()));
+    note(&mut world, call, noted, watch);
+    let webhook_changed = world.webhook_generation != webhook_before;
+    drop(world);
+    if webhook_changed {
+        webhook::run(emulator, bot);
     }
     match outcome {
+        _ if cut_short => cut(),
         Ok(_) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
         Err(error) => error.into_response(),
     }
+}
+
+/// What must wait: long polling, which is all of its call, and links to fetch. None: the call goes on.
+async fn before_the_lock(
+    emulator: &Emulator,
+    bot: &Arc<Bot>,
+    method: Option<&'static Method>,
+    call: &mut Call,
+) -> Option<Outcome> {
+    let method = method?;
+    if let Err(error) = admitted(&bot.world(), method) {
+        return Some(Err(error));
+    }
+    match method.run {
+        Run::Poll => Some(match call.parameters.read() {
+            Ok(parameters) => polling::get_updates(bot, parameters).await,
+            Err(error) => Err(error),
+        }),
+        Run::Now(_) if method.links.is_empty() => None,
+        Run::Now(_) => call.fetch_links(emulator.http(), method).await.err().map(Err),
+    }
+}
+
+fn effect(world: &mut World, method: Option<&'static Method>, call: &Call) -> Outcome {
+    let Some(Method { run: Run::Now(run), sends, .. }) = method else {
+        return Err(not_emulated::explain(&call.method));
+    };
+    if *sends {
+        chats::check_limits(world, call)?;
+    }
+    run(world, call)
+}
+
+/// A bot that logged out can do nothing else for a while.
+fn admitted(world: &World, method: &Method) -> Result<(), ApiError> {
+    let out = world.profile.logged_out_until > 0 && world.profile.logged_out_until > world.clock.now();
+    if out && method.name != "logOut" { Err(ApiError::new(400, LOGGED_OUT)) } else { Ok(()) }
 }
 
 /// The error that a fault puts in place of the call's own effect.
@@ -122,37 +154,6 @@ fn default_description(status: u16) -> &'static str {
     }
 }
 
-async fn effect(emulator: &Emulator, bot: &Arc<Bot>, method: Option<&'static Method>, call: &mut Call) -> Outcome {
-    let Some(method) = method else {
-        return Err(not_emulated::explain(&call.method));
-    };
-    {
-        let world = bot.world();
-        let out = world.profile.logged_out_until > world.clock.now();
-        if out && method.name != "logOut" {
-            return Err(ApiError::new(400, LOGGED_OUT));
-        }
-    }
-    match method.run {
-        Run::Poll => polling::get_updates(bot, call.parameters.read()?).await,
-        Run::Now(run) => {
-            call.fetch_links(emulator.http(), method).await?;
-            let webhook_before = bot.world().webhook_generation;
-            let outcome = {
-                let mut world = bot.world();
-                if method.sends {
-                    chats::check_limits(&mut world, call)?;
-                }
-                run(&mut world, call)
-            };
-            if outcome.is_ok() && bot.world().webhook_generation != webhook_before {
-                webhook::run(emulator, bot);
-            }
-            outcome
-        }
-    }
-}
-
 /// What a strict server would have said about parameters that Telegram passes over.
 fn complaints(method: &Method, call: &Call) -> Vec<String> {
     let known = |name: &str| method.parameters.iter().any(|names| names().contains(&name));
@@ -171,8 +172,24 @@ fn framed(result: &[u8]) -> Bytes {
     body.into()
 }
 
-fn note(bot: &Bot, call: Call, body: &[u8], status: u16, watch: Stopwatch, fault: Option<u64>) {
-    let world: &mut World = &mut bot.world();
+/// What the inspector is shown of an answer.
+struct Noted {
+    answer: Bytes,
+    status: u16,
+    fault: Option<u64>,
+}
+
+impl Noted {
+    fn new(outcome: &Outcome, fault: Option<&Fault>) -> Self {
+        let (status, answer) = match outcome {
+            Ok(result) => (200, framed(result)),
+            Err(error) => (error.code, error.body().into()),
+        };
+        Self { answer, status, fault: fault.map(|fault| fault.id) }
+    }
+}
+
+fn note(world: &mut World, call: Call, noted: Noted, watch: Stopwatch) {
     let record = CallRecord {
         id: world.log.next_id(),
         at_ms: world.clock.now_ms(),
@@ -180,13 +197,16 @@ fn note(bot: &Bot, call: Call, body: &[u8], status: u16, watch: Stopwatch, fault
         uploads: call.uploads.iter().map(|it| (it.field.clone(), it.name.clone(), it.bytes.len())).collect(),
         method: call.method.into(),
         parameters: call.parameters,
-        status,
-        answer: Bytes::copy_from_slice(body),
+        status: noted.status,
+        answer: noted.answer,
         complaints: call.complaints,
-        fault,
+        fault: noted.fault,
     };
     world.events.tell("call", || record.shown());
     world.log.push(Entry::Call(record));
+    if noted.fault.is_some() {
+        world.events.tell("faults", || serde_json::json!({"faults": world.faults.active()}));
+    }
 }
 
 /// An answer whose connection breaks before its first byte of content.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use tokio::sync::Notify;
 
+use crate::bot_api::error::ApiError;
 use crate::clock::Clock;
 use crate::delivery::webhook;
 use crate::journal;
@@ -76,6 +77,16 @@ impl Emulator {
 
     pub fn http(&self) -> &reqwest::Client {
         &self.shared.http
+    }
+
+    /// The bot of a token as it came on the wire, with Telegram's error for one that cannot be.
+    pub(crate) fn by_token(&self, token: &str) -> Result<Arc<Bot>, ApiError> {
+        // Most calls are of a known bot: no token needs to be made for them.
+        if let Some(bot) = self.shared.bots.read().unwrap_or_else(PoisonError::into_inner).get(token) {
+            return Ok(bot.clone());
+        }
+        let token = Token::parse(token).ok_or_else(ApiError::unauthorized)?;
+        self.bot(&token).ok_or_else(|| ApiError::too_many_requests(60))
     }
 
     /// The bot of a token, made if it is new; none if there are too many.

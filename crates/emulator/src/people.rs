@@ -31,7 +31,7 @@ use crate::token::Token;
 /// Room for ten photos of the largest size in base64.
 const MAX_BODY: usize = 140 << 20;
 
-pub fn router(emulator: &Emulator) -> Router {
+pub fn router() -> Router<Emulator> {
     Router::new()
         .route("/client", get(bots::list))
         .route("/client/openapi.json", get(openapi))
@@ -59,7 +59,6 @@ pub fn router(emulator: &Emulator) -> Router {
         .route("/client/{token}/events", get(events::stream))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn(same_origin))
-        .with_state(emulator.clone())
 }
 
 /// What is wrong with a request, in words for the person who made it.

@@ -1,5 +1,7 @@
 //! Which request goes where.
 
+use std::borrow::Cow;
+
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -19,8 +21,8 @@ impl Emulator {
 
     /// The same with the page elsewhere, for a server that has a `/` of its own.
     pub fn router_with_page_at(&self, path: &str) -> Router {
-        let bots = Router::new().fallback(bot_side).with_state(self.clone());
-        people::router(self).route(path, get(page::index)).fallback_service(bots)
+        // The fallback comes after the people's layers: a bot has no use for them.
+        people::router().route(path, get(page::index)).fallback(bot_side).with_state(self.clone())
     }
 
     /// Whether a path is the emulator's own, for a server that shares its port.
@@ -35,8 +37,11 @@ fn is_bot_path(path: &str) -> bool {
 
 /// `/bot<token>/<method>` and `/file/bot<token>/<path>`, which no route pattern can tell from other words.
 async fn bot_side(State(emulator): State<Emulator>, request: Request<Body>) -> Response {
-    // Some clients write the token's colon as %3A.
-    let path = request.uri().path().replace("%3A", ":").replace("%3a", ":");
+    let mut path = Cow::Borrowed(request.uri().path());
+    // Some clients write the token's colon so.
+    if path.contains('%') {
+        path = path.replace("%3A", ":").replace("%3a", ":").into();
+    }
     if let Some((token, file)) = path.strip_prefix("/file/bot").and_then(|rest| rest.split_once('/')) {
         return bot_api::download(&emulator, token, file).await;
     }
@@ -46,6 +51,7 @@ async fn bot_side(State(emulator): State<Emulator>, request: Request<Body>) -> R
         }
         let method = method.strip_prefix("test/").unwrap_or(method).trim_end_matches('/').to_owned();
         let token = token.to_owned();
+        drop(path);
         return bot_api::answer(&emulator, &token, &method, request).await;
     }
     if path.starts_with("/bot") { ApiError::new(404, "Not Found").into_response() } else { nothing_here() }

@@ -2,7 +2,9 @@
 //!
 //! Any token of that form is a bot; which ones exist is decided by use, not here.
 
+use std::borrow::Borrow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Ids have up to 52 bits, so that they survive languages whose only number is a double.
@@ -11,7 +13,7 @@ pub const MAX_ID: i64 = (1 << 52) - 1;
 const MAX_SECRET: usize = 128;
 
 /// A well-formed token. `Debug` hides the secret: developers paste real tokens into emulators.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 pub struct Token {
     text: Arc<str>,
     bot_id: i64,
@@ -32,6 +34,27 @@ impl Token {
     }
 
     pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+// Two tokens are equal if their texts are, so that a table of tokens can be asked with a text.
+impl PartialEq for Token {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Token {}
+
+impl Hash for Token {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+impl Borrow<str> for Token {
+    fn borrow(&self) -> &str {
         &self.text
     }
 }

@@ -153,11 +153,7 @@ static METHODS: &[Method] = &[
     method("stopPoll", &[names_of::<polls::Stop>], polls::stop),
     sending("forwardMessage", &[names_of::<forward::Forward>], forward::forward),
     sending("forwardMessages", &[names_of::<forward::ForwardSeveral>], forward::forward_several),
-    sending(
-        "copyMessage",
-        &[names_of::<Target>, names_of::<Options>, names_of::<forward::Copy>],
-        forward::copy,
-    ),
+    sending("copyMessage", &[names_of::<forward::Copy>, names_of::<Options>], forward::copy),
     sending("copyMessages", &[names_of::<forward::CopySeveral>], forward::copy_several),
     method("setMessageReaction", &[names_of::<reactions::Reaction>], reactions::set),
     method("pinChatMessage", &[names_of::<pins::Pin>], pins::pin),

@@ -74,20 +74,21 @@ export function topicBar(here) {
     state.threads.set(here.chatId, id);
     tell("chat", here.chatId);
   };
+  const tabs = topics.map(({ id, name }) =>
+    button({
+      class: "topic",
+      role: "tab",
+      testid: `topic-${id ?? "all"}`,
+      "aria-selected": String(here.thread() === id),
+      dir: "auto",
+      text: name,
+      on: { click: () => choose(id) },
+    }),
+  );
   return el(
     "div",
-    { class: "topics", role: "tablist", "aria-label": t("topics") },
-    topics.map(({ id, name }) =>
-      button({
-        class: "topic",
-        role: "tab",
-        testid: `topic-${id ?? "all"}`,
-        "aria-selected": String(here.thread() === id),
-        dir: "auto",
-        text: name,
-        on: { click: () => choose(id) },
-      }),
-    ),
+    { class: "topics" },
+    el("div", { class: "topic-tabs", role: "tablist", "aria-label": t("topics") }, tabs),
     iconButton("add", t("newTopic"), { testid: "add-topic", on: { click: () => topicForm(here) } }),
   );
 }

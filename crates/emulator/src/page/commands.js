@@ -22,7 +22,6 @@ export function commandList(field, onChoose) {
     // Enter sends what was typed until a command is picked with the arrows.
     chosen = -1;
     node.hidden = !shown.length;
-    field.setAttribute("aria-expanded", String(!node.hidden));
     draw();
   }
 

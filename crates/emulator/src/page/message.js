@@ -120,7 +120,7 @@ function replyLine(message, here) {
   const id = message.reply_to_message?.message_id;
   const current = state.rooms.get(here.chatId)?.messages.get(id) ?? original;
   return button(
-    { class: "reply-quote", on: { click: () => id && here.jump(id) }, "aria-label": t("goToOriginal") },
+    { class: "reply-quote", on: { click: () => id && here.jump(id) }, title: t("goToOriginal") },
     el("span", { class: "reply-name", dir: "auto", text: senderName(current) }),
     el("span", { class: "reply-words", dir: "auto", text: message.quote?.text ?? summary(current) }),
   );

@@ -20,7 +20,14 @@ export function createPeople(complain) {
   const head = el("header", { class: "list-head" });
   const list = el("ul", { class: "chat-list", "aria-label": t("chats") });
   const deeds = el("div", { class: "list-deeds" });
-  const node = el("nav", { class: "people", "aria-label": t("chats") }, head, deeds, list);
+  const node = el(
+    "nav",
+    { class: "people", "aria-label": t("chats") },
+    el("h1", { class: "sr-only", text: "Opora" }),
+    head,
+    deeds,
+    list,
+  );
   const drawHead = () => {
     refill(head, headParts());
     refill(deeds, deedParts(complain));
@@ -63,7 +70,7 @@ function headParts() {
         class: "icon-button words",
         testid: "language",
         title: t("switchLanguage"),
-        "aria-label": t("switchLanguage"),
+        "aria-label": `${otherLanguage}: ${t("switchLanguage")}`,
         text: otherLanguage,
         on: { click: () => setLanguage(otherLanguage.toLowerCase()) },
       }),

@@ -113,7 +113,7 @@ impl World {
         else {
             return Err("there is no such poll");
         };
-        let shown = json!(PollView { world: self, poll });
+        let shown = json!(PollView { world: self, poll, in_message: false });
         let (inner, poll_id) = (shown.to_string(), poll.id.clone());
         self.queue_update(UpdateKind::Poll, Lane::Chat(chat_id), chat_id, inner.as_bytes());
         if !anonymous {

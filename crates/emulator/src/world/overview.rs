@@ -8,7 +8,7 @@ use super::chat::{Chat, Standing};
 use super::render::{Audience, ChatView};
 
 /// What an administrator may do here: everything, for a test wants no surprises.
-const RIGHTS: [&str; 14] = [
+const RIGHTS: [&str; 15] = [
     "can_manage_chat",
     "can_delete_messages",
     "can_manage_video_chats",
@@ -23,6 +23,8 @@ const RIGHTS: [&str; 14] = [
     "can_manage_topics",
     "can_manage_direct_messages",
     "can_manage_tags",
+    // Newer than Bot API 10.1, but there are clients that cannot read an administrator without it.
+    "can_send_welcome_messages",
 ];
 
 impl World {

@@ -50,6 +50,12 @@ impl Serialize for MessageView<'_> {
         {
             map.serialize_entry("reply_markup", &markup.json)?;
         }
+        if self.audience == Audience::People && !self.nested {
+            let reactions = world.reactions(chat.id, message.id);
+            if !reactions.is_empty() {
+                map.serialize_entry("reactions", &reactions)?;
+            }
+        }
         map.end()
     }
 }
@@ -107,7 +113,7 @@ impl<'a> MessageView<'a> {
             }
             Content::Contact(contact) => map.serialize_entry("contact", contact),
             Content::Dice(dice) => map.serialize_entry("dice", dice),
-            Content::Poll(poll) => map.serialize_entry("poll", &PollView { world: self.world, poll }),
+            Content::Poll(poll) => map.serialize_entry("poll", &PollView { world: self.world, poll, in_message: true }),
             Content::Service(service) => self.service(map, service),
         }
     }
@@ -308,11 +314,13 @@ impl Serialize for FileView<'_> {
 pub struct PollView<'a> {
     pub world: &'a World,
     pub poll: &'a Poll,
+    /// Only a message shows its poll's description.
+    pub in_message: bool,
 }
 
 impl Serialize for PollView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { world, poll } = *self;
+        let Self { world, poll, in_message } = *self;
         let entities = |words: &Words| json!(EntitiesView { world, entities: &words.entities });
         let option = |option: &super::content::PollOption| {
             let mut shown = json!({
@@ -343,7 +351,10 @@ impl Serialize for PollView<'_> {
         if poll.quiz {
             map.serialize_entry("correct_option_ids", &poll.correct)?;
         }
-        for (name, words) in [("explanation", &poll.explanation), ("description", &poll.description)] {
+        for (name, words) in [
+            ("explanation", poll.explanation.as_ref()),
+            ("description", poll.description.as_ref().filter(|_| in_message)),
+        ] {
             let Some(words) = words else { continue };
             map.serialize_entry(name, &words.text)?;
             if !words.entities.is_empty() {

@@ -1,1 +1,56 @@
-//! To be written.
+//! Client libraries from their registries, each led through the same walk: none should tell the emulator from Telegram.
+//!
+//! A library's bot (`tests/clients`, `bench/bots/teloxide-walk`) runs as its own process and uses nothing but the
+//! library; the test is the person it talks to. What the libraries do differently is in [`library`].
+
+mod bot;
+mod library;
+mod walk;
+
+use self::library::{AIOGRAM, GRAMMY, PYTHON_TELEGRAM_BOT, TELEGRAF, TELOXIDE};
+use self::walk::{Walk, Way};
+
+#[tokio::test]
+async fn aiogram_takes_it_for_telegram() {
+    walk::whole(&AIOGRAM, Way::Polling).await;
+}
+
+#[tokio::test]
+async fn python_telegram_bot_takes_it_for_telegram() {
+    walk::whole(&PYTHON_TELEGRAM_BOT, Way::Polling).await;
+}
+
+#[tokio::test]
+async fn grammy_takes_it_for_telegram() {
+    walk::whole(&GRAMMY, Way::Polling).await;
+}
+
+#[tokio::test]
+async fn telegraf_takes_it_for_telegram() {
+    walk::whole(&TELEGRAF, Way::Polling).await;
+}
+
+#[tokio::test]
+async fn teloxide_takes_it_for_telegram() {
+    walk::whole(&TELOXIDE, Way::Polling).await;
+}
+
+#[tokio::test]
+async fn aiogram_takes_its_webhook_for_telegrams() {
+    walk::whole(&AIOGRAM, Way::Webhook).await;
+}
+
+#[tokio::test]
+async fn grammy_takes_its_webhook_for_telegrams() {
+    walk::whole(&GRAMMY, Way::Webhook).await;
+}
+
+#[tokio::test]
+async fn aiogram_refuses_a_post_without_the_secret() {
+    walk::post_without_secret(Walk::begin(&AIOGRAM, Way::Webhook).await).await;
+}
+
+#[tokio::test]
+async fn grammy_refuses_a_post_without_the_secret() {
+    walk::post_without_secret(Walk::begin(&GRAMMY, Way::Webhook).await).await;
+}

@@ -1,1 +1,146 @@
-//! To be written.
+//! Ordered faults strike, and nothing is lost by them.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+fn texts(updates: &[Value]) -> Vec<&str> {
+    updates.iter().map(|update| update["message"]["text"].as_str().unwrap()).collect()
+}
+
+/// Polls like a bot, confirming what came, until nothing comes.
+async fn all_texts(stage: &Stage) -> Vec<String> {
+    let (mut offset, mut all) = (0, Vec::new());
+    loop {
+        let updates = stage.updates(offset).await;
+        if updates.is_empty() {
+            return all;
+        }
+        all.extend(texts(&updates).into_iter().map(str::to_owned));
+        offset = updates.last().unwrap()["update_id"].as_i64().unwrap() + 1;
+    }
+}
+
+#[tokio::test]
+async fn calls_fail_as_often_as_ordered_and_have_no_effect() {
+    let stage = Stage::new().await;
+    let (anna, ben) = (stage.person("Anna").await, stage.person("Ben").await);
+    let order = json!({"method": "sendMessage", "chat_id": anna, "times": 2, "status": 502, "description": "Bad Gateway"});
+    assert_eq!(stage.post("/faults", order).await["left"], 2);
+    let message = |to: i64| json!({"chat_id": to, "text": "hello"});
+    assert_eq!(stage.refused("sendMessage", message(anna)).await, (502, "Bad Gateway".into()));
+    stage.call("sendMessage", message(ben)).await;
+    assert_eq!(stage.get("/faults").await[0]["left"], 1);
+    assert_eq!(stage.refused("sendmessage", message(anna)).await.0, 502);
+    assert_eq!(stage.call("sendMessage", message(anna)).await["message_id"], 1);
+    assert_eq!(stage.get("/faults").await, json!([]));
+}
+
+#[tokio::test]
+async fn a_429_says_how_long_to_wait() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    stage.post("/faults", json!({"retry_after": 7})).await;
+    let (status, answer) = stage.answer("sendMessage", json!({"chat_id": anna, "text": "x"})).await;
+    assert_eq!(status, 429);
+    assert_eq!(answer["parameters"]["retry_after"], 7);
+    assert_eq!(answer["description"], "Too Many Requests: retry after 7");
+}
+
+#[tokio::test]
+async fn a_connection_is_cut_before_or_after_the_effect() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let url = format!("{}/bot{}/sendMessage", stage.base, stage.token);
+    for (cut, said) in [("before", 0), ("after", 1)] {
+        stage.post("/faults", json!({"method": "sendMessage", "cut": cut})).await;
+        let response = stage.http.post(&url).json(&json!({"chat_id": anna, "text": cut})).send().await;
+        let read = match response {
+            Ok(response) => response.bytes().await.map(drop),
+            Err(error) => Err(error),
+        };
+        assert!(read.is_err(), "the connection should have been cut");
+        assert_eq!(stage.get(&format!("/chats/{anna}/messages")).await.as_array().unwrap().len(), said);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_can_be_delayed() {
+    let stage = Stage::new().await;
+    stage.post("/faults", json!({"method": "getMe", "delay_ms": 300})).await;
+    let started = Instant::now();
+    stage.call("getMe", json!({})).await;
+    assert!(started.elapsed().as_millis() >= 300);
+}
+
+#[tokio::test]
+async fn an_update_comes_twice_under_one_id() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    stage.post("/faults", json!({"updates": "duplicate"})).await;
+    stage.says(anna, "twice").await;
+    stage.says(anna, "once").await;
+    let updates = stage.updates(0).await;
+    assert_eq!(texts(&updates), ["twice", "twice", "once"]);
+    assert_eq!(updates[0]["update_id"], updates[1]["update_id"]);
+}
+
+#[tokio::test]
+async fn updates_change_places() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    stage.says(anna, "one").await;
+    stage.post("/faults", json!({"updates": "reorder"})).await;
+    stage.says(anna, "two").await;
+    stage.says(anna, "three").await;
+    assert_eq!(all_texts(&stage).await, ["two", "one", "three"]);
+}
+
+#[tokio::test]
+async fn a_late_update_comes_after_higher_ids_were_confirmed() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    stage.post("/faults", json!({"updates": "delay", "delay_ms": 400})).await;
+    stage.says(anna, "late").await;
+    stage.says(anna, "in time").await;
+    assert_eq!(all_texts(&stage).await, ["in time"]);
+    let late = stage.call("getUpdates", json!({"offset": 999_999_999, "timeout": 20})).await;
+    assert_eq!(late[0]["message"]["text"], "late");
+}
+
+#[tokio::test]
+async fn ids_may_restart_lower_and_nothing_is_dropped() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    stage.says(anna, "before").await;
+    let before = stage.updates(0).await[0]["update_id"].as_i64().unwrap();
+    assert!(stage.updates(before + 1).await.is_empty());
+    stage.post("/faults", json!({"updates": "restart_ids"})).await;
+    stage.says(anna, "after").await;
+    let updates = stage.updates(before + 1).await;
+    assert_eq!(texts(&updates), ["after"]);
+    assert!(updates[0]["update_id"].as_i64().unwrap() < before);
+}
+
+#[tokio::test]
+async fn an_update_is_replayed_from_the_log() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    stage.says(anna, "again").await;
+    let id = stage.updates(0).await[0]["update_id"].as_i64().unwrap();
+    stage.updates(id + 1).await;
+    stage.post("/replay", json!({"update_id": id})).await;
+    assert_eq!(texts(&stage.updates(id + 1).await), ["again"]);
+}
+
+#[tokio::test]
+async fn an_order_that_does_nothing_is_refused() {
+    let stage = Stage::new().await;
+    for bad in [json!({}), json!({"status": 200}), json!({"updates": "lose"}), json!({"times": -1, "status": 500})] {
+        let (status, answer) = stage.people(reqwest::Method::POST, "/faults", Some(bad)).await;
+        assert!((400..=422).contains(&status), "{answer}");
+        assert!(answer["error"].is_string());
+    }
+}

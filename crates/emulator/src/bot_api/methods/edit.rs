@@ -94,7 +94,7 @@ fn current<'a>(world: &'a World, found: &Found) -> Result<&'a Message, ApiError>
 }
 
 /// Puts the new content and keyboard in place, unless both are what they were.
-fn changed(world: &mut World, found: Found, content: Content) -> Outcome {
+fn changed(world: &mut World, found: Found, content: Content, also: impl FnOnce(&mut Message)) -> Outcome {
     let message = current(world, &found)?;
     if message.content == content && message.markup.as_deref() == found.markup.as_ref() {
         return Err(ApiError::bad_request(NOT_MODIFIED));
@@ -104,6 +104,7 @@ fn changed(world: &mut World, found: Found, content: Content) -> Outcome {
     world.change(chat_id, id, dated, |message| {
         message.content = content;
         message.markup = markup.map(Box::new);
+        also(message);
     });
     shown(world, chat_id, id)
 }
@@ -122,9 +123,13 @@ pub fn text(world: &mut World, call: &Call) -> Outcome {
         parse_mode: given.parse_mode.as_deref(),
         entities: given.entities,
     })?;
-    // Read for its errors; a preview alone does not make a message different.
-    call.parameters.read::<Preview>()?;
-    changed(world, found, Content::Text(words))
+    // A preview alone does not make a message different.
+    let preview = call.parameters.read::<Preview>()?.shown();
+    changed(world, found, Content::Text(words), |message| {
+        if preview.is_some() || message.extra.is_some() {
+            message.extra_mut().link_preview = preview;
+        }
+    })
 }
 
 pub fn caption(world: &mut World, call: &Call) -> Outcome {
@@ -139,7 +144,7 @@ pub fn caption(world: &mut World, call: &Call) -> Outcome {
         entities: given.caption_entities,
     })?;
     media.caption_above = given.show_caption_above_media.unwrap_or(false);
-    changed(world, found, Content::Media(media))
+    changed(world, found, Content::Media(media), |_| ())
 }
 
 pub fn media(world: &mut World, call: &Call) -> Outcome {
@@ -154,11 +159,11 @@ pub fn media(world: &mut World, call: &Call) -> Outcome {
         return Err(ApiError::bad_request("message can't be edited"));
     }
     let content = given.media.content(world, call)?;
-    changed(world, found, content)
+    changed(world, found, content, |_| ())
 }
 
 pub fn reply_markup(world: &mut World, call: &Call) -> Outcome {
     let found = find(world, call)?;
     let content = current(world, &found)?.content.clone();
-    changed(world, found, content)
+    changed(world, found, content, |_| ())
 }

@@ -47,6 +47,9 @@ pub struct ForwardSeveral {
 #[allow(dead_code, reason = "some are known to Telegram and without effect here")]
 #[derive(Debug, Deserialize)]
 pub struct Copy {
+    chat_id: ChatRef,
+    message_thread_id: Option<i32>,
+    direct_messages_topic_id: Option<Ignored>,
     from_chat_id: ChatRef,
     message_id: i32,
     video_start_timestamp: Option<Ignored>,
@@ -109,9 +112,9 @@ pub fn forward_several(world: &mut World, call: &Call) -> Outcome {
 }
 
 pub fn copy(world: &mut World, call: &Call) -> Outcome {
-    let target: Target = call.parameters.read()?;
-    let chat_id = open(world, &target)?;
     let given: Copy = call.parameters.read()?;
+    let target = target(given.chat_id, given.message_thread_id);
+    let chat_id = open(world, &target)?;
     let message = source(world, &given.from_chat_id, given.message_id, "copy")?;
     let envelope = envelope(world, chat_id, &target, &mut call.parameters.read()?)?;
     let mut content = message.content;

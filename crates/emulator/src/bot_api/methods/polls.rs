@@ -192,7 +192,7 @@ pub fn stop(world: &mut World, call: &Call) -> Outcome {
         message.markup = markup.map(Box::new);
     });
     match world.chat(chat_id).and_then(|chat| chat.message(given.message_id)).map(|message| &message.content) {
-        Some(Content::Poll(poll)) => Ok(json!(PollView { world, poll }).to_string().into()),
+        Some(Content::Poll(poll)) => Ok(json!(PollView { world, poll, in_message: false }).to_string().into()),
         _ => Err(ApiError::bad_request("message with poll to stop not found")),
     }
 }

@@ -1,6 +1,6 @@
 //! Saying things: texts, places, contacts, dice; and the way every message goes out.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -60,13 +60,25 @@ pub struct Preview {
     link_preview_options: Option<LinkPreview>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-pub struct LinkPreview(serde_json::Map<String, serde_json::Value>);
+#[derive(Debug, Deserialize, Serialize)]
+struct LinkPreview {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_disabled: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefer_small_media: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefer_large_media: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    show_above_text: Option<bool>,
+}
 
-impl LinkPreview {
-    pub fn raw(&self) -> Option<Box<RawValue>> {
-        serde_json::value::to_raw_value(&self.0).ok()
+impl Preview {
+    /// The options as a message shows them; none where none were given.
+    pub fn shown(&self) -> Option<Box<RawValue>> {
+        let shown = serde_json::value::to_raw_value(self.link_preview_options.as_ref()?).ok();
+        shown.filter(|shown| shown.get() != "{}")
     }
 }
 
@@ -79,7 +91,7 @@ pub fn message(world: &mut World, call: &Call) -> Outcome {
     let mut options: Options = call.parameters.read()?;
     let preview: Preview = call.parameters.read()?;
     let mut envelope = envelope(world, chat_id, &target, &mut options)?;
-    if let Some(options) = preview.link_preview_options.as_ref().and_then(LinkPreview::raw) {
+    if let Some(options) = preview.shown() {
         envelope.extra.get_or_insert_default().link_preview = Some(options);
     }
     said(world, chat_id, envelope, content)

@@ -1,0 +1,179 @@
+//! The walk: a person leads a bot through everything it can do, step by step, whatever it is written in.
+//!
+//! Each step says something and knows what must come back. At the end the log of calls must show no parameter that
+//! Telegram does not have and no failure that was not provoked.
+
+mod groups;
+mod hearing;
+mod media;
+pub mod refusals;
+mod talk;
+
+use serde_json::{Value, json};
+
+use self::hearing::Hearing;
+use super::bot::Bot;
+use super::library::{self, Library};
+use crate::stage::Stage;
+
+const SECRET: &str = "only-Telegram_knows";
+
+/// How updates come to the bot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Polling,
+    Webhook,
+}
+
+pub struct Walk {
+    stage: Stage,
+    hearing: Hearing,
+    library: &'static Library,
+    way: Way,
+    bot: Bot,
+    anna: i64,
+    boris: i64,
+}
+
+/// All steps, from start to a clean end.
+pub async fn whole(library: &'static Library, way: Way) {
+    let mut walk = Walk::begin(library, way).await;
+    talk::greeting(&mut walk).await;
+    talk::sharing(&mut walk).await;
+    talk::formatting(&mut walk).await;
+    talk::editing_and_reacting(&mut walk).await;
+    talk::tidying(&mut walk).await;
+    talk::voting(&mut walk).await;
+    media::photo(&mut walk).await;
+    media::document(&mut walk).await;
+    refusals::limit(&mut walk).await;
+    refusals::all(&mut walk).await;
+    groups::unblocking(&mut walk).await;
+    groups::group(&mut walk).await;
+    walk.end().await;
+}
+
+/// The library itself turns away whoever does not know the secret.
+pub async fn post_without_secret(mut walk: Walk) {
+    talk::greeting(&mut walk).await;
+    let url = walk.stage.get("").await["webhook"]["url"].as_str().unwrap().to_owned();
+    let forged = json!({"update_id": 1, "message": {
+        "message_id": 1, "date": 1, "text": "/start", "chat": {"id": walk.anna, "type": "private", "first_name": "Anna"},
+        "from": {"id": walk.anna, "is_bot": false, "first_name": "Mallory"},
+    }});
+    let request = walk
+        .stage
+        .http
+        .post(url)
+        .header("x-telegram-bot-api-secret-token", "a-guess")
+        .json(&forged);
+    assert_eq!(request.send().await.unwrap().status(), 401);
+    // The next thing said answers the next thing asked, so the forged update was dropped.
+    walk.says("Nothing special here").await;
+    assert_eq!(walk.text().await, "none");
+    walk.end().await;
+}
+
+impl Walk {
+    pub async fn begin(library: &'static Library, way: Way) -> Self {
+        let stage = Stage::new().await;
+        let (anna, boris) = (stage.person("Anna").await, stage.person("Boris").await);
+        let mut command = (library.command)();
+        command
+            .env("TOKEN", &stage.token)
+            .env("API_URL", &stage.base)
+            .env("PICTURE", library::path("picture.png"));
+        command.env("HTML", talk::HTML).env("MARKDOWN", talk::MARKDOWN);
+        if way == Way::Webhook {
+            command.env("SECRET", SECRET);
+        }
+        let bot = Bot::start(&mut command);
+        Self {
+            stage,
+            hearing: Hearing::default(),
+            library,
+            way,
+            bot,
+            anna,
+            boris,
+        }
+    }
+
+    /// Anna says a text in her private chat; gives the message's id.
+    async fn says(&self, text: &str) -> i64 {
+        self.sends(json!({"text": text})).await["message_id"].as_i64().unwrap()
+    }
+
+    /// Anna sends anything in her private chat.
+    async fn sends(&self, mut what: Value) -> Value {
+        what["from"] = self.anna.into();
+        self.stage.post(&format!("/chats/{}/send", self.anna), what).await
+    }
+
+    /// The bot's next message to Anna.
+    async fn next(&mut self) -> Value {
+        self.next_in(self.anna).await
+    }
+
+    /// The text of the bot's next message to Anna.
+    async fn text(&mut self) -> String {
+        text_of(&self.next().await)
+    }
+
+    async fn next_in(&mut self, chat: i64) -> Value {
+        tokio::select! {
+            message = self.hearing.next(&self.stage, chat) => message,
+            status = self.bot.ended() => panic!("the bot ended with {status}"),
+        }
+    }
+
+    /// Waits for a message to Anna to be edited.
+    async fn edited(&mut self, message_id: i64) -> Value {
+        tokio::select! {
+            message = self.hearing.edited(&self.stage, self.anna, message_id) => message,
+            status = self.bot.ended() => panic!("the bot ended with {status}"),
+        }
+    }
+
+    /// What the bot called so far, oldest first.
+    async fn calls(&self) -> Vec<Value> {
+        let log = self.stage.get("/log?limit=100000").await;
+        log.as_array()
+            .unwrap()
+            .iter()
+            .filter(|entry| entry["event"] == "call")
+            .cloned()
+            .collect()
+    }
+
+    async fn end(self) {
+        let calls = self.calls().await;
+        let polled = calls.iter().any(|call| call["method"] == "getUpdates");
+        assert_eq!(polled, self.way == Way::Polling, "who polls has no webhook");
+        let webhook = &self.stage.get("").await["webhook"];
+        assert_eq!(webhook.get("last_error_message"), None, "{webhook}");
+        for call in &calls {
+            for complaint in call["complaints"].as_array().unwrap() {
+                let known = self.library.outdated.iter().any(|(outdated, _)| complaint == outdated);
+                assert!(
+                    known,
+                    "{} sent what Telegram does not know: {call:#}",
+                    self.library.name
+                );
+            }
+        }
+        let failed = calls.iter().filter(|call| call["status"] != 200);
+        for call in failed {
+            let provoked = refusals::is_provoked(call);
+            assert!(provoked, "{}: {call:#}", self.library.name);
+        }
+        self.bot.stop().await;
+    }
+}
+
+fn text_of(message: &Value) -> String {
+    message["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no text: {message:#}"))
+        .to_owned()
+}
