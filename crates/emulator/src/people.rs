@@ -31,34 +31,51 @@ use crate::token::Token;
 /// Room for ten photos of the largest size in base64.
 const MAX_BODY: usize = 140 << 20;
 
+/// The table of routes, from which both the router and [`ROUTES`] are made.
+macro_rules! routes {
+    ($($method:ident $path:literal $handler:path,)*) => {
+        /// Method and path of every route, for comparing with `openapi.json`.
+        pub const ROUTES: &[(&str, &str)] = &[$((stringify!($method), $path)),*];
+
+        fn routes() -> Router<Emulator> {
+            Router::new()$(.route($path, $method($handler)))*
+        }
+    };
+}
+
+routes! {
+    get "/client" bots::list,
+    get "/client/openapi.json" openapi,
+    get "/client/page/{name}" asset,
+    get "/client/{token}" bots::overview,
+    delete "/client/{token}" bots::forget,
+    post "/client/{token}/bot" bots::describe,
+    post "/client/{token}/users" bots::add_user,
+    post "/client/{token}/chats" chats::create,
+    post "/client/{token}/chats/{chat}/topics" chats::add_topic,
+    post "/client/{token}/chats/{chat}/send" send::send,
+    post "/client/{token}/chats/{chat}/press" press::press,
+    post "/client/{token}/chats/{chat}/vote" press::vote,
+    post "/client/{token}/chats/{chat}/react" press::react,
+    get "/client/{token}/chats/{chat}/messages" read::messages,
+    post "/client/{token}/chats/{chat}/block" chats::block,
+    post "/client/{token}/chats/{chat}/unblock" chats::unblock,
+    post "/client/{token}/chats/{chat}/join" chats::join,
+    post "/client/{token}/chats/{chat}/leave" chats::leave,
+    get "/client/{token}/files/{file}" read::file,
+    get "/client/{token}/faults" faults::list,
+    post "/client/{token}/faults" faults::order,
+    delete "/client/{token}/faults" faults::clear,
+    delete "/client/{token}/faults/{id}" faults::remove,
+    get "/client/{token}/clock" faults::clock,
+    post "/client/{token}/clock" faults::advance,
+    post "/client/{token}/replay" faults::replay,
+    get "/client/{token}/log" read::log,
+    get "/client/{token}/events" events::stream,
+}
+
 pub fn router() -> Router<Emulator> {
-    Router::new()
-        .route("/client", get(bots::list))
-        .route("/client/openapi.json", get(openapi))
-        .route("/client/page/{name}", get(asset))
-        .route("/client/{token}", get(bots::overview).delete(bots::forget))
-        .route("/client/{token}/bot", post(bots::describe))
-        .route("/client/{token}/users", post(bots::add_user))
-        .route("/client/{token}/chats", post(chats::create))
-        .route("/client/{token}/chats/{chat}/topics", post(chats::add_topic))
-        .route("/client/{token}/chats/{chat}/send", post(send::send))
-        .route("/client/{token}/chats/{chat}/press", post(press::press))
-        .route("/client/{token}/chats/{chat}/vote", post(press::vote))
-        .route("/client/{token}/chats/{chat}/react", post(press::react))
-        .route("/client/{token}/chats/{chat}/messages", get(read::messages))
-        .route("/client/{token}/chats/{chat}/block", post(chats::block))
-        .route("/client/{token}/chats/{chat}/unblock", post(chats::unblock))
-        .route("/client/{token}/chats/{chat}/join", post(chats::join))
-        .route("/client/{token}/chats/{chat}/leave", post(chats::leave))
-        .route("/client/{token}/files/{file}", get(read::file))
-        .route("/client/{token}/faults", get(faults::list).post(faults::order).delete(faults::clear))
-        .route("/client/{token}/faults/{id}", delete(faults::remove))
-        .route("/client/{token}/clock", get(faults::clock).post(faults::advance))
-        .route("/client/{token}/replay", post(faults::replay))
-        .route("/client/{token}/log", get(read::log))
-        .route("/client/{token}/events", get(events::stream))
-        .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(middleware::from_fn(same_origin))
+    routes().layer(DefaultBodyLimit::max(MAX_BODY)).layer(middleware::from_fn(same_origin))
 }
 
 /// What is wrong with a request, in words for the person who made it.

@@ -53,6 +53,7 @@ async fn main() -> Done {
     let mut dispatcher = Dispatcher::builder(bot, schema())
         .dependencies(dptree::deps![Arc::new(given), Polls::default()])
         .default_handler(|_| async {})
+        .error_handler(Arc::new(|failure: Failure| async move { eprintln!("{failure}") }))
         .build();
     let stopping = dispatcher.shutdown_token();
     let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;

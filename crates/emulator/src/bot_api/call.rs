@@ -1,7 +1,7 @@
 //! Reading a call: from the query, a form, a multipart body or JSON, by GET or POST.
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, Multipart, Request};
+use axum::extract::Request;
 use axum::http::header;
 use http_body_util::{BodyExt, Limited};
 
@@ -11,7 +11,7 @@ use super::parameters::Parameters;
 use crate::world::file::{MAX_DOWNLOAD, MAX_UPLOAD};
 
 /// Room for a file of the largest size, or several smaller ones, and their envelope.
-const MAX_BODY: usize = MAX_UPLOAD as usize + (2 << 20);
+const MAX_BODY: u64 = MAX_UPLOAD + (2 << 20);
 /// A call without files has no use for more.
 const MAX_PLAIN_BODY: usize = 4 << 20;
 const MAX_PARTS: usize = 100;
@@ -46,13 +46,15 @@ impl Call {
             call.add_form(query.as_bytes());
         }
         let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
-        if content_type.starts_with("multipart/form-data") {
-            call.add_multipart(request).await?;
+        let content_type = content_type.unwrap_or_default().to_owned();
+        // The boundary's letters matter, the type's do not.
+        let kind = content_type.to_ascii_lowercase();
+        if kind.starts_with("multipart/form-data") {
+            call.add_multipart(&content_type, request).await?;
             return Ok(call);
         }
         let body = plain_body(request).await?;
-        call.add_body(&content_type, &body)?;
+        call.add_body(&kind, &body)?;
         Ok(call)
     }
 
@@ -105,19 +107,19 @@ impl Call {
         }
     }
 
-    async fn add_multipart(&mut self, request: Request) -> Result<(), ApiError> {
-        let broken = |_| ApiError::bad_request("can't parse multipart/form-data body");
-        let limited = request.map(|body| axum::body::Body::new(Limited::new(body, MAX_BODY)));
-        let mut form = Multipart::from_request(limited, &()).await.map_err(|_| broken(()))?;
-        let mut parts = 0;
-        while let Some(part) = form.next_field().await.map_err(|error| too_large_or(&error))? {
-            parts += 1;
-            if parts > MAX_PARTS {
-                return Err(broken(()));
+    async fn add_multipart(&mut self, content_type: &str, request: Request) -> Result<(), ApiError> {
+        let boundary = multer::parse_boundary(content_type).map_err(|error| unread(&error))?;
+        let whole = multer::SizeLimit::new().whole_stream(MAX_BODY);
+        let limits = multer::Constraints::new().size_limit(whole);
+        let body = request.into_body().into_data_stream();
+        let mut form = multer::Multipart::with_constraints(body, boundary, limits);
+        while let Some(part) = form.next_field().await.map_err(|error| unread(&error))? {
+            if self.uploads.len() > MAX_PARTS {
+                return Err(ApiError::bad_request("too many parts in multipart/form-data body"));
             }
             let field = part.name().unwrap_or_default().to_owned();
-            let (name, mime_type) = (part.file_name().map(str::to_owned), part.content_type().map(str::to_owned));
-            let bytes = part.bytes().await.map_err(|error| too_large_or(&error))?;
+            let (name, mime_type) = (part.file_name().map(str::to_owned), part.content_type().map(ToString::to_string));
+            let bytes = part.bytes().await.map_err(|error| unread(&error))?;
             match name {
                 Some(name) => self.uploads.push(Upload { field, name, mime_type, bytes }),
                 None => {
@@ -138,16 +140,11 @@ fn too_large() -> ApiError {
     ApiError::new(413, "Request Entity Too Large")
 }
 
-fn too_large_or(error: &axum::extract::multipart::MultipartError) -> ApiError {
-    // The limit is ours, and hides inside whatever the parser made of a body that ended early.
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = cause {
-        if error.to_string().contains("length limit exceeded") {
-            return too_large();
-        }
-        cause = error.source();
+fn unread(error: &multer::Error) -> ApiError {
+    match error {
+        multer::Error::StreamSizeExceeded { .. } => too_large(),
+        _ => ApiError::bad_request("can't parse multipart/form-data body"),
     }
-    ApiError::bad_request("can't parse multipart/form-data body")
 }
 
 async fn plain_body(request: Request) -> Result<Bytes, ApiError> {

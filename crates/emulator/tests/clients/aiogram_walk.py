@@ -254,7 +254,8 @@ async def main() -> None:
     dispatcher.include_router(router)
     commands = [BotCommand(command="start", description="Begin"), BotCommand(command="poll", description="Vote")]
     await bot.set_my_commands(commands)
-    assert await bot.get_my_commands() == commands
+    known = await bot.get_my_commands()
+    assert [it.model_dump() for it in known] == [it.model_dump() for it in commands]
     if secret := os.environ.get("SECRET"):
         await listen(dispatcher, bot, secret)
     else:

@@ -75,8 +75,9 @@ async fn who_leaves_is_gone_and_a_removed_bot_cannot_write() {
     stage.post(&format!("/chats/{chat}/leave"), json!({"from": ben})).await;
     let member = stage.call("getChatMember", json!({"chat_id": chat, "user_id": ben})).await;
     assert_eq!(member["status"], "left");
-    let said = stage.people(reqwest::Method::POST, &format!("/chats/{chat}/send"), Some(json!({"from": ben, "text": "x"})));
-    assert_eq!(said.await.0, 400);
+    let path = format!("/chats/{chat}/send");
+    let said = stage.people(reqwest::Method::POST, &path, Some(json!({"from": ben, "text": "x"}))).await;
+    assert_eq!(said.0, 400);
     let me = stage.call("getMe", json!({})).await["id"].clone();
     stage.post(&format!("/chats/{chat}/leave"), json!({"from": me})).await;
     let refused = stage.refused("sendMessage", json!({"chat_id": chat, "text": "x"})).await;

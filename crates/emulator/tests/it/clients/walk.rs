@@ -100,12 +100,13 @@ impl Walk {
     }
 
     /// Anna says a text in her private chat; gives the message's id.
-    async fn says(&self, text: &str) -> i64 {
+    async fn says(&mut self, text: &str) -> i64 {
         self.sends(json!({"text": text})).await["message_id"].as_i64().unwrap()
     }
 
     /// Anna sends anything in her private chat.
-    async fn sends(&self, mut what: Value) -> Value {
+    async fn sends(&mut self, mut what: Value) -> Value {
+        self.hearing.asked = what.as_object().unwrap().keys().map(|key| format!("{key} {:.60}", what[key].to_string())).collect();
         what["from"] = self.anna.into();
         self.stage.post(&format!("/chats/{}/send", self.anna), what).await
     }
@@ -148,7 +149,7 @@ impl Walk {
 
     async fn end(self) {
         let calls = self.calls().await;
-        let polled = calls.iter().any(|call| call["method"] == "getUpdates");
+        let polled = calls.iter().any(|call| is(call, "getUpdates"));
         assert_eq!(polled, self.way == Way::Polling, "who polls has no webhook");
         let webhook = &self.stage.get("").await["webhook"];
         assert_eq!(webhook.get("last_error_message"), None, "{webhook}");
@@ -169,6 +170,11 @@ impl Walk {
         }
         self.bot.stop().await;
     }
+}
+
+/// Whether a call is of a method; teloxide spells it with a capital, which is as good.
+fn is(call: &Value, method: &str) -> bool {
+    call["method"].as_str().unwrap().eq_ignore_ascii_case(method)
 }
 
 fn text_of(message: &Value) -> String {

@@ -15,6 +15,8 @@ const PATIENCE_AT_FIRST: Duration = Duration::from_secs(60);
 pub struct Hearing {
     chats: HashMap<i64, Heard>,
     woken: bool,
+    /// What was said to the bot last, to be told where no answer comes.
+    pub asked: String,
 }
 
 #[derive(Default)]
@@ -49,7 +51,7 @@ impl Hearing {
         };
         let found = timeout(patience, waiting).await;
         self.woken = true;
-        found.unwrap_or_else(|_| panic!("the bot says nothing in chat {chat}"))
+        found.unwrap_or_else(|_| panic!("the bot says nothing more in chat {chat} after {}", self.asked))
     }
 }
 

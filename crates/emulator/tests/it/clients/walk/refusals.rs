@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Walk;
+use super::{Walk, is};
 
 /// One refusal that the bot provokes.
 pub struct Refusal {
@@ -158,8 +158,6 @@ impl Refusal {
         } else {
             description
         };
-        // Some libraries write the names of methods with another first letter.
-        let method = call["method"].as_str().unwrap_or_default();
-        method.eq_ignore_ascii_case(self.method) && call["status"] == self.status && description == self.description
+        is(call, self.method) && call["status"] == self.status && description == self.description
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Walk, text_of};
+use super::{Walk, is, text_of};
 
 /// The same words in two languages; both must give [`FORMATTED`] and [`ENTITIES`].
 pub const HTML: &str = "👍 <b>bold</b> <i>it<u>al</u>ic</i> <s>no</s> <code>x &lt; y</code> \
@@ -13,7 +13,9 @@ pub const MARKDOWN: &str = "👍 *bold* _it__al__ic_ ~no~ `x < y` [link](https:/
 const FORMATTED: &str = "👍 bold italic no x < y link secret\nfn main() {}\nsaid";
 const ENTITIES: &[&str] = &[
     "bold 3 4 bold",
-    "italic 8 6 italic",
+    // Telegram cuts an outer entity where an inner one begins.
+    "italic 8 2 it",
+    "italic 10 4 alic",
     "underline 10 2 al",
     "strikethrough 15 2 no",
     "code 18 5 x < y",
@@ -58,7 +60,7 @@ pub async fn greeting(walk: &mut Walk) {
         walk.calls()
             .await
             .iter()
-            .any(|call| call["method"] == "sendChatAction" && call["status"] == 200)
+            .any(|call| is(call, "sendChatAction") && call["status"] == 200)
     );
 }
 

@@ -1,0 +1,21 @@
+//! The only reader of the environment in these tests. `cargo xtask test` sets all of it.
+
+use std::path::PathBuf;
+
+pub fn chromium() -> PathBuf {
+    program("OPORA_TEST_CHROMIUM", "/usr/bin/chromium")
+}
+
+pub fn chromedriver() -> PathBuf {
+    program("OPORA_TEST_CHROMEDRIVER", "/usr/bin/chromedriver")
+}
+
+/// The program that a variable names, else the one that a package of the system puts there.
+fn program(name: &str, usual: &str) -> PathBuf {
+    let path = std::env::var_os(name).map_or_else(|| PathBuf::from(usual), PathBuf::from);
+    assert!(
+        path.is_file(),
+        "{name} is not set and there is no {usual}: run the tests by `cargo xtask test`, which provides it"
+    );
+    path
+}

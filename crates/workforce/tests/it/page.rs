@@ -1,0 +1,188 @@
+//! The chat page as a person uses it: finds things by their test id, presses, types, reads, and takes pictures.
+//!
+//! Everything waits until a deadline for what it looks for, since the page draws when it hears of a change. Nothing here
+//! knows a test.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use thirtyfour::error::WebDriverErrorInner;
+use thirtyfour::{By, WebDriver, WebElement};
+
+use crate::browser::Screen;
+use crate::demo::{Demo, OPORA, until};
+
+#[derive(Clone)]
+pub struct Page {
+    pub demo: Arc<Demo>,
+    pub screen: Screen,
+    driver: WebDriver,
+    name: Arc<str>,
+}
+
+impl Page {
+    pub fn new(demo: Demo, driver: WebDriver, name: String, screen: Screen) -> Self {
+        Self { demo: Arc::new(demo), screen, driver, name: name.into() }
+    }
+
+    /// Loads the page and waits until it knows its bot.
+    pub async fn open(&self) {
+        self.driver.goto(format!("{}/chat", self.demo.base)).await.unwrap();
+        self.until("the page is ready", READY).await;
+    }
+
+    pub async fn reload(&self) {
+        self.driver.refresh().await.unwrap();
+        self.until("the page is ready again", READY).await;
+    }
+
+    /// The demo and the session, to be ended.
+    pub fn close(self) -> (Demo, WebDriver) {
+        (Arc::into_inner(self.demo).expect("the steps are over"), self.driver)
+    }
+
+    /// The visible element with a test id.
+    pub async fn find(&self, testid: &str) -> WebElement {
+        self.find_css(&by_testid(testid)).await
+    }
+
+    pub async fn find_css(&self, css: &str) -> WebElement {
+        let what = format!("{css} can be seen");
+        until(&what, async || {
+            let found = self.driver.find(By::Css(css)).await.ok()?;
+            found.is_displayed().await.ok()?.then_some(found)
+        })
+        .await
+    }
+
+    /// A file input, which nobody sees.
+    pub async fn find_hidden(&self, testid: &str) -> WebElement {
+        let css = by_testid(testid);
+        until(&css, async || self.driver.find(By::Css(&css)).await.ok()).await
+    }
+
+    pub async fn press(&self, testid: &str) {
+        self.press_css(&by_testid(testid)).await;
+    }
+
+    /// Presses as a mouse does: what lies under something else, moves or is drawn anew is tried again.
+    pub async fn press_css(&self, css: &str) {
+        let what = format!("{css} can be pressed");
+        until(&what, async || match self.find_css(css).await.click().await {
+            Ok(()) => Some(()),
+            Err(error) => match &*error {
+                WebDriverErrorInner::StaleElementReference(_)
+                | WebDriverErrorInner::ElementClickIntercepted(_)
+                | WebDriverErrorInner::ElementNotInteractable(_) => None,
+                _ => panic!("{css}: {error}"),
+            },
+        })
+        .await;
+    }
+
+    /// Replaces what stands in a field.
+    pub async fn fill(&self, testid: &str, text: &str) {
+        let field = self.find(testid).await;
+        field.clear().await.unwrap();
+        field.send_keys(text).await.unwrap();
+    }
+
+    pub async fn type_keys(&self, testid: &str, keys: &str) {
+        self.find(testid).await.send_keys(keys).await.unwrap();
+    }
+
+    /// Writes a message and sends it: by Enter, or on a phone by the button.
+    pub async fn write(&self, text: &str) {
+        self.type_keys("composer", text).await;
+        match self.screen {
+            Screen::Desktop => self.type_keys("composer", "\n").await,
+            Screen::Phone => self.press("send").await,
+        }
+    }
+
+    /// Waits until a test id has exactly this text.
+    pub async fn reads(&self, testid: &str, text: &str) {
+        let css = by_testid(testid);
+        let condition = format!("document.querySelector({})?.innerText.trim() === {}", quoted(&css), quoted(text));
+        self.until(&format!("{testid} reads {text:?}"), &condition).await;
+    }
+
+    /// Waits until so many elements match.
+    pub async fn counts(&self, css: &str, count: usize) {
+        let condition = format!("document.querySelectorAll({}).length === {count}", quoted(css));
+        self.until(&format!("there are {count} of {css}"), &condition).await;
+    }
+
+    pub async fn vanishes(&self, testid: &str) {
+        self.counts(&by_testid(testid), 0).await;
+    }
+
+    /// Waits until so many bubbles of a side (`bot`, `own`) in a chat contain a text; gives the last one's test id.
+    pub async fn bubbles(&self, chat: i64, side: &str, text: &str, count: usize) -> String {
+        let bubbles = format!(
+            "[...document.querySelectorAll({})].filter((one) => one.innerText.includes({}))",
+            quoted(&format!("{} .message.{side}", by_testid(&format!("column-{chat}")))),
+            quoted(text),
+        );
+        let what = format!("{count} bubbles of the {side} say {text:?}");
+        self.until(&what, &format!("{bubbles}.length === {count}")).await;
+        let testid = self.evaluate(&format!("{bubbles}.at(-1)?.dataset.testid")).await;
+        testid.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Waits until an expression of JavaScript is true.
+    pub async fn until(&self, what: &str, condition: &str) {
+        let condition = format!("Boolean({condition})");
+        until(what, async || (self.evaluate(&condition).await == true).then_some(())).await;
+    }
+
+    pub async fn evaluate(&self, expression: &str) -> Value {
+        let answer = self.driver.execute(format!("return {expression};"), Vec::new()).await;
+        answer.unwrap_or_else(|error| panic!("{expression}: {error}")).json().clone()
+    }
+
+    /// Nothing sticks out to the right, neither of the window nor of a chat.
+    pub async fn fits(&self) {
+        let wide = self.evaluate(STICKS_OUT).await;
+        assert_eq!(wide, Value::Array(Vec::new()), "wider than their place");
+    }
+
+    /// Keeps a picture of the page under `target/screenshots`.
+    pub async fn shoot(&self, step: &str) {
+        let folder = screenshots();
+        std::fs::create_dir_all(&folder).unwrap();
+        self.driver.screenshot(&folder.join(format!("{}-{step}.png", self.name))).await.unwrap();
+    }
+
+    /// Errors in the browser's console so far.
+    pub async fn complaints(&self) -> Vec<String> {
+        let log = self.driver.browser_log().await.unwrap();
+        log.into_iter().filter(|entry| entry.level == "SEVERE").map(|entry| entry.message).collect()
+    }
+}
+
+const READY: &str = r#"document.querySelector("[data-testid='chat-1001']") && document.getElementById("app").ariaBusy === "false""#;
+
+const STICKS_OUT: &str = r#"(() => {
+    const wide = [];
+    const page = document.documentElement;
+    if (page.scrollWidth > innerWidth) wide.push(`page ${page.scrollWidth} > ${innerWidth}`);
+    for (const one of document.querySelectorAll(".chat, .track, .track-list, .people, .chat-list, .composer, .inspector"))
+        if (one.scrollWidth > one.clientWidth) wide.push(`${one.className} ${one.scrollWidth} > ${one.clientWidth}`);
+    return wide;
+})()"#;
+
+pub fn by_testid(testid: &str) -> String {
+    format!("[data-testid='{testid}']")
+}
+
+/// A string as JavaScript writes it.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+/// The folder of the build: the program lies in `target/<profile>`.
+fn screenshots() -> PathBuf {
+    Path::new(OPORA).ancestors().nth(2).expect("a program lies in a profile's folder").join("screenshots")
+}
