@@ -48,7 +48,11 @@ pub async fn answer(emulator: &Emulator, token: &str, method: &str, request: Req
     match Call::read(method, request).await {
         Ok(call) => run(emulator, &bot, call).await,
         Err(error) => {
-            let noted = Noted { answer: error.body().into(), status: error.code, fault: None };
+            let noted = Noted {
+                answer: error.body().into(),
+                status: error.code,
+                fault: None,
+            };
             note(&mut bot.world(), Call::unread(method), noted, Stopwatch::start());
             error.into_response()
         }
@@ -76,7 +80,10 @@ async fn run(emulator: &Emulator, bot: &Arc<Bot>, mut call: Call) -> Response {
     let webhook_before = world.webhook_generation;
     let outcome = early.unwrap_or_else(|| effect(&mut world, method, &call));
     let noted = Noted::new(&outcome, fault.as_ref());
-    let (body, cut_short) = (noted.answer.clone(), fault.is_some_and(|fault| fault.order.cut.is_some()));
+    let (body, cut_short) = (
+        noted.answer.clone(),
+        fault.is_some_and(|fault| fault.order.cut.is_some()),
+    );
     note(&mut world, call, noted, watch);
     let webhook_changed = world.webhook_generation != webhook_before;
     drop(world);
@@ -98,33 +105,41 @@ async fn before_the_lock(
     call: &mut Call,
 ) -> Option<Outcome> {
     let method = method?;
-    if let Err(error) = admitted(&bot.world(), method) {
-        return Some(Err(error));
-    }
     match method.run {
-        Run::Poll => Some(match call.parameters.read() {
-            Ok(parameters) => polling::get_updates(bot, parameters).await,
-            Err(error) => Err(error),
-        }),
+        Run::Poll => Some(poll(bot, method, call).await),
         Run::Now(_) if method.links.is_empty() => None,
         Run::Now(_) => call.fetch_links(emulator.http(), method).await.err().map(Err),
     }
 }
 
+async fn poll(bot: &Bot, method: &Method, call: &Call) -> Outcome {
+    admitted(&bot.world(), method)?;
+    polling::get_updates(bot, call.parameters.read()?).await
+}
+
 fn effect(world: &mut World, method: Option<&'static Method>, call: &Call) -> Outcome {
-    let Some(Method { run: Run::Now(run), sends, .. }) = method else {
+    let Some(method) = method else {
         return Err(not_emulated::explain(&call.method));
     };
-    if *sends {
+    admitted(world, method)?;
+    if method.sends {
         chats::check_limits(world, call)?;
     }
-    run(world, call)
+    match method.run {
+        Run::Now(run) => run(world, call),
+        // Polling has answered before the lock was taken.
+        Run::Poll => Ok(b"[]".to_vec()),
+    }
 }
 
 /// A bot that logged out can do nothing else for a while.
 fn admitted(world: &World, method: &Method) -> Result<(), ApiError> {
     let out = world.profile.logged_out_until > 0 && world.profile.logged_out_until > world.clock.now();
-    if out && method.name != "logOut" { Err(ApiError::new(400, LOGGED_OUT)) } else { Ok(()) }
+    if out && method.name != "logOut" {
+        Err(ApiError::new(400, LOGGED_OUT))
+    } else {
+        Ok(())
+    }
 }
 
 /// The error that a fault puts in place of the call's own effect.
@@ -134,7 +149,10 @@ fn forced(fault: Option<&Fault>) -> Option<ApiError> {
         return Some(ApiError::too_many_requests(seconds));
     }
     if let Some(status) = order.status {
-        let description = order.description.clone().unwrap_or_else(|| default_description(status).to_owned());
+        let description = order
+            .description
+            .clone()
+            .unwrap_or_else(|| default_description(status).to_owned());
         return Some(ApiError::new(status, description));
     }
     // What is answered does not matter: the connection is cut.
@@ -159,7 +177,10 @@ fn complaints(method: &Method, call: &Call) -> Vec<String> {
     let known = |name: &str| method.parameters.iter().any(|names| names().contains(&name));
     let unknown = call.parameters.names().filter(|name| !known(name));
     let mut complaints: Vec<String> = unknown.map(|name| format!("unknown parameter \"{name}\"")).collect();
-    let stray = call.uploads.iter().filter(|upload| !known(&upload.field) && !call.refers_to(&upload.field));
+    let stray = call
+        .uploads
+        .iter()
+        .filter(|upload| !known(&upload.field) && !call.refers_to(&upload.field));
     complaints.extend(stray.map(|upload| format!("a file was uploaded as \"{}\", which nothing names", upload.field)));
     complaints
 }
@@ -185,7 +206,11 @@ impl Noted {
             Ok(result) => (200, framed(result)),
             Err(error) => (error.code, error.body().into()),
         };
-        Self { answer, status, fault: fault.map(|fault| fault.id) }
+        Self {
+            answer,
+            status,
+            fault: fault.map(|fault| fault.id),
+        }
     }
 }
 
@@ -194,7 +219,11 @@ fn note(world: &mut World, call: Call, noted: Noted, watch: Stopwatch) {
         id: world.log.next_id(),
         at_ms: world.clock.now_ms(),
         took_us: watch.micros(),
-        uploads: call.uploads.iter().map(|it| (it.field.clone(), it.name.clone(), it.bytes.len())).collect(),
+        uploads: call
+            .uploads
+            .iter()
+            .map(|it| (it.field.clone(), it.name.clone(), it.bytes.len()))
+            .collect(),
         method: call.method.into(),
         parameters: call.parameters,
         status: noted.status,
@@ -205,7 +234,9 @@ fn note(world: &mut World, call: Call, noted: Noted, watch: Stopwatch) {
     world.events.tell("call", || record.shown());
     world.log.push(Entry::Call(record));
     if noted.fault.is_some() {
-        world.events.tell("faults", || serde_json::json!({"faults": world.faults.active()}));
+        world
+            .events
+            .tell("faults", || serde_json::json!({"faults": world.faults.active()}));
     }
 }
 
@@ -213,6 +244,8 @@ fn note(world: &mut World, call: Call, noted: Noted, watch: Stopwatch) {
 fn cut() -> Response {
     let broken = futures_util::stream::once(async { Err::<Bytes, _>(std::io::Error::other("cut by a fault")) });
     let mut response = Response::new(Body::from_stream(broken));
-    response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
+    response
+        .headers_mut()
+        .insert(header::CONNECTION, header::HeaderValue::from_static("close"));
     response
 }

@@ -65,7 +65,7 @@ pub struct World {
     pub updates_ready: Arc<Notify>,
     /// The newest `getUpdates` call; an older one that still waits sees that it is not its own.
     pub poller: u64,
-    /// Why a waiting poller that is no longer the newest was sent away.
+    /// Raised each time the webhook is set or deleted.
     pub webhook_generation: u64,
     pub created_ms: i64,
     pub journal: Option<Journal>,
@@ -93,12 +93,12 @@ impl World {
             abilities: Abilities::default(),
             profile: Profile::default(),
             files: Files::new(token.as_str()),
-            queue: Queue::new(),
+            queue: Queue::default(),
             presses: Presses::default(),
             faults: Faults::default(),
             limits,
             gauge: Gauge::default(),
-            events: Events::new(),
+            events: Events::default(),
             log: Log::default(),
             updates_ready: Arc::default(),
             poller: 0,
@@ -115,7 +115,11 @@ impl World {
     }
 
     pub fn user(&self, id: i64) -> Option<&User> {
-        if id == self.me.id { Some(&self.me) } else { self.users.get(&id) }
+        if id == self.me.id {
+            Some(&self.me)
+        } else {
+            self.users.get(&id)
+        }
     }
 
     pub fn users(&self) -> impl Iterator<Item = &User> {
@@ -168,17 +172,19 @@ impl World {
         self.events.tell("chat", || json!({ "chat": self.chat_overview(chat) }));
     }
 
-    /// Creates a group with the bot and these people in it. The first of them is its owner.
+    /// Creates a group with the bot and these people in it, besides whom it names already. The first is its owner.
     pub fn create_group(&mut self, id: i64, kind: ChatKind, mut group: Group, people: &[i64]) {
-        for (place, person) in people.iter().enumerate() {
-            group.members.insert(*person, if place == 0 { Standing::Creator } else { Standing::Member });
+        for person in people.iter().chain([&self.me.id]) {
+            group.members.entry(*person).or_insert(Standing::Member);
         }
-        group.members.insert(self.me.id, Standing::Member);
         let creator = people.first().copied().unwrap_or(self.me.id);
+        if creator != self.me.id {
+            group.members.insert(creator, Standing::Creator);
+        }
+        let own = group.members[&self.me.id];
         self.put_chat(Chat::group(id, kind, group));
-        let service = Service::GroupCreated { supergroup: kind == ChatKind::Supergroup };
-        self.bot_standing_changed(id, creator, Standing::Left, Standing::Member);
-        self.note(id, creator, service);
+        self.bot_standing_changed(id, creator, Standing::Left, own);
+        self.note(id, creator, Service::GroupCreated { supergroup: kind == ChatKind::Supergroup });
     }
 
     /// Says something in a chat on behalf of Telegram; the bot hears of it.
@@ -189,7 +195,15 @@ impl World {
     /// The same in a topic.
     pub fn note_in(&mut self, chat: i64, from: i64, service: Service, extra: Option<Box<Extra>>) -> Option<i32> {
         let content = Content::Service(Box::new(service));
-        let id = self.post(chat, Draft { from, content, markup: None, extra })?;
+        let id = self.post(
+            chat,
+            Draft {
+                from,
+                content,
+                markup: None,
+                extra,
+            },
+        )?;
         self.queue_message(UpdateKind::Message, chat, id);
         Some(id)
     }
@@ -217,9 +231,13 @@ impl World {
     /// Changes a message in place. `dated` marks it as edited; a reaction or a vote does not.
     pub fn change(&mut self, chat_id: i64, id: i32, dated: bool, change: impl FnOnce(&mut Message)) -> bool {
         let now = self.clock.now();
-        let Some(chat) = self.chats.get_mut(&chat_id) else { return false };
+        let Some(chat) = self.chats.get_mut(&chat_id) else {
+            return false;
+        };
         let revision = chat.next_revision();
-        let Some(message) = chat.message_mut(id) else { return false };
+        let Some(message) = chat.message_mut(id) else {
+            return false;
+        };
         change(message);
         message.changed_at = revision;
         if dated {
@@ -231,12 +249,15 @@ impl World {
 
     /// Deletes messages; those that are not there are passed over.
     pub fn delete(&mut self, chat_id: i64, ids: &[i32]) -> usize {
-        let Some(chat) = self.chats.get_mut(&chat_id) else { return 0 };
+        let Some(chat) = self.chats.get_mut(&chat_id) else {
+            return 0;
+        };
         let gone: Vec<i32> = ids.iter().copied().filter(|id| chat.remove(*id).is_some()).collect();
         chat.wake();
         if !gone.is_empty() {
             self.save("gone", &json!({"chat": chat_id, "ids": gone}));
-            self.events.tell("delete", || json!({"chat_id": chat_id, "message_ids": gone}));
+            self.events
+                .tell("delete", || json!({"chat_id": chat_id, "message_ids": gone}));
         }
         gone.len()
     }
@@ -270,7 +291,9 @@ impl World {
 
     /// Queues a message for the bot as `message` or `edited_message`, unless privacy keeps it from the bot.
     pub fn queue_message(&mut self, kind: UpdateKind, chat_id: i64, id: i32) {
-        let Some(json) = self.rendered(chat_id, id, Audience::Bot) else { return };
+        let Some(json) = self.rendered(chat_id, id, Audience::Bot) else {
+            return;
+        };
         self.queue_update(kind, Lane::Chat(chat_id), chat_id, &json);
     }
 
@@ -287,7 +310,10 @@ impl World {
         let Some(id) = self.queue.take_id() else { return };
         let json = update_json(id, kind, inner);
         let now_ms = self.clock.now_ms();
-        let delay_ms = fault.and_then(|fault| fault.order.delay_ms).unwrap_or(0).min(i64::MAX as u64 / 2) as i64;
+        let delay_ms = fault
+            .and_then(|fault| fault.order.delay_ms)
+            .unwrap_or(0)
+            .min(i64::MAX as u64 / 2) as i64;
         let update = Queued {
             id,
             kind,
@@ -301,7 +327,11 @@ impl World {
             json,
         };
         self.note_update(&update.json);
-        let late = Queued { late: true, ready_ms: now_ms + delay_ms, ..update.clone() };
+        let late = Queued {
+            late: true,
+            ready_ms: now_ms + delay_ms,
+            ..update.clone()
+        };
         match struck {
             Some(Delivery::Delay) => self.enqueue(late),
             Some(Delivery::Duplicate) => {
@@ -335,13 +365,22 @@ impl World {
     }
 
     pub fn message_view<'a>(&'a self, chat: &'a Chat, message: &'a Message, audience: Audience) -> MessageView<'a> {
-        MessageView { world: self, chat, message, audience, nested: false }
+        MessageView {
+            world: self,
+            chat,
+            message,
+            audience,
+            nested: false,
+        }
     }
 
     /// A message as JSON.
     pub fn rendered(&self, chat_id: i64, id: i32, audience: Audience) -> Option<Vec<u8>> {
         let chat = self.chat(chat_id)?;
-        serde_json::to_vec(&self.message_view(chat, chat.message(id)?, audience)).ok()
+        // Most messages fit, and need no second allocation.
+        let mut json = Vec::with_capacity(1024);
+        serde_json::to_writer(&mut json, &self.message_view(chat, chat.message(id)?, audience)).ok()?;
+        Some(json)
     }
 
     /// `my_chat_member`: the bot was added, removed, blocked or unblocked.
@@ -390,7 +429,11 @@ impl World {
     }
 
     fn note_update(&mut self, json: &Bytes) {
-        let entry = Entry::Update { id: self.log.next_id(), at_ms: self.clock.now_ms(), json: json.clone() };
+        let entry = Entry::Update {
+            id: self.log.next_id(),
+            at_ms: self.clock.now_ms(),
+            json: json.clone(),
+        };
         self.events.tell("update", || entry.shown());
         self.log.push(entry);
     }

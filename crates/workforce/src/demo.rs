@@ -25,7 +25,10 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
         start_over(data)?;
     }
     let (listener, address) = serve::listen([127, 0, 0, 1].into(), arguments.port).await?;
-    let settings = Settings { data: data.clone(), ..Settings::default() };
+    let settings = Settings {
+        data: data.clone(),
+        ..Settings::default()
+    };
     let emulator = Emulator::new(settings).with_context(|| serve::data_trouble(data.as_deref()))?;
     let base = format!("http://{address}");
     println!("Opora {} demo", env!("CARGO_PKG_VERSION"));
@@ -75,7 +78,11 @@ async fn add_people(base: String, language: Language) {
             "id": id, "first_name": first_name, "last_name": last_name, "username": username,
             "language_code": language_code,
         });
-        let added = http.post(format!("{base}/client/{TOKEN}/users")).json(&person).send().await;
+        let added = http
+            .post(format!("{base}/client/{TOKEN}/users"))
+            .json(&person)
+            .send()
+            .await;
         if let Err(error) = added.and_then(reqwest::Response::error_for_status) {
             tracing::warn!(%error, "a person of the demo could not be added");
         }

@@ -15,7 +15,10 @@ pub async fn poll(bot: Bot, message: Message, polls: Polls) -> Done {
         .allows_multiple_answers(true)
         .await?;
     let id = sent.poll().ok_or("no poll was sent")?.id.clone();
-    polls.lock().expect("no holder panics").insert(id, (sent.chat.id, sent.id));
+    polls
+        .lock()
+        .expect("no holder panics")
+        .insert(id, (sent.chat.id, sent.id));
     Ok(())
 }
 
@@ -26,8 +29,16 @@ pub async fn vote(bot: Bot, answer: PollAnswer, polls: Polls) -> Done {
     let sent = polls.lock().expect("no holder panics").remove(&answer.poll_id);
     let (chat, message) = sent.ok_or("somebody else's poll")?;
     let closed = bot.stop_poll(chat, message).await?;
-    let counts: Vec<String> = closed.options.iter().map(|option| option.voter_count.to_string()).collect();
-    bot.send_message(voter, format!("votes {}: {}", closed.total_voter_count, counts.join(","))).await?;
+    let counts: Vec<String> = closed
+        .options
+        .iter()
+        .map(|option| option.voter_count.to_string())
+        .collect();
+    bot.send_message(
+        voter,
+        format!("votes {}: {}", closed.total_voter_count, counts.join(",")),
+    )
+    .await?;
     Ok(())
 }
 
@@ -56,7 +67,11 @@ pub async fn tidy(bot: Bot, message: Message) -> Done {
     let Some(MessageOrigin::User { sender_user, .. }) = forwarded.forward_origin() else {
         return Err("forwarded from no user".into());
     };
-    let told = format!("from user {}, pinned {}", sender_user.id, pinned.text().unwrap_or_default());
+    let told = format!(
+        "from user {}, pinned {}",
+        sender_user.id,
+        pinned.text().unwrap_or_default()
+    );
     bot.send_message(chat, told).await?;
     Ok(())
 }
@@ -69,7 +84,9 @@ pub async fn who(bot: Bot, message: Message) -> Done {
     let member = bot.get_chat_member(chat, asker).await?;
     let status = if member.is_owner() { "creator" } else { "member" };
     let told = format!("{}: {count} people, you are {status}", full.title().unwrap_or_default());
-    let mut answer = bot.send_message(chat, told).reply_parameters(ReplyParameters::new(message.id));
+    let mut answer = bot
+        .send_message(chat, told)
+        .reply_parameters(ReplyParameters::new(message.id));
     if let Some(topic) = message.thread_id.filter(|_| message.is_topic_message) {
         answer = answer.message_thread_id(topic);
     }
@@ -79,18 +96,21 @@ pub async fn who(bot: Bot, message: Message) -> Done {
 
 pub async fn joined(bot: Bot, message: Message, users: Vec<User>) -> Done {
     let names: Vec<&str> = users.iter().map(|user| user.first_name.as_str()).collect();
-    bot.send_message(message.chat.id, format!("welcome {}", names.join(", "))).await?;
+    bot.send_message(message.chat.id, format!("welcome {}", names.join(", ")))
+        .await?;
     Ok(())
 }
 
 pub async fn left(bot: Bot, message: Message, user: User) -> Done {
-    bot.send_message(message.chat.id, format!("goodbye {}", user.first_name)).await?;
+    bot.send_message(message.chat.id, format!("goodbye {}", user.first_name))
+        .await?;
     Ok(())
 }
 
 pub async fn standing(bot: Bot, change: ChatMemberUpdated) -> Done {
     if change.old_chat_member.is_banned() && change.new_chat_member.is_member() {
-        bot.send_message(change.chat.id, format!("welcome back {}", change.from.first_name)).await?;
+        bot.send_message(change.chat.id, format!("welcome back {}", change.from.first_name))
+            .await?;
     }
     Ok(())
 }

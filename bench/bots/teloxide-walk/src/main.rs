@@ -48,8 +48,11 @@ async fn main() -> Done {
     let commands = [BotCommand::new("start", "Begin"), BotCommand::new("poll", "Vote")];
     bot.set_my_commands(commands.clone()).await?;
     assert_eq!(bot.get_my_commands().await?, commands);
-    let given =
-        Given { html: variable("HTML")?, markdown: variable("MARKDOWN")?, picture: variable("PICTURE")?.into() };
+    let given = Given {
+        html: variable("HTML")?,
+        markdown: variable("MARKDOWN")?,
+        picture: variable("PICTURE")?.into(),
+    };
     let mut dispatcher = Dispatcher::builder(bot, schema())
         .dependencies(dptree::deps![Arc::new(given), Polls::default()])
         .default_handler(|_| async {})

@@ -17,7 +17,10 @@ pub async fn take_photo(bot: Bot, message: Message, sizes: Vec<PhotoSize>, given
     let same = InputFile::memory(content).file_name("same.png");
     bot.send_document(chat, same).caption("the same bytes").await?;
     let mine = InputFile::file(&given.picture);
-    bot.send_photo(chat, mine.clone()).caption("<b>mine</b>").parse_mode(ParseMode::Html).await?;
+    bot.send_photo(chat, mine.clone())
+        .caption("<b>mine</b>")
+        .parse_mode(ParseMode::Html)
+        .await?;
     let album = [
         InputMedia::Photo(InputMediaPhoto::new(mine).caption("album")),
         InputMedia::Photo(InputMediaPhoto::new(InputFile::file_id(photo.file.id.clone()))),

@@ -37,7 +37,11 @@ pub async fn provoke(bot: Bot, message: Message, blocked_by: i64) -> Done {
         refused("entities", say("<b>open").parse_mode(ParseMode::Html)).await,
         refused("no message to edit", bot.edit_message_text(chat, NOWHERE, "new")).await,
         refused("no message to delete", bot.delete_message(chat, NOWHERE)).await,
-        refused("no message to reply to", say("hi").reply_parameters(ReplyParameters::new(NOWHERE))).await,
+        refused(
+            "no message to reply to",
+            say("hi").reply_parameters(ReplyParameters::new(NOWHERE)),
+        )
+        .await,
         refused("too long", say(&"x".repeat(4097))).await,
         refused("no file", bot.send_photo(chat, nonsense)).await,
         refused("button data", say("button").reply_markup(long)).await,

@@ -13,7 +13,8 @@ use crate::{Done, Given};
 
 pub async fn start(bot: Bot, me: Me, message: Message) -> Done {
     bot.send_chat_action(message.chat.id, ChatAction::Typing).await?;
-    let choice = ["Yes", "No"].map(|word| InlineKeyboardButton::callback(word, format!("choice:{}", word.to_lowercase())));
+    let choice =
+        ["Yes", "No"].map(|word| InlineKeyboardButton::callback(word, format!("choice:{}", word.to_lowercase())));
     let site = InlineKeyboardButton::url("Site", "https://example.org/".parse()?);
     let keyboard = InlineKeyboardMarkup::new([choice.to_vec(), vec![site]]);
     let name = message.from.as_ref().map_or("nobody", |user| &user.first_name);
@@ -23,10 +24,18 @@ pub async fn start(bot: Bot, me: Me, message: Message) -> Done {
 }
 
 pub async fn choose(bot: Bot, query: CallbackQuery) -> Done {
-    let choice = query.data.as_deref().and_then(|data| data.strip_prefix("choice:")).ok_or("another button")?;
-    bot.answer_callback_query(query.id.clone()).text(format!("You chose {choice}")).show_alert(true).await?;
+    let choice = query
+        .data
+        .as_deref()
+        .and_then(|data| data.strip_prefix("choice:"))
+        .ok_or("another button")?;
+    bot.answer_callback_query(query.id.clone())
+        .text(format!("You chose {choice}"))
+        .show_alert(true)
+        .await?;
     let message = query.regular_message().ok_or("a message out of reach")?;
-    bot.edit_message_text(message.chat.id, message.id, format!("Chosen: {choice}")).await?;
+    bot.edit_message_text(message.chat.id, message.id, format!("Chosen: {choice}"))
+        .await?;
     Ok(())
 }
 
@@ -37,21 +46,26 @@ pub async fn ask_contact(bot: Bot, message: Message) -> Done {
         .resize_keyboard()
         .one_time_keyboard()
         .input_field_placeholder("Phone".to_owned());
-    bot.send_message(message.chat.id, "Share your phone").reply_markup(keyboard).await?;
+    bot.send_message(message.chat.id, "Share your phone")
+        .reply_markup(keyboard)
+        .await?;
     Ok(())
 }
 
 pub async fn take_contact(bot: Bot, message: Message, contact: Contact) -> Done {
     let own = contact.user_id.is_some() && contact.user_id == message.from.as_ref().map(|user| user.id);
     let text = format!("contact {} {} own={own}", contact.phone_number, contact.first_name);
-    bot.send_message(message.chat.id, text).reply_markup(KeyboardRemove::new()).await?;
+    bot.send_message(message.chat.id, text)
+        .reply_markup(KeyboardRemove::new())
+        .await?;
     Ok(())
 }
 
 pub async fn take_location(bot: Bot, message: Message, place: Location) -> Done {
     let text = format!("location {:.4} {:.4}", place.latitude, place.longitude);
     bot.send_message(message.chat.id, text).await?;
-    bot.send_location(message.chat.id, place.latitude, place.longitude).await?;
+    bot.send_location(message.chat.id, place.latitude, place.longitude)
+        .await?;
     Ok(())
 }
 
@@ -59,7 +73,8 @@ pub async fn limit(bot: Bot, message: Message) -> Done {
     match bot.send_message(message.chat.id, "nobody stopped me").await {
         Err(RequestError::RetryAfter(wait)) => {
             tokio::time::sleep(wait.duration()).await;
-            bot.send_message(message.chat.id, format!("waited {} s", wait.seconds())).await?;
+            bot.send_message(message.chat.id, format!("waited {} s", wait.seconds()))
+                .await?;
             Ok(())
         }
         other => Ok(other.map(drop)?),
@@ -67,22 +82,34 @@ pub async fn limit(bot: Bot, message: Message) -> Done {
 }
 
 pub async fn html(bot: Bot, message: Message, given: Arc<Given>) -> Done {
-    let sent = bot.send_message(message.chat.id, &given.html).parse_mode(ParseMode::Html).await?;
+    let sent = bot
+        .send_message(message.chat.id, &given.html)
+        .parse_mode(ParseMode::Html)
+        .await?;
     bot.send_message(message.chat.id, listed(&sent)?).await?;
     Ok(())
 }
 
 pub async fn markdown(bot: Bot, message: Message, given: Arc<Given>) -> Done {
-    let sent = bot.send_message(message.chat.id, &given.markdown).parse_mode(ParseMode::MarkdownV2).await?;
+    let sent = bot
+        .send_message(message.chat.id, &given.markdown)
+        .parse_mode(ParseMode::MarkdownV2)
+        .await?;
     bot.send_message(message.chat.id, listed(&sent)?).await?;
     Ok(())
 }
 
 pub async fn edited(bot: Bot, message: Message) -> Done {
-    let reaction = ReactionType::Emoji { emoji: "👌".to_owned() };
-    bot.set_message_reaction(message.chat.id, message.id).reaction([reaction]).await?;
+    let reaction = ReactionType::Emoji {
+        emoji: "👌".to_owned()
+    };
+    bot.set_message_reaction(message.chat.id, message.id)
+        .reaction([reaction])
+        .await?;
     let text = format!("edited: {}", message.text().unwrap_or_default());
-    bot.send_message(message.chat.id, text).reply_parameters(ReplyParameters::new(message.id)).await?;
+    bot.send_message(message.chat.id, text)
+        .reply_parameters(ReplyParameters::new(message.id))
+        .await?;
     Ok(())
 }
 
@@ -100,5 +127,9 @@ fn listed(message: &Message) -> Result<String, serde_json::Error> {
         let kind = kind["type"].as_str().unwrap_or("unnamed");
         lines.push(format!("{kind} {} {} {}", entity.offset, entity.length, span.text()));
     }
-    Ok(if lines.is_empty() { "none".to_owned() } else { lines.join("\n") })
+    Ok(if lines.is_empty() {
+        "none".to_owned()
+    } else {
+        lines.join("\n")
+    })
 }

@@ -1,8 +1,9 @@
 //! Reading a call: from the query, a form, a multipart body or JSON, by GET or POST.
 
-use axum::body::Bytes;
+use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::Request;
 use axum::http::header;
+use futures_util::StreamExt;
 use http_body_util::{BodyExt, Limited};
 
 use super::error::ApiError;
@@ -15,6 +16,8 @@ const MAX_BODY: u64 = MAX_UPLOAD + (2 << 20);
 /// A call without files has no use for more.
 const MAX_PLAIN_BODY: usize = 4 << 20;
 const MAX_PARTS: usize = 100;
+/// What may follow the last part of a form and is passed over.
+const MAX_EPILOGUE: usize = 64 << 10;
 
 #[derive(Debug, Default)]
 pub struct Call {
@@ -37,7 +40,10 @@ pub struct Upload {
 
 impl Call {
     pub fn unread(method: &str) -> Self {
-        Self { method: method.to_owned(), ..Self::default() }
+        Self {
+            method: method.to_owned(),
+            ..Self::default()
+        }
     }
 
     pub async fn read(method: &str, request: Request) -> Result<Self, ApiError> {
@@ -45,12 +51,15 @@ impl Call {
         if let Some(query) = request.uri().query() {
             call.add_form(query.as_bytes());
         }
-        let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = request
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_owned();
         // The boundary's letters matter, the type's do not.
         let kind = content_type.to_ascii_lowercase();
         if kind.starts_with("multipart/form-data") {
-            call.add_multipart(&content_type, request).await?;
+            call.add_multipart(&content_type, request.into_body()).await?;
             return Ok(call);
         }
         let body = plain_body(request).await?;
@@ -58,11 +67,21 @@ impl Call {
         Ok(call)
     }
 
-    /// A call that a webhook answered with: `{"method": "sendMessage", …}`. None if the answer is no call.
-    pub fn from_webhook_reply(content_type: &str, body: &[u8]) -> Option<Self> {
+    /// A call that a webhook answered with: `{"method": "sendMessage", …}`, or the same as a form. None if the answer is
+    /// no call.
+    pub async fn from_webhook_reply(content_type: &str, body: Vec<u8>) -> Option<Self> {
         let mut call = Self::default();
-        call.add_body(content_type, body).ok()?;
-        call.method = call.parameters.take("method").filter(|method| !method.is_empty())?.into();
+        let kind = content_type.to_ascii_lowercase();
+        if kind.starts_with("multipart/form-data") {
+            call.add_multipart(content_type, body.into()).await.ok()?;
+        } else {
+            call.add_body(&kind, &body).ok()?;
+        }
+        call.method = call
+            .parameters
+            .take("method")
+            .filter(|method| !method.is_empty())?
+            .into();
         Some(call)
     }
 
@@ -83,7 +102,12 @@ impl Call {
         for link in links {
             let bytes = fetch(http, &link).await?;
             let name = link.rsplit('/').next().unwrap_or_default().to_owned();
-            self.uploads.push(Upload { field: link, name, mime_type: None, bytes });
+            self.uploads.push(Upload {
+                field: link,
+                name,
+                mime_type: None,
+                bytes,
+            });
         }
         Ok(())
     }
@@ -107,28 +131,50 @@ impl Call {
         }
     }
 
-    async fn add_multipart(&mut self, content_type: &str, request: Request) -> Result<(), ApiError> {
+    async fn add_multipart(&mut self, content_type: &str, body: Body) -> Result<(), ApiError> {
         let boundary = multer::parse_boundary(content_type).map_err(|error| unread(&error))?;
         let whole = multer::SizeLimit::new().whole_stream(MAX_BODY);
         let limits = multer::Constraints::new().size_limit(whole);
-        let body = request.into_body().into_data_stream();
-        let mut form = multer::Multipart::with_constraints(body, boundary, limits);
+        let mut body = body.into_data_stream();
+        let mut form = multer::Multipart::with_constraints(&mut body, boundary, limits);
         while let Some(part) = form.next_field().await.map_err(|error| unread(&error))? {
             if self.uploads.len() > MAX_PARTS {
                 return Err(ApiError::bad_request("too many parts in multipart/form-data body"));
             }
             let field = part.name().unwrap_or_default().to_owned();
-            let (name, mime_type) = (part.file_name().map(str::to_owned), part.content_type().map(ToString::to_string));
+            let (name, mime_type) = (
+                part.file_name().map(str::to_owned),
+                part.content_type().map(ToString::to_string),
+            );
             let bytes = part.bytes().await.map_err(|error| unread(&error))?;
             match name {
-                Some(name) => self.uploads.push(Upload { field, name, mime_type, bytes }),
+                Some(name) => self.uploads.push(Upload {
+                    field,
+                    name,
+                    mime_type,
+                    bytes,
+                }),
                 None => {
                     let text = String::from_utf8(bytes.into()).map_err(|_| not_utf8())?;
                     self.parameters.add_text(&field, text);
                 }
             }
         }
+        drop(form);
+        read_out(body).await;
         Ok(())
+    }
+}
+
+/// Reads what follows the last boundary, if only the end of a chunked body: a connection with something unread on it is
+/// closed after the answer, under the hands of a client that keeps it for its next call.
+async fn read_out(mut body: BodyDataStream) {
+    let mut left = MAX_EPILOGUE;
+    while let Some(Ok(piece)) = body.next().await {
+        left = left.saturating_sub(piece.len());
+        if left == 0 {
+            return;
+        }
     }
 }
 
@@ -148,7 +194,10 @@ fn unread(error: &multer::Error) -> ApiError {
 }
 
 async fn plain_body(request: Request) -> Result<Bytes, ApiError> {
-    let body = Limited::new(request.into_body(), MAX_PLAIN_BODY).collect().await.map_err(|_| too_large())?;
+    let body = Limited::new(request.into_body(), MAX_PLAIN_BODY)
+        .collect()
+        .await
+        .map_err(|_| too_large())?;
     Ok(body.to_bytes())
 }
 
@@ -171,12 +220,23 @@ fn links_in(value: &str) -> Vec<String> {
         Some(b'{') => serde_json::from_str(value).map(|one| vec![one]).unwrap_or_default(),
         _ => Vec::new(),
     };
-    objects.into_iter().flat_map(|it| [it.media, it.thumbnail]).flatten().filter(|it| is_link(it)).collect()
+    objects
+        .into_iter()
+        .flat_map(|it| [it.media, it.thumbnail])
+        .flatten()
+        .filter(|it| is_link(it))
+        .collect()
 }
 
 async fn fetch(http: &reqwest::Client, link: &str) -> Result<Bytes, ApiError> {
     let failed = || ApiError::bad_request("failed to get HTTP URL content");
-    let mut response = http.get(link).send().await.ok().filter(|it| it.status().is_success()).ok_or_else(failed)?;
+    let mut response = http
+        .get(link)
+        .send()
+        .await
+        .ok()
+        .filter(|it| it.status().is_success())
+        .ok_or_else(failed)?;
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|_| failed())? {
         bytes.extend_from_slice(&chunk);
@@ -185,4 +245,36 @@ async fn fetch(http: &reqwest::Client, link: &str) -> Result<Bytes, ApiError> {
         }
     }
     Ok(bytes.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use futures_util::stream;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_form_is_read_to_its_end_also_when_the_end_comes_late() {
+        let form = "--b\r\nContent-Disposition: form-data; name=\"text\"\r\n\r\nhi\r\n--b--\r\n";
+        let ended = Arc::new(AtomicBool::new(false));
+        let last = ended.clone();
+        let pieces =
+            stream::once(async move { Ok::<_, std::io::Error>(Bytes::from(form)) }).chain(stream::once(async move {
+                last.store(true, Ordering::Relaxed);
+                Ok(Bytes::new())
+            }));
+        let request = Request::builder().header(header::CONTENT_TYPE, "multipart/form-data; boundary=b");
+        let request = request.body(Body::from_stream(pieces));
+        let call = Call::read("sendMessage", request.unwrap_or_default()).await;
+        assert_eq!(
+            call.ok()
+                .and_then(|call| call.parameters.get("text").map(str::to_owned))
+                .as_deref(),
+            Some("hi")
+        );
+        assert!(ended.load(Ordering::Relaxed));
+    }
 }

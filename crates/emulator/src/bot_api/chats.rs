@@ -20,7 +20,9 @@ pub enum ChatRef {
 
 impl ChatRef {
     fn parse(text: &str) -> Self {
-        text.trim().parse().map_or_else(|_| Self::Username(text.trim().to_owned()), Self::Id)
+        text.trim()
+            .parse()
+            .map_or_else(|_| Self::Username(text.trim().to_owned()), Self::Id)
     }
 }
 
@@ -58,9 +60,10 @@ pub fn find<'a>(world: &'a World, chat: &ChatRef) -> Result<&'a Chat, ApiError> 
         ChatRef::Username(name) => {
             let name = name.strip_prefix('@').filter(|name| !name.is_empty());
             let named = |chat: &&Chat| {
-                chat.group.as_ref().and_then(|group| group.username.as_deref()).is_some_and(|known| {
-                    name.is_some_and(|name| known.eq_ignore_ascii_case(name))
-                })
+                chat.group
+                    .as_ref()
+                    .and_then(|group| group.username.as_deref())
+                    .is_some_and(|known| name.is_some_and(|name| known.eq_ignore_ascii_case(name)))
             };
             world.chats().find(named)
         }
@@ -95,7 +98,9 @@ pub fn check_limits(world: &mut World, call: &Call) -> Result<(), ApiError> {
     let now_ms = world.clock.now_ms();
     let overall_ms = world.gauge.wait_ms(OVERALL, now_ms);
     let chat = named_in(call).and_then(|id| world.chat_mut(id));
-    let pace = chat.as_ref().map_or(IN_CHAT, |chat| if chat.is_private() { IN_CHAT } else { IN_GROUP });
+    let pace = chat
+        .as_ref()
+        .map_or(IN_CHAT, |chat| if chat.is_private() { IN_CHAT } else { IN_GROUP });
     let chat_ms = chat.as_ref().map_or(0, |chat| chat.gauge.wait_ms(pace, now_ms));
     let wait_ms = overall_ms.max(chat_ms);
     if wait_ms > 0 {

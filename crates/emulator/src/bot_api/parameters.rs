@@ -29,7 +29,11 @@ struct Entry {
 
 impl Parameters {
     pub fn add_text(&mut self, name: &str, value: impl Into<Box<str>>) {
-        self.put(Entry { name: name.into(), value: value.into(), raw: false });
+        self.put(Entry {
+            name: name.into(),
+            value: value.into(),
+            raw: false,
+        });
     }
 
     /// Adds every member of a JSON object.
@@ -47,7 +51,11 @@ impl Parameters {
                         let text: String = serde_json::from_str(value).map_err(de::Error::custom)?;
                         self.0.add_text(&name, text);
                     } else if value != "null" {
-                        self.0.put(Entry { name: name.into(), value: value.into(), raw: true });
+                        self.0.put(Entry {
+                            name: name.into(),
+                            value: value.into(),
+                            raw: true,
+                        });
                     }
                 }
                 Ok(())
@@ -63,7 +71,10 @@ impl Parameters {
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.entries.iter().find(|entry| &*entry.name == name).map(|entry| &*entry.value)
+        self.entries
+            .iter()
+            .find(|entry| &*entry.name == name)
+            .map(|entry| &*entry.value)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -90,7 +101,10 @@ impl Parameters {
         let shown = |entry: &Entry| {
             let structured = entry.raw || entry.value.starts_with(['{', '[']);
             let json = structured.then(|| serde_json::from_str(&entry.value).ok()).flatten();
-            (entry.name.to_string(), json.unwrap_or_else(|| entry.value.to_string().into()))
+            (
+                entry.name.to_string(),
+                json.unwrap_or_else(|| entry.value.to_string().into()),
+            )
         };
         self.entries.iter().map(shown).collect::<serde_json::Map<_, _>>().into()
     }
@@ -196,7 +210,11 @@ impl<'de> de::Deserializer<'de> for Fields<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Malformed> {
-        visitor.visit_map(FieldAccess { parameters: self.parameters, fields: fields.iter(), value: None })
+        visitor.visit_map(FieldAccess {
+            parameters: self.parameters,
+            fields: fields.iter(),
+            value: None,
+        })
     }
 
     serde::forward_to_deserialize_any! {
@@ -217,7 +235,9 @@ impl<'de> MapAccess<'de> for FieldAccess<'de> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Malformed> {
         for field in self.fields.by_ref() {
             // An empty value is no value: Telegram does not tell them apart.
-            let Some(value) = self.parameters.get(field).filter(|value| !value.is_empty()) else { continue };
+            let Some(value) = self.parameters.get(field).filter(|value| !value.is_empty()) else {
+                continue;
+            };
             self.value = Some((field, value));
             let name: StrDeserializer<'_, Malformed> = (*field).into_deserializer();
             return seed.deserialize(name).map(Some);
@@ -248,7 +268,9 @@ impl<'de> Field<'de> {
     fn json<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Malformed> {
         let mut reader = serde_json::Deserializer::from_str(self.text);
         let value = de::Deserializer::deserialize_any(&mut reader, visitor);
-        value.and_then(|value| reader.end().map(|()| value)).map_err(|error| self.unparsable(&error))
+        value
+            .and_then(|value| reader.end().map(|()| value))
+            .map_err(|error| self.unparsable(&error))
     }
 
     fn unparsable(&self, error: &serde_json::Error) -> Malformed {
@@ -265,7 +287,8 @@ impl<'de> Field<'de> {
 /// serde_json adds a position in the text to each message; a person who sent an object has no use for it.
 fn said_by(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.rfind(" at line ").map_or(text.clone(), |end| text[..end].to_owned())
+    text.rfind(" at line ")
+        .map_or(text.clone(), |end| text[..end].to_owned())
 }
 
 macro_rules! numbers {
@@ -354,10 +377,19 @@ mod tests {
             it.add_text("list", "[1,2]");
         });
         let json = sample(|it| {
-            it.add_json(br#"{"chat_id":"5","text":"hi","flag":true,"list":[1,2],"other":null}"#).unwrap_or_default();
+            it.add_json(br#"{"chat_id":"5","text":"hi","flag":true,"list":[1,2],"other":null}"#)
+                .unwrap_or_default();
         });
         assert_eq!(form, json);
-        assert_eq!(form, Ok(Sample { chat_id: 5, text: "hi".into(), flag: Some(true), list: Some(vec![1, 2]) }));
+        assert_eq!(
+            form,
+            Ok(Sample {
+                chat_id: 5,
+                text: "hi".into(),
+                flag: Some(true),
+                list: Some(vec![1, 2])
+            })
+        );
     }
 
     #[test]
@@ -365,9 +397,13 @@ mod tests {
         let no_text = sample(|it| it.add_text("chat_id", "5"));
         assert_eq!(no_text, Err("Bad Request: message text is empty".into()));
         let bad_number = sample(|it| it.add_text("chat_id", "five"));
-        assert_eq!(bad_number, Err("Bad Request: field \"chat_id\" must be of type Number".into()));
+        assert_eq!(
+            bad_number,
+            Err("Bad Request: field \"chat_id\" must be of type Number".into())
+        );
         let bad_list = sample(|it| {
-            it.add_json(br#"{"chat_id":1,"text":"x","list":"[1,"}"#).unwrap_or_default();
+            it.add_json(br#"{"chat_id":1,"text":"x","list":"[1,"}"#)
+                .unwrap_or_default();
         });
         assert_eq!(bad_list, Err("Bad Request: can't parse list JSON object".into()));
         let not_an_object = Parameters::default().add_json(b"[1]");

@@ -8,7 +8,7 @@ use super::bots::check_username;
 use super::{At, Body, Refused};
 use crate::token::MAX_ID;
 use crate::world::World;
-use crate::world::chat::{ChatKind, Group, Topic};
+use crate::world::chat::{ChatKind, Group, Standing, Topic};
 use crate::world::content::Service;
 use crate::world::message::Extra;
 
@@ -21,6 +21,9 @@ pub(super) struct NewChat {
     title: String,
     #[serde(default)]
     members: Vec<i64>,
+    /// Those of the members, or the bot, who may pin and delete what others said.
+    #[serde(default)]
+    administrators: Vec<i64>,
     #[serde(default)]
     is_forum: bool,
     #[serde(default)]
@@ -56,11 +59,13 @@ pub(super) async fn create(at: At, Body(given): Body<NewChat>) -> Result<Json<Va
     }
     given.username.iter().try_for_each(|name| check_username(name))?;
     let mut world = at.bot.world();
-    if let Some(stranger) = given.members.iter().find(|id| world.user(**id).is_none()) {
+    let named = given.members.iter().chain(&given.administrators);
+    if let Some(stranger) = named.clone().find(|id| world.user(**id).is_none()) {
         return Err(Refused::missing(format!("there is no user {stranger}")));
     }
     let id = chat_id(&world, kind, given.id)?;
-    let group = Group { title: given.title, username: given.username, forum, ..Group::default() };
+    let members = given.administrators.iter().map(|id| (*id, Standing::Administrator)).collect();
+    let group = Group { title: given.title, username: given.username, forum, members, ..Group::default() };
     world.create_group(id, kind, group, &given.members);
     let creator = given.members.first().copied().unwrap_or(world.me.id);
     for name in &given.topics {
@@ -77,7 +82,11 @@ fn chat_id(world: &World, kind: ChatKind, wanted: Option<i64>) -> Result<i64, Re
         Some(id) => Ok(id),
         None => loop {
             let random = fastrand::i64(1_000_000_000..4_000_000_000);
-            let id = if kind == ChatKind::Supergroup { -1_000_000_000_000 - random } else { -random };
+            let id = if kind == ChatKind::Supergroup {
+                -1_000_000_000_000 - random
+            } else {
+                -random
+            };
             if world.chat(id).is_none() {
                 break Ok(id);
             }
@@ -89,7 +98,11 @@ pub(super) async fn add_topic(at: At, Body(given): Body<NewTopic>) -> Result<Jso
     let chat = at.chat()?;
     let mut world = at.bot.world();
     member(&world, chat, given.from)?;
-    if world.chat(chat).and_then(|chat| chat.group.as_ref()).is_none_or(|group| !group.forum) {
+    if world
+        .chat(chat)
+        .and_then(|chat| chat.group.as_ref())
+        .is_none_or(|group| !group.forum)
+    {
         return Err(Refused::bad("this chat has no topics"));
     }
     topic(&mut world, chat, given.from, &given.name).map(Json)
@@ -101,10 +114,19 @@ fn topic(world: &mut World, chat: i64, from: i64, name: &str) -> Result<Topic, R
     }
     // A topic's id is that of the message that created it.
     let thread = world.chat(chat).map_or(0, |chat| chat.last_message_id + 1);
-    let service = Service::TopicCreated { name: name.to_owned(), icon_color: TOPIC_COLOR };
-    let extra = Extra { thread: Some(thread), ..Extra::default() };
+    let service = Service::TopicCreated {
+        name: name.to_owned(),
+        icon_color: TOPIC_COLOR,
+    };
+    let extra = Extra {
+        thread: Some(thread),
+        ..Extra::default()
+    };
     world.note_in(chat, from, service, Some(Box::new(extra)));
-    let topic = Topic { thread, name: name.to_owned() };
+    let topic = Topic {
+        thread,
+        name: name.to_owned(),
+    };
     if let Some(group) = world.chat_mut(chat).and_then(|chat| chat.group.as_mut()) {
         group.topics.push(topic.clone());
     }
@@ -123,7 +145,9 @@ pub(super) async fn unblock(at: At, Body(by): Body<By>) -> Result<Json<Value>, R
 fn set_blocked(at: &At, user: i64, blocked: bool) -> Result<Json<Value>, Refused> {
     let chat = at.chat()?;
     if chat != user {
-        return Err(Refused::bad("a person blocks the bot in their own private chat: from must be the chat's id"));
+        return Err(Refused::bad(
+            "a person blocks the bot in their own private chat: from must be the chat's id",
+        ));
     }
     let mut world = at.bot.world();
     world.set_blocked(user, blocked);
@@ -157,7 +181,9 @@ pub(super) fn member(world: &World, chat_id: i64, user: i64) -> Result<(), Refus
     if world.user(user).is_none_or(|user| user.is_bot) {
         return Err(Refused::missing(format!("there is no user {user}")));
     }
-    let Some(chat) = world.chat(chat_id) else { return Err(Refused::missing(format!("there is no chat {chat_id}"))) };
+    let Some(chat) = world.chat(chat_id) else {
+        return Err(Refused::missing(format!("there is no chat {chat_id}")));
+    };
     if chat.is_private() && chat.id != user {
         return Err(Refused::bad("this private chat is somebody else's"));
     }
@@ -166,7 +192,7 @@ pub(super) fn member(world: &World, chat_id: i64, user: i64) -> Result<(), Refus
     }
     let out = matches!(
         chat.standing(user),
-        None | Some(crate::world::chat::Standing::Left | crate::world::chat::Standing::Kicked)
+        None | Some(Standing::Left | Standing::Kicked)
     );
     if !chat.is_private() && out {
         return Err(Refused::bad(format!("user {user} is not in this group")));

@@ -23,11 +23,13 @@ pub struct Events {
     sender: broadcast::Sender<Utf8Bytes>,
 }
 
-impl Events {
-    pub fn new() -> Self {
+impl Default for Events {
+    fn default() -> Self {
         Self { sender: broadcast::channel(MAX_BEHIND).0 }
     }
+}
 
+impl Events {
     pub fn subscribe(&self) -> broadcast::Receiver<Utf8Bytes> {
         self.sender.subscribe()
     }
@@ -45,7 +47,10 @@ impl Events {
             inner: T,
         }
         if self.heard()
-            && let Ok(text) = serde_json::to_string(&Named { event: name, inner: event() })
+            && let Ok(text) = serde_json::to_string(&Named {
+                event: name,
+                inner: event(),
+            })
         {
             // Nobody listening any more is no failure.
             let _ = self.sender.send(text.into());

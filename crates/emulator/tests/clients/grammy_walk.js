@@ -1,11 +1,18 @@
 // The walk in grammY. Polls, or listens for a webhook where SECRET is set.
-const { readFile, rm } = require("node:fs/promises");
 const { createServer } = require("node:http");
 const { setTimeout: sleep } = require("node:timers/promises");
 
-const { API_CONSTANTS, Bot, GrammyError, InlineKeyboard, InputFile, InputMediaBuilder, Keyboard } = require("grammy");
-const { webhookCallback } = require("grammy");
 const { hydrateFiles } = require("@grammyjs/files");
+const {
+  API_CONSTANTS,
+  Bot,
+  GrammyError,
+  InlineKeyboard,
+  InputFile,
+  InputMediaBuilder,
+  Keyboard,
+  webhookCallback,
+} = require("grammy");
 
 const { API_URL, HTML, MARKDOWN, PICTURE, SECRET, TOKEN } = process.env;
 // Over a webhook the chat action travels as the answer to the post.
@@ -14,12 +21,10 @@ const bot = new Bot(TOKEN, { client: { apiRoot: API_URL, canUseWebhookReply } })
 bot.api.config.use(hydrateFiles(TOKEN, { apiRoot: API_URL }));
 const polls = new Map();
 
-/** Downloads the file of a message. */
+/** Downloads the file of a message by the link that the library makes for it; its own download speaks HTTPS only. */
 async function contentOf(ctx) {
-  const path = await (await ctx.getFile()).download();
-  const content = await readFile(path);
-  await rm(path);
-  return content;
+  const response = await fetch((await ctx.getFile()).getUrl());
+  return Buffer.from(await response.arrayBuffer());
 }
 
 const listed = (message) =>

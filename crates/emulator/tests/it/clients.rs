@@ -8,7 +8,7 @@ mod library;
 mod walk;
 
 use self::library::{AIOGRAM, GRAMMY, PYTHON_TELEGRAM_BOT, TELEGRAF, TELOXIDE};
-use self::walk::{Walk, Way};
+use self::walk::Way;
 
 #[tokio::test]
 async fn aiogram_takes_it_for_telegram() {
@@ -43,14 +43,4 @@ async fn aiogram_takes_its_webhook_for_telegrams() {
 #[tokio::test]
 async fn grammy_takes_its_webhook_for_telegrams() {
     walk::whole(&GRAMMY, Way::Webhook).await;
-}
-
-#[tokio::test]
-async fn aiogram_refuses_a_post_without_the_secret() {
-    walk::post_without_secret(Walk::begin(&AIOGRAM, Way::Webhook).await).await;
-}
-
-#[tokio::test]
-async fn grammy_refuses_a_post_without_the_secret() {
-    walk::post_without_secret(Walk::begin(&GRAMMY, Way::Webhook).await).await;
 }

@@ -13,7 +13,10 @@ async fn an_update_comes_until_it_is_confirmed() {
     stage.says(anna, "one").await;
     stage.says(anna, "two").await;
     let first = stage.updates(0).await;
-    assert_eq!(first.iter().map(|it| &it["message"]["text"]).collect::<Vec<_>>(), ["one", "two"]);
+    assert_eq!(
+        first.iter().map(|it| &it["message"]["text"]).collect::<Vec<_>>(),
+        ["one", "two"]
+    );
     assert_eq!(stage.updates(0).await, first);
     let second = first[1]["update_id"].as_i64().unwrap();
     assert_eq!(second, first[0]["update_id"].as_i64().unwrap() + 1);
@@ -39,8 +42,7 @@ async fn a_second_poller_sends_the_first_away() {
         tokio::time::sleep(Duration::from_millis(100)).await;
         stage.call("getUpdates", json!({"timeout": 0})).await
     });
-    let conflict =
-        "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running";
+    let conflict = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running";
     assert_eq!(first, (409, conflict.to_owned()));
     assert_eq!(second, json!([]));
 }

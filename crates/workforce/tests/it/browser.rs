@@ -6,6 +6,7 @@
 use serde_json::json;
 use tempfile::TempDir;
 use thirtyfour::{ChromeCapabilities, ChromiumLikeCapabilities, LoggingPrefsLogLevel, WebDriver};
+use tokio::task::LocalSet;
 
 use crate::chromedriver::Chromedriver;
 use crate::demo::{Demo, PATIENCE, http};
@@ -45,7 +46,7 @@ const FLAGS: [&str; 11] = [
 /// Runs the steps of a test on the demo's chat page.
 pub async fn visit<Steps>(test: &str, screen: Screen, steps: impl FnOnce(Page) -> Steps)
 where
-    Steps: Future<Output = ()> + Send + 'static,
+    Steps: Future<Output = ()> + 'static,
 {
     let (demo, chromedriver) = tokio::join!(Demo::start(), Chromedriver::start());
     let profile = tempfile::tempdir().unwrap();
@@ -53,7 +54,8 @@ where
     let page = Page::new(demo, driver, format!("{test}-{}", screen.name()), screen);
     page.open().await;
     // A task of its own, so that a panic in it does not keep the rest from being put away.
-    let walked = tokio::spawn(steps(page.clone())).await;
+    let tasks = LocalSet::new();
+    let walked = tasks.run_until(tasks.spawn_local(steps(page.clone()))).await;
     if walked.is_err() {
         page.shoot("failure").await;
     }
@@ -76,17 +78,26 @@ async fn open(url: &str, screen: Screen, profile: &TempDir) -> WebDriver {
     for flag in FLAGS {
         wanted.add_arg(flag).unwrap();
     }
-    wanted.add_arg(&format!("--user-data-dir={}", profile.path().display())).unwrap();
+    wanted
+        .add_arg(&format!("--user-data-dir={}", profile.path().display()))
+        .unwrap();
     if screen == Screen::Phone {
         // A window cannot be as narrow as a phone, so the phone is emulated.
         let metrics = json!({"width": 390, "height": 844, "pixelRatio": 2, "touch": true, "mobile": true});
-        wanted.add_experimental_option("mobileEmulation", json!({"deviceMetrics": metrics})).unwrap();
+        wanted
+            .add_experimental_option("mobileEmulation", json!({"deviceMetrics": metrics}))
+            .unwrap();
     }
     let driver = WebDriver::builder(url, wanted).client(http()).connect().await.unwrap();
     driver.set_page_load_timeout(PATIENCE).await.unwrap();
     if screen == Screen::Desktop {
         // The frame of a window counts too: what is inside should have the size.
-        let frame = driver.execute("return [outerWidth - innerWidth, outerHeight - innerHeight];", Vec::new()).await;
+        let frame = driver
+            .execute(
+                "return [outerWidth - innerWidth, outerHeight - innerHeight];",
+                Vec::new(),
+            )
+            .await;
         let (across, down): (u32, u32) = frame.unwrap().convert().unwrap();
         driver.set_window_rect(0, 0, 1280 + across, 800 + down).await.unwrap();
     }

@@ -74,7 +74,10 @@ async fn inject(page: Page) {
     page.press("inspector-toggle").await;
     page.press("fault-open").await;
     page.press("preset-faultTooMany").await;
-    assert_eq!(page.find("fault-status").await.value().await.unwrap().as_deref(), Some("429"));
+    assert_eq!(
+        page.find("fault-status").await.value().await.unwrap().as_deref(),
+        Some("429")
+    );
     page.shoot("1-form").await;
     page.press("fault-submit").await;
     page.vanishes("fault-form").await;
@@ -83,7 +86,7 @@ async fn inject(page: Page) {
     page.press("start").await;
     let failed = format!("{}.failed", row("call", "sendMessage"));
     page.find_css(&format!("{failed} .record-fault")).await;
-    page.reads("filter-errors", "Errors1").await;
+    page.reads("filter-errors", "Errors\n1").await;
     page.counts(".fault", 0).await;
     page.press_css(&failed).await;
     let details = page.find_css(".record-details").await.text().await.unwrap();
@@ -95,7 +98,8 @@ async fn inject(page: Page) {
 
 async fn inspect_on_a_phone(page: Page) {
     greet_and_press(&page).await;
-    page.press_css(&format!("{} .chat-header .narrow-only", by_testid("column-1001"))).await;
+    page.press_css(&format!("{} .chat-header .narrow-only", by_testid("column-1001")))
+        .await;
     page.press_css(&row("call", "editMessageText")).await;
     page.find_css(".record-details").await;
     page.fits().await;
@@ -121,7 +125,10 @@ async fn greet_and_press(page: &Page) {
     page.demo
         .until("the edit is logged", async |demo| {
             let log = demo.get("/log").await;
-            log.as_array()?.iter().any(|entry: &Value| entry["method"] == "editMessageText").then_some(())
+            log.as_array()?
+                .iter()
+                .any(|entry: &Value| entry["method"] == "editMessageText")
+                .then_some(())
         })
         .await;
 }

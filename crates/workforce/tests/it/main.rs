@@ -1,6 +1,10 @@
 //! `opora` as its users meet it: the real program, and its chat page in a real browser. One binary, a module for each
 //! concern.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on should stop where it is"
+)]
 
 mod browser;
 mod chromedriver;

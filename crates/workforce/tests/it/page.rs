@@ -23,7 +23,13 @@ pub struct Page {
 
 impl Page {
     pub fn new(demo: Demo, driver: WebDriver, name: String, screen: Screen) -> Self {
-        Self { demo: Arc::new(demo), screen, driver, name: name.into() }
+        forget_pictures(&name);
+        Self {
+            demo: Arc::new(demo),
+            screen,
+            driver,
+            name: name.into(),
+        }
     }
 
     /// Loads the page and waits until it knows its bot.
@@ -104,7 +110,11 @@ impl Page {
     /// Waits until a test id has exactly this text.
     pub async fn reads(&self, testid: &str, text: &str) {
         let css = by_testid(testid);
-        let condition = format!("document.querySelector({})?.innerText.trim() === {}", quoted(&css), quoted(text));
+        let condition = format!(
+            "document.querySelector({})?.innerText.trim() === {}",
+            quoted(&css),
+            quoted(text)
+        );
         self.until(&format!("{testid} reads {text:?}"), &condition).await;
     }
 
@@ -139,7 +149,10 @@ impl Page {
 
     pub async fn evaluate(&self, expression: &str) -> Value {
         let answer = self.driver.execute(format!("return {expression};"), Vec::new()).await;
-        answer.unwrap_or_else(|error| panic!("{expression}: {error}")).json().clone()
+        answer
+            .unwrap_or_else(|error| panic!("{expression}: {error}"))
+            .json()
+            .clone()
     }
 
     /// Nothing sticks out to the right, neither of the window nor of a chat.
@@ -152,17 +165,24 @@ impl Page {
     pub async fn shoot(&self, step: &str) {
         let folder = screenshots();
         std::fs::create_dir_all(&folder).unwrap();
-        self.driver.screenshot(&folder.join(format!("{}-{step}.png", self.name))).await.unwrap();
+        self.driver
+            .screenshot(&folder.join(format!("{}-{step}.png", self.name)))
+            .await
+            .unwrap();
     }
 
     /// Errors in the browser's console so far.
     pub async fn complaints(&self) -> Vec<String> {
         let log = self.driver.browser_log().await.unwrap();
-        log.into_iter().filter(|entry| entry.level == "SEVERE").map(|entry| entry.message).collect()
+        log.into_iter()
+            .filter(|entry| entry.level == "SEVERE")
+            .map(|entry| entry.message)
+            .collect()
     }
 }
 
-const READY: &str = r#"document.querySelector("[data-testid='chat-1001']") && document.getElementById("app").ariaBusy === "false""#;
+const READY: &str =
+    r#"document.querySelector("[data-testid='chat-1001']") && document.getElementById("app").ariaBusy === "false""#;
 
 const STICKS_OUT: &str = r#"(() => {
     const wide = [];
@@ -182,7 +202,19 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
+/// What an earlier run saw is not to be taken for this one's.
+fn forget_pictures(name: &str) {
+    let pictures = std::fs::read_dir(screenshots()).into_iter().flatten().flatten();
+    for picture in pictures.filter(|picture| picture.file_name().to_string_lossy().starts_with(&format!("{name}-"))) {
+        std::fs::remove_file(picture.path()).unwrap();
+    }
+}
+
 /// The folder of the build: the program lies in `target/<profile>`.
 fn screenshots() -> PathBuf {
-    Path::new(OPORA).ancestors().nth(2).expect("a program lies in a profile's folder").join("screenshots")
+    Path::new(OPORA)
+        .ancestors()
+        .nth(2)
+        .expect("a program lies in a profile's folder")
+        .join("screenshots")
 }

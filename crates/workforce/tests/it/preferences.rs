@@ -32,7 +32,7 @@ async fn speak_russian(page: Page) {
     page.press("start").await;
     page.bubbles(1001, "bot", "Hello!", 1).await;
     page.press("inspector-toggle").await;
-    page.reads("fault-open", "Вызвать").await;
+    page.reads("fault-open", "Устроить сбой").await;
     page.fits().await;
     page.shoot("2-inspector").await;
     page.press("language").await;
@@ -55,7 +55,8 @@ async fn switch_theme(page: Page) {
     page.press("start").await;
     let before = background(&page).await;
     page.press("theme").await;
-    page.until("the theme is chosen", "document.documentElement.dataset.theme").await;
+    page.until("the theme is chosen", "document.documentElement.dataset.theme")
+        .await;
     let after = background(&page).await;
     assert_ne!(before, after);
     page.shoot("1-switched").await;

@@ -77,14 +77,20 @@ fn source(world: &World, chat: &ChatRef, id: i32, deed: &str) -> Result<Message,
     let message = chats::find(world, chat)?.message(id);
     let message = message.ok_or_else(|| ApiError::bad_request(format!("message to {deed} not found")))?;
     if message.extra.as_ref().is_some_and(|extra| extra.protected) || matches!(message.content, Content::Service(_)) {
-        return Err(ApiError::bad_request(format!("message can't be {}", if deed == "copy" { "copied" } else { "forwarded" })));
+        return Err(ApiError::bad_request(format!(
+            "message can't be {}",
+            if deed == "copy" { "copied" } else { "forwarded" }
+        )));
     }
     Ok(message.clone())
 }
 
 fn forwarded(message: Message, mut envelope: Envelope) -> (Envelope, Content) {
     let earlier = message.extra.and_then(|extra| extra.forwarded);
-    let origin = earlier.unwrap_or(Origin { user: message.from, date: message.date });
+    let origin = earlier.unwrap_or(Origin {
+        user: message.from,
+        date: message.date,
+    });
     envelope.extra.get_or_insert_default().forwarded = Some(origin);
     (envelope, message.content)
 }
@@ -119,8 +125,11 @@ pub fn copy(world: &mut World, call: &Call) -> Outcome {
     let envelope = envelope(world, chat_id, &target, &mut call.parameters.read()?)?;
     let mut content = message.content;
     if let (Content::Media(media), Some(text)) = (&mut content, given.caption.as_deref()) {
-        media.caption =
-            speech::caption(Given { text, parse_mode: given.parse_mode.as_deref(), entities: given.caption_entities })?;
+        media.caption = speech::caption(Given {
+            text,
+            parse_mode: given.parse_mode.as_deref(),
+            entities: given.caption_entities,
+        })?;
         media.caption_above = given.show_caption_above_media.unwrap_or(media.caption_above);
     }
     let id = post(world, chat_id, envelope, content)?;
@@ -142,7 +151,12 @@ pub fn copy_several(world: &mut World, call: &Call) -> Outcome {
 }
 
 fn target(chat_id: ChatRef, message_thread_id: Option<i32>) -> Target {
-    Target { business_connection_id: None, chat_id, message_thread_id, direct_messages_topic_id: None }
+    Target {
+        business_connection_id: None,
+        chat_id,
+        message_thread_id,
+        direct_messages_topic_id: None,
+    }
 }
 
 /// Those that can be said again; none at all is an error.
@@ -152,9 +166,14 @@ fn sources(world: &World, from: &ChatRef, ids: &[i32], deed: &str) -> Result<Vec
         return Err(ApiError::bad_request("message identifiers must be from 1 to 100"));
     }
     if !ids.is_sorted_by(|before, after| before < after) {
-        return Err(ApiError::bad_request("message identifiers must be in a strictly increasing order"));
+        return Err(ApiError::bad_request(
+            "message identifiers must be in a strictly increasing order",
+        ));
     }
-    let found: Vec<_> = ids.iter().filter_map(|id| source(world, from, *id, deed).ok()).collect();
+    let found: Vec<_> = ids
+        .iter()
+        .filter_map(|id| source(world, from, *id, deed).ok())
+        .collect();
     if found.is_empty() {
         return Err(ApiError::bad_request(format!("there are no messages to {deed}")));
     }
@@ -171,7 +190,10 @@ fn several(
     let chat_id = open(world, target)?;
     let mut ids = Vec::new();
     for message in sources {
-        let mut options = Options { protect_content, ..Options::default() };
+        let mut options = Options {
+            protect_content,
+            ..Options::default()
+        };
         let (envelope, content) = again(message, envelope(world, chat_id, target, &mut options)?);
         ids.push(json!({"message_id": post(world, chat_id, envelope, content)?}));
     }

@@ -1,4 +1,4 @@
-//! What the libraries do differently: how a bot is started, how errors are sorted, which old parameters are sent.
+//! What the libraries do differently: how a bot is started, how errors are sorted, which needless parameters are sent.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ pub struct Library {
     pub command: fn() -> Command,
     /// The library's own name for what a refusal becomes.
     pub sorted: fn(&Refusal) -> String,
-    /// Parameters of older versions of the Bot API that it still sends: the complaint, and why it is right to pass it.
-    pub outdated: &'static [(&'static str, &'static str)],
+    /// Complaints about parameters that Telegram has no use for and passes over, and why the library sends them.
+    pub superfluous: &'static [(&'static str, &'static str)],
 }
 
 pub static AIOGRAM: Library = Library {
@@ -29,7 +29,7 @@ pub static AIOGRAM: Library = Library {
         };
         name.to_owned()
     },
-    outdated: &[],
+    superfluous: &[],
 };
 
 pub static PYTHON_TELEGRAM_BOT: Library = Library {
@@ -44,28 +44,31 @@ pub static PYTHON_TELEGRAM_BOT: Library = Library {
         };
         name.to_owned()
     },
-    outdated: &[],
+    superfluous: &[],
 };
 
 pub static GRAMMY: Library = Library {
     name: "grammY",
     command: || node("grammy_walk.js"),
     sorted: |refusal| format!("GrammyError {}", refusal.status),
-    outdated: &[],
+    superfluous: &[],
 };
 
 pub static TELEGRAF: Library = Library {
     name: "Telegraf",
     command: || node("telegraf_walk.js"),
     sorted: |refusal| format!("TelegramError {}", refusal.status),
-    outdated: &[],
+    superfluous: &[(
+        "unknown parameter \"method\"",
+        "it builds a call with files as it builds the answer to a webhook, where the method is named inside",
+    )],
 };
 
 pub static TELOXIDE: Library = Library {
     name: "teloxide",
     command: || Command::new(environment::teloxide()),
     sorted: |refusal| refusal.in_teloxide.to_owned(),
-    outdated: &[],
+    superfluous: &[],
 };
 
 fn python(script: &str) -> Command {

@@ -19,7 +19,9 @@ pub struct Operation<'a> {
 
 impl Document {
     pub fn read() -> Self {
-        Self { json: serde_json::from_str(include_str!("../../../src/people/openapi.json")).unwrap() }
+        Self {
+            json: serde_json::from_str(include_str!("../../../src/people/openapi.json")).unwrap(),
+        }
     }
 
     pub fn operations(&self) -> Vec<Operation<'_>> {
@@ -28,7 +30,12 @@ impl Document {
         for (path, shared) in paths {
             for (method, json) in shared.as_object().unwrap() {
                 if METHODS.contains(&method.as_str()) {
-                    operations.push(Operation { method, path, json, shared });
+                    operations.push(Operation {
+                        method,
+                        path,
+                        json,
+                        shared,
+                    });
                 }
             }
         }
@@ -36,7 +43,10 @@ impl Document {
     }
 
     pub fn operation(&self, method: &str, path: &str) -> Operation<'_> {
-        let found = self.operations().into_iter().find(|it| it.method == method && it.path == path);
+        let found = self
+            .operations()
+            .into_iter()
+            .find(|it| it.method == method && it.path == path);
         found.unwrap_or_else(|| panic!("{method} {path} is not described"))
     }
 
@@ -60,7 +70,10 @@ impl Document {
     /// What a reference stands for; anything else stands for itself.
     pub fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
         match value.get("$ref").and_then(Value::as_str) {
-            Some(reference) => self.json.pointer(&reference[1..]).unwrap_or_else(|| panic!("{reference}")),
+            Some(reference) => self
+                .json
+                .pointer(&reference[1..])
+                .unwrap_or_else(|| panic!("{reference}")),
             None => value,
         }
     }
@@ -88,11 +101,16 @@ impl Document {
             complaints.push(format!("{path} is {value}, which is none of the choices"));
         }
         if !is_of_type(&schema["type"], value) {
-            complaints.push(format!("{path} is not {}: {value}", schema["type"].as_str().unwrap_or("of these types")));
+            complaints.push(format!(
+                "{path} is not {}: {value}",
+                schema["type"].as_str().unwrap_or("of these types")
+            ));
             return;
         }
         if let Value::Array(items) = value {
-            items.iter().for_each(|item| self.check(&format!("{path}[]"), &schema["items"], item, complaints));
+            items
+                .iter()
+                .for_each(|item| self.check(&format!("{path}[]"), &schema["items"], item, complaints));
         }
         if let Value::Object(object) = value {
             self.check_object(path, schema, object, complaints);
@@ -123,7 +141,9 @@ impl Document {
 
 impl Operation<'_> {
     pub fn parameters<'a>(&'a self, document: &'a Document) -> Vec<&'a Value> {
-        let all = list(self.shared, "parameters").iter().chain(list(self.json, "parameters"));
+        let all = list(self.shared, "parameters")
+            .iter()
+            .chain(list(self.json, "parameters"));
         all.map(|parameter| document.resolved(parameter)).collect()
     }
 
@@ -136,14 +156,18 @@ impl Operation<'_> {
         let content = self.body(document)["content"].as_object();
         let of_kind = |(kind, content): (&String, &Value)| {
             let examples = content["examples"].as_object().unwrap().values();
-            examples.map(|example| (kind.clone(), example["value"].clone())).collect::<Vec<_>>()
+            examples
+                .map(|example| (kind.clone(), example["value"].clone()))
+                .collect::<Vec<_>>()
         };
         content.into_iter().flatten().flat_map(of_kind).collect()
     }
 
     /// What is described for a status.
     pub fn answer<'a>(&'a self, document: &'a Document, status: u16) -> Option<&'a Value> {
-        self.json["responses"].get(status.to_string()).map(|answer| document.resolved(answer))
+        self.json["responses"]
+            .get(status.to_string())
+            .map(|answer| document.resolved(answer))
     }
 
     /// The address with the examples of all parameters that have one. What a file is called is known only later.
@@ -152,7 +176,9 @@ impl Operation<'_> {
         let mut query = Vec::new();
         for parameter in self.parameters(document) {
             let name = parameter["name"].as_str().unwrap();
-            let Some(example) = parameter.get("example") else { continue };
+            let Some(example) = parameter.get("example") else {
+                continue;
+            };
             let example = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
             let example = if name == "file" { file_id.to_owned() } else { example };
             match parameter["in"].as_str() {
@@ -166,7 +192,11 @@ impl Operation<'_> {
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }
 
 fn is_of_type(kind: &Value, value: &Value) -> bool {

@@ -1,0 +1,108 @@
+//! `opora demo --data`: a conversation outlives the process, however it ends.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::demo::{ANNA, BORIS, Demo, PATIENCE, until};
+
+#[tokio::test]
+async fn a_conversation_goes_on_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = demo_in(&folder, &[]).await;
+    assert!(
+        demo.printed.contains(folder.path().to_str().unwrap()),
+        "{}",
+        demo.printed
+    );
+    demo.says(ANNA, "/start").await;
+    demo.hears(ANNA, "Hello!").await;
+    demo.says(BORIS, "from Boris").await;
+    demo.until("the bot repeats it", async |demo| {
+        (demo.texts(BORIS).await.len() == 2).then_some(())
+    })
+    .await;
+    let (anna, boris) = (demo.texts(ANNA).await, demo.texts(BORIS).await);
+    demo.stop().await;
+
+    let demo = demo_in(&folder, &[]).await;
+    assert_eq!((demo.texts(ANNA).await, demo.texts(BORIS).await), (anna, boris));
+    demo.says(ANNA, "still here?").await;
+    demo.until("the bot goes on", async |demo| {
+        (demo.texts(ANNA).await.len() == 4).then_some(())
+    })
+    .await;
+    assert_eq!(
+        demo.world().await["users"].as_array().unwrap().len(),
+        2,
+        "nobody is there twice"
+    );
+    demo.stop().await;
+}
+
+#[tokio::test]
+async fn a_killed_one_has_kept_what_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = demo_in(&folder, &[]).await;
+    demo.says(ANNA, "the last words").await;
+    until("the words are in the journal", async || {
+        journal(folder.path()).contains("the last words").then_some(())
+    })
+    .await;
+    demo.signal("KILL");
+    assert_eq!(demo.ended(PATIENCE).await, None);
+
+    let demo = demo_in(&folder, &[]).await;
+    assert_eq!(demo.texts(ANNA).await[0], "the last words");
+    // Whether or not it had answered before, it has by now.
+    demo.until("the bot answers", async |demo| {
+        (demo.texts(ANNA).await.len() >= 2).then_some(())
+    })
+    .await;
+    demo.stop().await;
+}
+
+#[tokio::test]
+async fn fresh_starts_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let beside = folder.path().join("notes.txt");
+    std::fs::write(&beside, "not the demo's").unwrap();
+    let demo = demo_in(&folder, &[]).await;
+    demo.says(ANNA, "forget me").await;
+    demo.stop().await;
+
+    let demo = demo_in(&folder, &["--fresh"]).await;
+    assert_eq!(demo.texts(ANNA).await, Vec::<String>::new());
+    demo.stop().await;
+    assert!(!journal(folder.path()).contains("forget me"));
+    assert!(beside.is_file(), "only what the demo made may go");
+}
+
+async fn demo_in(folder: &TempDir, more: &[&str]) -> Demo {
+    let mut arguments = vec!["--data", folder.path().to_str().unwrap()];
+    arguments.extend(more);
+    Demo::start_with(&arguments).await
+}
+
+/// Everything in all journals below a folder.
+fn journal(folder: &Path) -> String {
+    journals(folder)
+        .iter()
+        .map(|path| std::fs::read_to_string(path).unwrap_or_default())
+        .collect()
+}
+
+fn journals(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let mut found: Vec<_> = files
+        .into_iter()
+        .filter(|path| path.ends_with("journal.jsonl"))
+        .collect();
+    found.extend(folders.iter().flat_map(|folder| journals(folder)));
+    found
+}

@@ -1,0 +1,126 @@
+//! `opora demo` as a process: what it prints, where it listens, how it ends. No browser needed.
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::demo::{ANNA, Demo, OPORA, PATIENCE, STOPS_WITHIN};
+
+#[tokio::test]
+async fn it_says_where_to_click_and_what_is_kept() {
+    let demo = Demo::start().await;
+    let Demo {
+        base, token, printed, ..
+    } = &demo;
+    assert!(base.starts_with("http://127.0.0.1:"), "{printed}");
+    for expected in [&format!("{base}/chat\n"), token, "memory only", "Ctrl-C stops it."] {
+        assert!(printed.contains(expected), "no {expected:?} in: {printed}");
+    }
+    demo.stop().await;
+}
+
+#[tokio::test]
+async fn the_front_door_leads_to_the_chat() {
+    let demo = Demo::start().await;
+    let door = demo.http.get(&demo.base).send().await.unwrap();
+    assert!(door.status().is_redirection(), "{}", door.status());
+    assert_eq!(door.headers()["location"], "/chat");
+    let page = demo.http.get(format!("{}/chat", demo.base)).send().await.unwrap();
+    assert_eq!(page.status(), 200);
+    let policy = page.headers()["content-security-policy"].to_str().unwrap();
+    assert!(
+        policy.contains("default-src 'none'") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    assert!(page.text().await.unwrap().contains("/client/page/main.js"));
+    demo.stop().await;
+}
+
+#[tokio::test]
+async fn a_second_one_on_the_same_port_says_which_port_is_taken() {
+    let demo = Demo::start().await;
+    let (_, port) = demo.base.rsplit_once(':').unwrap();
+    let second = Command::new(OPORA).args(["demo", "--port", port]).output();
+    let second = timeout(PATIENCE, second)
+        .await
+        .expect("it should give up at once")
+        .unwrap();
+    let complaint = String::from_utf8(second.stderr).unwrap();
+    assert_eq!(second.status.code(), Some(1), "{complaint}");
+    let words = ["opora: cannot listen on 127.0.0.1:", port, "--port", "in use"];
+    assert!(words.iter().all(|word| complaint.contains(word)), "{complaint}");
+    assert!(!complaint.contains("panicked"), "{complaint}");
+    assert!(second.stdout.is_empty(), "nothing to click was promised");
+    demo.stop().await;
+}
+
+#[tokio::test]
+async fn sigterm_ends_it_while_a_page_and_a_bot_are_connected() {
+    ends_by("TERM").await;
+}
+
+#[tokio::test]
+async fn sigint_ends_it_while_a_page_and_a_bot_are_connected() {
+    ends_by("INT").await;
+}
+
+async fn ends_by(signal: &str) {
+    let demo = Demo::start().await;
+    let page = events(&demo).await;
+    let path = format!("/client/{}/chats/{ANNA}/messages?after=0&wait=60", demo.token);
+    let reader = request(&demo, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n")).await;
+    let body = json!({"timeout": 50}).to_string();
+    let call = format!(
+        "POST /bot123456789:AAtesttesttesttesttesttesttesttestt/getUpdates HTTP/1.1\r\nhost: localhost\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let bot = request(&demo, &call).await;
+    // Once the other bot is known, its long poll has arrived.
+    demo.until("the other bot polls", async |demo| {
+        let server = demo
+            .http
+            .get(format!("{}/client", demo.base))
+            .send()
+            .await
+            .ok()?
+            .json::<serde_json::Value>()
+            .await;
+        server.ok()?["bots"]
+            .as_array()?
+            .iter()
+            .any(|bot| bot["id"] == 123_456_789)
+            .then_some(())
+    })
+    .await;
+    demo.signal(signal);
+    assert_eq!(demo.ended(STOPS_WITHIN).await, Some(0));
+    drop((page, reader, bot));
+}
+
+/// The stream that a page holds open.
+async fn events(demo: &Demo) -> TcpStream {
+    let handshake = format!(
+        "GET /client/{}/events HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\
+         sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+        demo.token
+    );
+    let mut stream = request(demo, &handshake).await;
+    let mut answer = [0; 12];
+    timeout(PATIENCE, stream.read_exact(&mut answer))
+        .await
+        .expect("the stream did not open")
+        .unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 101");
+    stream
+}
+
+async fn request(demo: &Demo, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(demo.base.trim_start_matches("http://"))
+        .await
+        .unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    stream
+}
