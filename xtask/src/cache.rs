@@ -52,9 +52,7 @@ fn locked(path: &Path, interruption: &Interruption) -> Result<File> {
 
 /// FNV-1a. The standard library's hasher may change from release to release, and with it every entry's name.
 fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -91,10 +89,7 @@ mod tests {
             Err(anyhow!("cut short"))
         });
         assert!(failed.is_err());
-        let directory = entry(cache.path(), "a==1", |directory| {
-            Ok(fs::write(directory.join("whole"), "")?)
-        })
-        .unwrap();
+        let directory = entry(cache.path(), "a==1", |directory| Ok(fs::write(directory.join("whole"), "")?)).unwrap();
         assert!(directory.join("whole").exists() && !directory.join("half").exists());
     }
 }

@@ -22,10 +22,7 @@ pub(crate) fn python(commands: &Commands, may_install: bool) -> Result<PathBuf> 
     let directory = kept(commands, "python", &recipe, may_install, |directory| {
         commands.ask(commands.command("python3").args(["-m", "venv"]).arg(directory))?;
         let mut pip = commands.command(directory.join("bin/python"));
-        commands.ask(
-            pip.args(["-m", "pip", "install", "--quiet", "--requirement"])
-                .arg(&list),
-        )
+        commands.ask(pip.args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&list))
     })?;
     Ok(directory.join("bin/python"))
 }
@@ -53,20 +50,14 @@ pub(crate) fn teloxide(commands: &Commands) -> Result<Option<PathBuf>> {
     let mut build = commands.cargo(&["build", "--locked", "--package", TELOXIDE_BOT]);
     commands.show(build.current_dir(&workspace).env("CARGO_TARGET_DIR", &target))?;
     let program = target.join("debug").join(TELOXIDE_BOT);
-    ensure!(
-        program.is_file(),
-        "{} was built and yet is not there",
-        program.display()
-    );
+    ensure!(program.is_file(), "{} was built and yet is not there", program.display());
     Ok(Some(program))
 }
 
 /// A list of requirements together with the interpreter: an environment does not outlive either.
 fn recipe(commands: &Commands, list: &Path, interpreter: &str) -> Result<String> {
     let wanted = fs::read_to_string(list).with_context(|| format!("cannot read {}", list.display()))?;
-    let program = commands
-        .find(interpreter)
-        .with_context(|| format!("{interpreter} is missing"))?;
+    let program = commands.find(interpreter).with_context(|| format!("{interpreter} is missing"))?;
     let version = commands.ask(commands.command(&program).arg("--version"))?;
     Ok(format!("{} {version}{wanted}", program.display()))
 }
@@ -78,18 +69,9 @@ fn kept(
     may_install: bool,
     make: impl FnOnce(&Path) -> Result<String>,
 ) -> Result<PathBuf> {
-    cache::kept(
-        &commands.environment.cache,
-        kind,
-        recipe,
-        &commands.interruption,
-        |directory| {
-            ensure!(
-                may_install,
-                "the {kind} libraries are not installed, and --no-install was given"
-            );
-            println!("Installing the {kind} libraries into {}", directory.display());
-            make(directory).map(drop)
-        },
-    )
+    cache::kept(&commands.environment.cache, kind, recipe, &commands.interruption, |directory| {
+        ensure!(may_install, "the {kind} libraries are not installed, and --no-install was given");
+        println!("Installing the {kind} libraries into {}", directory.display());
+        make(directory).map(drop)
+    })
 }

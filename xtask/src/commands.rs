@@ -30,10 +30,7 @@ pub(crate) struct Commands {
 
 impl Commands {
     pub(crate) fn new(environment: Environment, interruption: Interruption) -> Self {
-        Self {
-            environment,
-            interruption,
-        }
+        Self { environment, interruption }
     }
 
     /// A command in the workspace's root, with the extended search path.
@@ -41,9 +38,7 @@ impl Commands {
         let program = program.as_ref();
         let found = self.find(&program.to_string_lossy());
         let mut command = Command::new(found.as_deref().map_or(program, Path::as_os_str));
-        command
-            .current_dir(&self.environment.root)
-            .env("PATH", &self.environment.search_path);
+        command.current_dir(&self.environment.root).env("PATH", &self.environment.search_path);
         for name in &self.environment.left_by_cargo {
             command.env_remove(name);
         }
@@ -75,9 +70,7 @@ impl Commands {
     pub(crate) fn ask(&self, command: &mut Command) -> Result<String> {
         let name = spelled(command);
         let mut output = tempfile::tempfile().context("cannot make a temporary file")?;
-        command
-            .stdout(Stdio::from(output.try_clone()?))
-            .stderr(Stdio::from(output.try_clone()?));
+        command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(output.try_clone()?));
         let status = self.finish(command)?;
         let text = read_from_start(&mut output)?;
         ensure!(status.success(), "`{name}` ended with {status}\n{}", text.trim_end());
@@ -107,16 +100,13 @@ impl Commands {
 
 /// The command as a reader would type it.
 pub(crate) fn spelled(command: &Command) -> String {
-    let program = Path::new(command.get_program())
-        .file_name()
-        .unwrap_or(command.get_program());
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 fn is_program(path: &Path) -> bool {
-    path.metadata()
-        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 fn read_from_start(file: &mut File) -> Result<String> {

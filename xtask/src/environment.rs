@@ -34,10 +34,7 @@ impl Environment {
             cache,
             given_redis_url: given("TEST_REDIS_URL"),
             given_database_url: given("TEST_DATABASE_URL"),
-            left_by_cargo: env::vars_os()
-                .map(|(name, _)| name)
-                .filter(|name| is_left_by_cargo(name))
-                .collect(),
+            left_by_cargo: env::vars_os().map(|(name, _)| name).filter(|name| is_left_by_cargo(name)).collect(),
         })
     }
 }
@@ -45,9 +42,7 @@ impl Environment {
 fn workspace_root() -> Result<PathBuf> {
     // The variable of this run comes first: a shared target directory may hold a binary built in another clone.
     let here = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    let root = Path::new(&here)
-        .parent()
-        .context("xtask lies directly under the workspace's root")?;
+    let root = Path::new(&here).parent().context("xtask lies directly under the workspace's root")?;
     Ok(root.to_path_buf())
 }
 
@@ -64,26 +59,16 @@ fn cache_directory() -> Result<PathBuf> {
 
 fn search_path(cache: &Path) -> Result<OsString> {
     let given = env::var_os("PATH").unwrap_or_default();
-    let own = [
-        cache.join("tools").join("bin"),
-        PathBuf::from("/usr/sbin"),
-        PathBuf::from("/sbin"),
-    ];
+    let own = [cache.join("tools").join("bin"), PathBuf::from("/usr/sbin"), PathBuf::from("/sbin")];
     env::join_paths(env::split_paths(&given).chain(own)).context("the cache directory's name contains a colon")
 }
 
 /// Build scripts that watch these variables would run again in every cargo started from here, and so rebuild much.
 fn is_left_by_cargo(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
-    [
-        "CARGO_PKG_",
-        "CARGO_MANIFEST_",
-        "CARGO_BIN_",
-        "CARGO_CRATE_",
-        "CARGO_PRIMARY_",
-    ]
-    .iter()
-    .any(|p| name.starts_with(p))
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"]
+        .iter()
+        .any(|p| name.starts_with(p))
 }
 
 fn given(name: &str) -> Option<String> {

@@ -14,43 +14,18 @@ struct Package {
 }
 
 const PACKAGES: [Package; 7] = [
-    Package {
-        name: "redis-server",
-        is_there: |commands| commands.find("redis-server").is_some(),
-    },
-    Package {
-        name: "postgresql",
-        is_there: |commands| postgres_programs(commands).is_some(),
-    },
-    Package {
-        name: "chromium",
-        is_there: |commands| commands.find("chromium").is_some(),
-    },
-    Package {
-        name: "chromium-driver",
-        is_there: |commands| commands.find("chromedriver").is_some(),
-    },
-    Package {
-        name: "nodejs",
-        is_there: |commands| commands.find("node").is_some(),
-    },
-    Package {
-        name: "npm",
-        is_there: |commands| commands.find("npm").is_some(),
-    },
-    Package {
-        name: "python3-venv",
-        is_there: has_venv,
-    },
+    Package { name: "redis-server", is_there: |commands| commands.find("redis-server").is_some() },
+    Package { name: "postgresql", is_there: |commands| postgres_programs(commands).is_some() },
+    Package { name: "chromium", is_there: |commands| commands.find("chromium").is_some() },
+    Package { name: "chromium-driver", is_there: |commands| commands.find("chromedriver").is_some() },
+    Package { name: "nodejs", is_there: |commands| commands.find("node").is_some() },
+    Package { name: "npm", is_there: |commands| commands.find("npm").is_some() },
+    Package { name: "python3-venv", is_there: has_venv },
 ];
 
 /// Makes sure that every package is there; says what it did.
 pub(crate) fn provide(commands: &Commands, may_install: bool) -> Result<String> {
-    let missing: Vec<_> = PACKAGES
-        .iter()
-        .filter(|package| !(package.is_there)(commands))
-        .map(|p| p.name)
-        .collect();
+    let missing: Vec<_> = PACKAGES.iter().filter(|package| !(package.is_there)(commands)).map(|p| p.name).collect();
     if missing.is_empty() {
         return Ok(String::new());
     }
@@ -59,10 +34,7 @@ pub(crate) fn provide(commands: &Commands, may_install: bool) -> Result<String> 
     ensure!(may_install, "--no-install was given; {advice}");
     ensure!(commands.find("apt-get").is_some(), "no apt-get here; {advice}");
     let is_root = rustix::process::geteuid().is_root();
-    ensure!(
-        is_root || commands.find("sudo").is_some(),
-        "neither root nor sudo; {advice}"
-    );
+    ensure!(is_root || commands.find("sudo").is_some(), "neither root nor sudo; {advice}");
 
     println!("Installing {names}");
     if let Err(error) = commands.ask(&mut apt_get(commands, is_root, &["update"])) {
@@ -73,11 +45,7 @@ pub(crate) fn provide(commands: &Commands, may_install: bool) -> Result<String> 
     install.args(&missing);
     println!("{}", spelled(&install));
     commands.ask(&mut install).context(advice)?;
-    let still: Vec<_> = PACKAGES
-        .iter()
-        .filter(|package| !(package.is_there)(commands))
-        .map(|p| p.name)
-        .collect();
+    let still: Vec<_> = PACKAGES.iter().filter(|package| !(package.is_there)(commands)).map(|p| p.name).collect();
     ensure!(still.is_empty(), "installed, and yet not found: {}", still.join(" "));
     Ok(format!("installed {names}"))
 }
@@ -85,19 +53,10 @@ pub(crate) fn provide(commands: &Commands, may_install: bool) -> Result<String> 
 /// The directory with `initdb` and `postgres`. Debian keeps them off the search path.
 pub(crate) fn postgres_programs(commands: &Commands) -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let mut debian: Vec<_> = versions
-        .map(|version| version.path().join("bin"))
-        .filter(|bin| holds_postgres(bin))
-        .collect();
+    let mut debian: Vec<_> =
+        versions.map(|version| version.path().join("bin")).filter(|bin| holds_postgres(bin)).collect();
     debian.sort_by_key(|bin| version_of(bin));
-    let on_path = || {
-        commands
-            .find("initdb")?
-            .canonicalize()
-            .ok()?
-            .parent()
-            .map(Path::to_path_buf)
-    };
+    let on_path = || commands.find("initdb")?.canonicalize().ok()?.parent().map(Path::to_path_buf);
     debian.pop().or_else(|| on_path().filter(|bin| holds_postgres(bin)))
 }
 
@@ -120,8 +79,6 @@ fn apt_get(commands: &Commands, is_root: bool, arguments: &[&str]) -> Command {
     if !is_root {
         command.args(["--non-interactive", "env"]);
     }
-    command
-        .args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"])
-        .args(arguments);
+    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet"]).args(arguments);
     command
 }

@@ -42,30 +42,19 @@ impl Step {
         match self {
             Step::Deny => &[Step::Tools],
             Step::Python | Step::Node | Step::Servers => &[Step::Packages],
-            Step::Tests => &[
-                Step::Tools,
-                Step::Packages,
-                Step::Python,
-                Step::Node,
-                Step::Teloxide,
-                Step::Servers,
-            ],
+            Step::Tests => &[Step::Tools, Step::Packages, Step::Python, Step::Node, Step::Teloxide, Step::Servers],
             _ => &[],
         }
     }
 
     /// The name on the command line and in the summary.
     pub(crate) fn name(self) -> String {
-        self.to_possible_value()
-            .map(|value| value.get_name().to_owned())
-            .unwrap_or_default()
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
     /// The line of the help text.
     pub(crate) fn purpose(self) -> String {
-        self.to_possible_value()
-            .and_then(|value| value.get_help().map(ToString::to_string))
-            .unwrap_or_default()
+        self.to_possible_value().and_then(|value| value.get_help().map(ToString::to_string)).unwrap_or_default()
     }
 }
 

@@ -28,19 +28,14 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn start(command: &mut Command) -> Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
-        let child = command
-            .stdin(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .with_context(|| format!("cannot start {name}"))?;
+        let child =
+            command.stdin(Stdio::null()).process_group(0).spawn().with_context(|| format!("cannot start {name}"))?;
         let group = Pid::from_child(&child);
         Ok(Self { name, child, group })
     }
 
     pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
-        self.child
-            .try_wait()
-            .with_context(|| format!("cannot ask after {}", self.name))
+        self.child.try_wait().with_context(|| format!("cannot ask after {}", self.name))
     }
 
     /// Asks the program and its group to end, insists after `patience`, and returns only when all of them are gone.
@@ -49,12 +44,7 @@ impl Running {
         if !self.is_gone_within(patience)? {
             self.signal(Signal::KILL)?;
             let gone = self.is_gone_within(GRACE_AFTER_KILL)?;
-            ensure!(
-                gone,
-                "{} (process group {}) is still there after a kill",
-                self.name,
-                self.group
-            );
+            ensure!(gone, "{} (process group {}) is still there after a kill", self.name, self.group);
         }
         Ok(())
     }

@@ -35,11 +35,7 @@ struct Line {
 
 impl Report {
     pub(crate) fn begin(interruption: Interruption) -> Self {
-        Self {
-            started: Instant::now(),
-            lines: Vec::new(),
-            interruption,
-        }
+        Self { started: Instant::now(), lines: Vec::new(), interruption }
     }
 
     /// Runs one step. After an interruption it is only noted as skipped.
@@ -83,11 +79,7 @@ impl Report {
     }
 
     fn note(&mut self, name: &str, took: Duration, outcome: Result<Done, String>) {
-        let line = Line {
-            name: name.to_owned(),
-            took,
-            outcome,
-        };
+        let line = Line { name: name.to_owned(), took, outcome };
         println!("{}", line.spelled());
         self.lines.push(line);
     }
@@ -100,9 +92,7 @@ impl Line {
             Ok(Done::Skipped(why)) => ("skipped", why.as_str()),
             Err(why) => ("FAILED", why.lines().next().unwrap_or_default()),
         };
-        format!("{word:<8}{:<12}{:>9}  {remark}", self.name, spelled(self.took))
-            .trim_end()
-            .to_owned()
+        format!("{word:<8}{:<12}{:>9}  {remark}", self.name, spelled(self.took)).trim_end().to_owned()
     }
 }
 

@@ -66,12 +66,7 @@ impl Servers {
         };
         redis::check(&redis_url)?;
         postgres::check(commands, &database_url)?;
-        Ok(Self {
-            redis_url,
-            database_url,
-            started,
-            directory: Some(directory),
-        })
+        Ok(Self { redis_url, database_url, started, directory: Some(directory) })
     }
 
     /// Stops every server that was started here, and makes sure that nothing of them is left.
@@ -84,32 +79,19 @@ impl Servers {
         }
         if let Some(directory) = self.directory.take() {
             let path = directory.path().to_path_buf();
-            directory
-                .close()
-                .with_context(|| format!("cannot remove {}", path.display()))?;
+            directory.close().with_context(|| format!("cannot remove {}", path.display()))?;
             ensure!(!path.exists(), "{} is still there", path.display());
         }
-        Ok(if said.is_empty() {
-            "none were ours".to_owned()
-        } else {
-            format!("{} gone", said.join(" and "))
-        })
+        Ok(if said.is_empty() { "none were ours".to_owned() } else { format!("{} gone", said.join(" and ")) })
     }
 }
 
 impl Server {
     fn stop(&mut self) -> Result<String> {
         let ended_before = self.running.ended()?;
-        self.running
-            .stop(self.farewell, STOPS_WITHIN)
-            .with_context(|| format!("cannot stop {}", self.name))?;
+        self.running.stop(self.farewell, STOPS_WITHIN).with_context(|| format!("cannot stop {}", self.name))?;
         let answers = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok();
-        ensure!(
-            !answers,
-            "{} was stopped, and yet port {} answers",
-            self.name,
-            self.port
-        );
+        ensure!(!answers, "{} was stopped, and yet port {} answers", self.name, self.port);
         match ended_before {
             // Whatever the tests said of it, something is wrong.
             Some(status) => bail!("{} had ended by itself, with {status}", self.name),
@@ -145,12 +127,7 @@ impl Start<'_> {
         let log = fs::File::create(self.log)?;
         let mut command = (self.command)(port);
         let running = Running::start(command.stdout(log.try_clone()?).stderr(log))?;
-        let mut server = Server {
-            name: self.name,
-            port,
-            running,
-            farewell: self.farewell,
-        };
+        let mut server = Server { name: self.name, port, running, farewell: self.farewell };
         let deadline = Instant::now() + STARTS_WITHIN;
         loop {
             commands.interruption.check()?;

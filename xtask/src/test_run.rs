@@ -39,12 +39,8 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCode> {
     let interruption = Interruption::watched()?;
     let mut report = Report::begin(interruption.clone());
-    let mut run = TestRun {
-        options,
-        commands: Commands::new(environment, interruption),
-        servers: None,
-        told: Vec::new(),
-    };
+    let mut run =
+        TestRun { options, commands: Commands::new(environment, interruption), servers: None, told: Vec::new() };
     for step in plan::steps(&options.only, &options.skip) {
         report.step(&step.name(), &step.purpose(), || run.perform(step));
     }
@@ -79,17 +75,11 @@ impl TestRun<'_> {
             }
             Step::Packages => self.packages(may_install),
             Step::Python => {
-                self.told.push((
-                    "OPORA_TEST_PYTHON",
-                    clients::python(&self.commands, may_install)?.into(),
-                ));
+                self.told.push(("OPORA_TEST_PYTHON", clients::python(&self.commands, may_install)?.into()));
                 Ok(Done::Well(String::new()))
             }
             Step::Node => {
-                self.told.push((
-                    "OPORA_TEST_NODE_PATH",
-                    clients::node(&self.commands, may_install)?.into(),
-                ));
+                self.told.push(("OPORA_TEST_NODE_PATH", clients::node(&self.commands, may_install)?.into()));
                 Ok(Done::Well(String::new()))
             }
             Step::Teloxide => self.teloxide(),
@@ -98,9 +88,7 @@ impl TestRun<'_> {
             Step::Doctests => self.show(self.commands.cargo(&["test", "--doc", "--workspace"])),
             Step::Docs => {
                 // With examples the dependencies keep the features that the lints and tests built them with.
-                let mut command = self
-                    .commands
-                    .cargo(&["doc", "--no-deps", "--workspace", "--lib", "--examples"]);
+                let mut command = self.commands.cargo(&["doc", "--no-deps", "--workspace", "--lib", "--examples"]);
                 command.env("RUSTDOCFLAGS", "-D warnings");
                 self.show(command)
             }
@@ -110,12 +98,8 @@ impl TestRun<'_> {
     fn packages(&mut self, may_install: bool) -> Result<Done> {
         let outcome = packages::provide(&self.commands, may_install);
         // Where another package is missing, the tests in a browser can still run.
-        for (variable, program) in [
-            ("OPORA_TEST_CHROMIUM", "chromium"),
-            ("OPORA_TEST_CHROMEDRIVER", "chromedriver"),
-        ] {
-            self.told
-                .extend(self.commands.find(program).map(|path| (variable, path.into())));
+        for (variable, program) in [("OPORA_TEST_CHROMIUM", "chromium"), ("OPORA_TEST_CHROMEDRIVER", "chromedriver")] {
+            self.told.extend(self.commands.find(program).map(|path| (variable, path.into())));
         }
         outcome.map(Done::Well)
     }
@@ -131,8 +115,7 @@ impl TestRun<'_> {
     fn servers(&mut self) -> Result<Done> {
         let servers = Servers::start(&self.commands)?;
         self.told.push(("TEST_REDIS_URL", servers.redis_url.clone().into()));
-        self.told
-            .push(("TEST_DATABASE_URL", servers.database_url.clone().into()));
+        self.told.push(("TEST_DATABASE_URL", servers.database_url.clone().into()));
         self.servers = Some(servers);
         Ok(Done::Well("Redis says PONG, PostgreSQL says 1".into()))
     }

@@ -48,19 +48,11 @@ impl fmt::Display for Complaint {
 
 impl Findings {
     fn refuse(&mut self, path: &str, line: usize, text: impl Into<String>) {
-        self.refused.push(Complaint {
-            path: path.to_owned(),
-            line,
-            text: text.into(),
-        });
+        self.refused.push(Complaint { path: path.to_owned(), line, text: text.into() });
     }
 
     fn warn(&mut self, path: &str, line: usize, text: impl Into<String>) {
-        self.warnings.push(Complaint {
-            path: path.to_owned(),
-            line,
-            text: text.into(),
-        });
+        self.warnings.push(Complaint { path: path.to_owned(), line, text: text.into() });
     }
 }
 
@@ -80,11 +72,7 @@ pub(crate) fn check(root: &Path) -> Result<Done> {
     for complaint in &findings.refused {
         println!("{complaint}");
     }
-    ensure!(
-        findings.refused.is_empty(),
-        "tidy found {} to mend",
-        findings.refused.len()
-    );
+    ensure!(findings.refused.is_empty(), "tidy found {} to mend", findings.refused.len());
     let remark = format!("{} files, {} warnings", tree.files.len(), findings.warnings.len());
     println!("{remark}");
     Ok(Done::Well(remark))

@@ -16,11 +16,7 @@ struct Tool {
 }
 
 const TOOLS: [Tool; 2] = [
-    Tool {
-        name: "cargo-deny",
-        version: "0.20.2",
-        features: &[],
-    },
+    Tool { name: "cargo-deny", version: "0.20.2", features: &[] },
     Tool {
         name: "cargo-nextest",
         version: "0.9.143",
@@ -60,36 +56,14 @@ pub(crate) fn provide_component(commands: &Commands, component: &str, may_instal
 }
 
 fn install(commands: &Commands, tool: &Tool, building: &Path) -> Result<()> {
-    let Tool {
-        name,
-        version,
-        features,
-    } = tool;
+    let Tool { name, version, features } = tool;
     // Somebody may be working on this machine meanwhile.
     let mut command = commands.command("nice");
-    command.args([
-        "-n",
-        "19",
-        "cargo",
-        "install",
-        "--locked",
-        "--quiet",
-        name,
-        "--version",
-        version,
-    ]);
-    command
-        .args(*features)
-        .arg("--root")
-        .arg(commands.environment.cache.join("tools"));
+    command.args(["-n", "19", "cargo", "install", "--locked", "--quiet", name, "--version", version]);
+    command.args(*features).arg("--root").arg(commands.environment.cache.join("tools"));
     // The tools run for seconds: optimising them would take longer than it saves.
-    command
-        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_RELEASE_LTO", "off");
+    command.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1").env("CARGO_PROFILE_RELEASE_LTO", "off");
     commands.show(command.env("CARGO_TARGET_DIR", building))?;
-    ensure!(
-        commands.find(name).is_some(),
-        "{name} was installed and yet is not found"
-    );
+    ensure!(commands.find(name).is_some(), "{name} was installed and yet is not found");
     Ok(())
 }

@@ -3,11 +3,7 @@
 //!
 //! Server and load are two processes on one machine. The rounds alternate between the two servers, so that whatever
 //! else the machine does falls on both. Run it by `cargo xtask bench emulator`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a measurement that cannot go on should stop"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot go on should stop")]
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -48,10 +44,8 @@ fn serve() {
         let bare = Router::new().fallback(post(|| async { r#"{"ok":true,"result":true}"# }));
         let (first, second) = (listener().await, listener().await);
         println!("{} {}", first.local_addr().unwrap(), second.local_addr().unwrap());
-        let (first, second) = tokio::join!(
-            axum::serve(first, emulator.router()).into_future(),
-            axum::serve(second, bare).into_future()
-        );
+        let (first, second) =
+            tokio::join!(axum::serve(first, emulator.router()).into_future(), axum::serve(second, bare).into_future());
         first.and(second).unwrap();
     });
 }
@@ -63,19 +57,11 @@ async fn listener() -> TcpListener {
 fn measure() {
     let mut child = spawn("serve");
     let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let (emulator, bare) = line.trim().split_once(' ').unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(add_people(emulator));
-    println!(
-        "{CONNECTIONS} connections, {ROUNDS} rounds of {} s each, sendMessage with a keyboard",
-        ROUND.as_secs()
-    );
+    println!("{CONNECTIONS} connections, {ROUNDS} rounds of {} s each, sendMessage with a keyboard", ROUND.as_secs());
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for round in 1..=ROUNDS {
         ours.push(runtime.block_on(load(emulator)));
@@ -94,41 +80,26 @@ fn measure() {
     println!("emulator: {calls:.0} calls/s (median), {ratio:.2} of a bare axum route");
     let mut filler = spawn("fill");
     let mut line = String::new();
-    BufReader::new(filler.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    BufReader::new(filler.stdout.take().unwrap()).read_line(&mut line).unwrap();
     filler.wait().unwrap();
     let mib: f64 = line.trim().parse().unwrap();
     println!("memory: {mib:.0} MiB for {CHATS} chats of {MESSAGES} messages");
-    let missed = [
-        (calls >= WANTED_CALLS, "calls/s"),
-        (ratio >= WANTED_RATIO, "ratio"),
-        (mib <= WANTED_MIB, "memory"),
-    ];
+    let missed = [(calls >= WANTED_CALLS, "calls/s"), (ratio >= WANTED_RATIO, "ratio"), (mib <= WANTED_MIB, "memory")];
     for (_, what) in missed.iter().filter(|(met, _)| !met) {
         println!("MISSED: {what}");
     }
-    assert!(
-        missed.iter().all(|(met, _)| *met),
-        "the emulator is slower or larger than it should be"
-    );
+    assert!(missed.iter().all(|(met, _)| *met), "the emulator is slower or larger than it should be");
 }
 
 fn spawn(role: &str) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .arg(role)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
+    Command::new(std::env::current_exe().unwrap()).arg(role).stdout(Stdio::piped()).spawn().unwrap()
 }
 
 async fn add_people(address: &str) {
     let mut connection = Connection::open(address).await;
     for id in 1..=PEOPLE {
         let body = format!(r#"{{"first_name":"Person {id}","id":{id}}}"#);
-        connection
-            .exchange(&request(address, &format!("/client/{TOKEN}/users"), &body))
-            .await;
+        connection.exchange(&request(address, &format!("/client/{TOKEN}/users"), &body)).await;
     }
 }
 
@@ -185,10 +156,7 @@ impl Connection {
     async fn open(address: &str) -> Self {
         let stream = TcpStream::connect(address).await.unwrap();
         stream.set_nodelay(true).unwrap();
-        Self {
-            stream,
-            buffer: vec![0; 64 << 10],
-        }
+        Self { stream, buffer: vec![0; 64 << 10] }
     }
 
     async fn exchange(&mut self, request: &str) {
@@ -211,10 +179,7 @@ fn complete(answer: &[u8]) -> bool {
     };
     let text = std::str::from_utf8(&answer[..head]).unwrap();
     assert!(text.starts_with("HTTP/1.1 200"), "{text}");
-    let length = text
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "))
-        .unwrap();
+    let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
     answer.len() >= head + 4 + length.parse::<usize>().unwrap()
 }
 
@@ -230,33 +195,13 @@ fn fill() -> f64 {
     let me = world.me.id;
     for id in 1..=CHATS {
         let first_name = format!("Person {id}").into();
-        let user = User {
-            id,
-            is_bot: false,
-            first_name,
-            last_name: None,
-            username: None,
-            language_code: None,
-        };
+        let user = User { id, is_bot: false, first_name, last_name: None, username: None, language_code: None };
         world.put_user(user);
         for message in 0..MESSAGES {
             let text = format!("Message {message} of chat {id}: the shift is planned for tomorrow, 9:00").into();
-            let content = Content::Text(Words {
-                text,
-                entities: Box::default(),
-            });
+            let content = Content::Text(Words { text, entities: Box::default() });
             let from = if message % 2 == 0 { id } else { me };
-            let said = world
-                .post(
-                    id,
-                    Draft {
-                        from,
-                        content,
-                        markup: None,
-                        extra: None,
-                    },
-                )
-                .unwrap();
+            let said = world.post(id, Draft { from, content, markup: None, extra: None }).unwrap();
             if from == id {
                 world.queue_message(UpdateKind::Message, id, said);
             }

@@ -48,11 +48,7 @@ pub async fn answer(emulator: &Emulator, token: &str, method: &str, request: Req
     match Call::read(method, request).await {
         Ok(call) => run(emulator, &bot, call).await,
         Err(error) => {
-            let noted = Noted {
-                answer: error.body().into(),
-                status: error.code,
-                fault: None,
-            };
+            let noted = Noted { answer: error.body().into(), status: error.code, fault: None };
             note(&mut bot.world(), Call::unread(method), noted, Stopwatch::start());
             error.into_response()
         }
@@ -80,10 +76,7 @@ async fn run(emulator: &Emulator, bot: &Arc<Bot>, mut call: Call) -> Response {
     let webhook_before = world.webhook_generation;
     let outcome = early.unwrap_or_else(|| effect(&mut world, method, &call));
     let noted = Noted::new(&outcome, fault.as_ref());
-    let (body, cut_short) = (
-        noted.answer.clone(),
-        fault.is_some_and(|fault| fault.order.cut.is_some()),
-    );
+    let (body, cut_short) = (noted.answer.clone(), fault.is_some_and(|fault| fault.order.cut.is_some()));
     note(&mut world, call, noted, watch);
     let webhook_changed = world.webhook_generation != webhook_before;
     drop(world);
@@ -135,11 +128,7 @@ fn effect(world: &mut World, method: Option<&'static Method>, call: &Call) -> Ou
 /// A bot that logged out can do nothing else for a while.
 fn admitted(world: &World, method: &Method) -> Result<(), ApiError> {
     let out = world.profile.logged_out_until > 0 && world.profile.logged_out_until > world.clock.now();
-    if out && method.name != "logOut" {
-        Err(ApiError::new(400, LOGGED_OUT))
-    } else {
-        Ok(())
-    }
+    if out && method.name != "logOut" { Err(ApiError::new(400, LOGGED_OUT)) } else { Ok(()) }
 }
 
 /// The error that a fault puts in place of the call's own effect.
@@ -149,10 +138,7 @@ fn forced(fault: Option<&Fault>) -> Option<ApiError> {
         return Some(ApiError::too_many_requests(seconds));
     }
     if let Some(status) = order.status {
-        let description = order
-            .description
-            .clone()
-            .unwrap_or_else(|| default_description(status).to_owned());
+        let description = order.description.clone().unwrap_or_else(|| default_description(status).to_owned());
         return Some(ApiError::new(status, description));
     }
     // What is answered does not matter: the connection is cut.
@@ -177,10 +163,7 @@ fn complaints(method: &Method, call: &Call) -> Vec<String> {
     let known = |name: &str| method.parameters.iter().any(|names| names().contains(&name));
     let unknown = call.parameters.names().filter(|name| !known(name));
     let mut complaints: Vec<String> = unknown.map(|name| format!("unknown parameter \"{name}\"")).collect();
-    let stray = call
-        .uploads
-        .iter()
-        .filter(|upload| !known(&upload.field) && !call.refers_to(&upload.field));
+    let stray = call.uploads.iter().filter(|upload| !known(&upload.field) && !call.refers_to(&upload.field));
     complaints.extend(stray.map(|upload| format!("a file was uploaded as \"{}\", which nothing names", upload.field)));
     complaints
 }
@@ -206,11 +189,7 @@ impl Noted {
             Ok(result) => (200, framed(result)),
             Err(error) => (error.code, error.body().into()),
         };
-        Self {
-            answer,
-            status,
-            fault: fault.map(|fault| fault.id),
-        }
+        Self { answer, status, fault: fault.map(|fault| fault.id) }
     }
 }
 
@@ -219,11 +198,7 @@ fn note(world: &mut World, call: Call, noted: Noted, watch: Stopwatch) {
         id: world.log.next_id(),
         at_ms: world.clock.now_ms(),
         took_us: watch.micros(),
-        uploads: call
-            .uploads
-            .iter()
-            .map(|it| (it.field.clone(), it.name.clone(), it.bytes.len()))
-            .collect(),
+        uploads: call.uploads.iter().map(|it| (it.field.clone(), it.name.clone(), it.bytes.len())).collect(),
         method: call.method.into(),
         parameters: call.parameters,
         status: noted.status,
@@ -234,9 +209,7 @@ fn note(world: &mut World, call: Call, noted: Noted, watch: Stopwatch) {
     world.events.tell("call", || record.shown());
     world.log.push(Entry::Call(record));
     if noted.fault.is_some() {
-        world
-            .events
-            .tell("faults", || serde_json::json!({"faults": world.faults.active()}));
+        world.events.tell("faults", || serde_json::json!({"faults": world.faults.active()}));
     }
 }
 
@@ -244,8 +217,6 @@ fn note(world: &mut World, call: Call, noted: Noted, watch: Stopwatch) {
 fn cut() -> Response {
     let broken = futures_util::stream::once(async { Err::<Bytes, _>(std::io::Error::other("cut by a fault")) });
     let mut response = Response::new(Body::from_stream(broken));
-    response
-        .headers_mut()
-        .insert(header::CONNECTION, header::HeaderValue::from_static("close"));
+    response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
     response
 }

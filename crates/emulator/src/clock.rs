@@ -26,8 +26,7 @@ impl Clock {
     }
 
     pub fn advance(&self, seconds: i64) {
-        self.offset_ms
-            .fetch_add(seconds.saturating_mul(1000), Ordering::Relaxed);
+        self.offset_ms.fetch_add(seconds.saturating_mul(1000), Ordering::Relaxed);
     }
 
     pub fn offset_seconds(&self) -> i64 {

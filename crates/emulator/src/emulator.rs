@@ -61,13 +61,7 @@ impl Emulator {
             .no_proxy()
             .build()
             .map_err(io::Error::other)?;
-        let emulator = Self {
-            shared: Arc::new(Shared {
-                settings,
-                bots: RwLock::default(),
-                http,
-            }),
-        };
+        let emulator = Self { shared: Arc::new(Shared { settings, bots: RwLock::default(), http }) };
         if let Some(data) = &emulator.shared.settings.data {
             for world in journal::open_all(data, emulator.limits())? {
                 let bot = emulator.adopt(world);
@@ -88,13 +82,7 @@ impl Emulator {
     /// The bot of a token as it came on the wire, with Telegram's error for one that cannot be.
     pub(crate) fn by_token(&self, token: &str) -> Result<Arc<Bot>, ApiError> {
         // Most calls are of a known bot: no token needs to be made for them.
-        if let Some(bot) = self
-            .shared
-            .bots
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(token)
-        {
+        if let Some(bot) = self.shared.bots.read().unwrap_or_else(PoisonError::into_inner).get(token) {
             return Ok(bot.clone());
         }
         let token = Token::parse(token).ok_or_else(ApiError::unauthorized)?;
@@ -108,35 +96,19 @@ impl Emulator {
 
     /// The bot of a token that has been used before.
     pub fn known(&self, token: &Token) -> Option<Arc<Bot>> {
-        self.shared
-            .bots
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(token)
-            .cloned()
+        self.shared.bots.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
     }
 
     pub fn bots(&self) -> Vec<Arc<Bot>> {
-        let mut bots: Vec<_> = self
-            .shared
-            .bots
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values()
-            .cloned()
-            .collect();
+        let mut bots: Vec<_> =
+            self.shared.bots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         bots.sort_by_key(|bot| bot.token.bot_id());
         bots
     }
 
     /// Forgets a bot and everything of it.
     pub fn forget(&self, token: &Token) -> bool {
-        let bot = self
-            .shared
-            .bots
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(token);
+        let bot = self.shared.bots.write().unwrap_or_else(PoisonError::into_inner).remove(token);
         let Some(bot) = bot else { return false };
         let mut world = bot.world();
         world.webhook_generation += 1;

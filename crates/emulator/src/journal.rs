@@ -51,9 +51,7 @@ struct KeptUpdate<'a> {
 /// Opens every bot of a data directory.
 pub fn open_all(data: &Path, limits: Limits) -> io::Result<Vec<World>> {
     fs::create_dir_all(data)?;
-    let mut folders: Vec<PathBuf> = fs::read_dir(data)?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
+    let mut folders: Vec<PathBuf> = fs::read_dir(data)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     folders.sort();
     let mut worlds = Vec::new();
     for folder in folders {
@@ -63,11 +61,7 @@ pub fn open_all(data: &Path, limits: Limits) -> io::Result<Vec<World>> {
         }
         let mut world = read::world(&folder, &lines, limits)?;
         world.journal = Some(begin(&folder, &world)?);
-        tracing::info!(
-            bot = world.token.bot_id(),
-            chats = world.chats().count(),
-            "kept from the last run"
-        );
+        tracing::info!(bot = world.token.bot_id(), chats = world.chats().count(), "kept from the last run");
         worlds.push(world);
     }
     Ok(worlds)
@@ -83,10 +77,7 @@ pub fn create(data: &Path, world: &World) -> io::Result<Journal> {
 fn begin(folder: &Path, world: &World) -> io::Result<Journal> {
     fs::create_dir_all(folder.join("files"))?;
     let (sender, receiver) = mpsc::channel();
-    let journal = Journal {
-        sender,
-        folder: folder.to_owned(),
-    };
+    let journal = Journal { sender, folder: folder.to_owned() };
     let (old, new) = (folder.join("journal.jsonl"), folder.join("journal.new"));
     let mut file = BufWriter::new(File::create(&new)?);
     write_world(world, |line| file.write_all(&line))?;
@@ -94,18 +85,13 @@ fn begin(folder: &Path, world: &World) -> io::Result<Journal> {
     file.get_ref().sync_all()?;
     fs::rename(new, old)?;
     let folder = folder.to_owned();
-    thread::Builder::new()
-        .name("journal".into())
-        .spawn(move || write_all(&receiver, file, &folder))?;
+    thread::Builder::new().name("journal".into()).spawn(move || write_all(&receiver, file, &folder))?;
     Ok(journal)
 }
 
 fn write_world(world: &World, mut write: impl FnMut(Vec<u8>) -> io::Result<()>) -> io::Result<()> {
     write(line("token", &world.token.as_str()))?;
-    write(line(
-        "me",
-        &serde_json::json!({"user": world.me, "abilities": world.abilities}),
-    ))?;
+    write(line("me", &serde_json::json!({"user": world.me, "abilities": world.abilities})))?;
     write(line("profile", &world.profile))?;
     write(line("clock", &world.clock.offset_seconds()))?;
     write(line("next_update_id", &world.queue.next_id()))?;
@@ -122,10 +108,7 @@ fn write_world(world: &World, mut write: impl FnMut(Vec<u8>) -> io::Result<()>) 
     for chat in world.chats() {
         write(line("chat", chat))?;
         for message in chat.messages() {
-            write(line(
-                "message",
-                &serde_json::json!({"chat": chat.id, "message": message}),
-            ))?;
+            write(line("message", &serde_json::json!({"chat": chat.id, "message": message})))?;
         }
     }
     for update in world.queue.iter() {
@@ -147,9 +130,7 @@ impl Journal {
     /// Keeps the bytes of an upload under a name made from its content.
     pub fn save_blob(&self, file: &StoredFile) {
         if let Data::Memory(bytes) = &file.data {
-            let _ = self
-                .sender
-                .send(Job::Blob(blob_path(&self.folder, file), bytes.clone()));
+            let _ = self.sender.send(Job::Blob(blob_path(&self.folder, file), bytes.clone()));
         }
     }
 
@@ -182,25 +163,8 @@ fn update_line(update: &Queued) -> Vec<u8> {
     let Some(json) = crate::world::event::raw(&update.json) else {
         return Vec::new();
     };
-    let Queued {
-        id,
-        kind,
-        lane,
-        expires_ms,
-        late,
-        ..
-    } = *update;
-    line(
-        "update",
-        &KeptUpdate {
-            id,
-            kind,
-            lane,
-            expires_ms,
-            late,
-            json,
-        },
-    )
+    let Queued { id, kind, lane, expires_ms, late, .. } = *update;
+    line("update", &KeptUpdate { id, kind, lane, expires_ms, late, json })
 }
 
 fn write_all(jobs: &Receiver<Job>, mut file: BufWriter<File>, folder: &Path) {

@@ -88,9 +88,7 @@ mod tests {
     #[test]
     fn no_file_of_the_page_is_forgotten() {
         let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/page")).unwrap();
-        let mut files: Vec<String> = folder
-            .map(|file| file.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut files: Vec<String> = folder.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
         let mut known: Vec<&str> = ASSETS.iter().map(|(name, ..)| *name).collect();
         files.sort();
         known.sort_unstable();

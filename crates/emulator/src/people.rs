@@ -75,9 +75,7 @@ routes! {
 }
 
 pub fn router() -> Router<Emulator> {
-    routes()
-        .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(middleware::from_fn(same_origin))
+    routes().layer(DefaultBodyLimit::max(MAX_BODY)).layer(middleware::from_fn(same_origin))
 }
 
 /// What is wrong with a request, in words for the person who made it.
@@ -89,17 +87,11 @@ pub struct Refused {
 
 impl Refused {
     pub fn bad(message: impl Into<String>) -> Self {
-        Self {
-            status: StatusCode::BAD_REQUEST,
-            message: message.into(),
-        }
+        Self { status: StatusCode::BAD_REQUEST, message: message.into() }
     }
 
     pub fn missing(message: impl Into<String>) -> Self {
-        Self {
-            status: StatusCode::NOT_FOUND,
-            message: message.into(),
-        }
+        Self { status: StatusCode::NOT_FOUND, message: message.into() }
     }
 }
 
@@ -164,20 +156,13 @@ impl<T: serde::de::DeserializeOwned> axum::extract::FromRequest<Emulator> for Bo
     async fn from_request(request: Request, emulator: &Emulator) -> Result<Self, Refused> {
         match Json::<T>::from_request(request, emulator).await {
             Ok(Json(body)) => Ok(Self(body)),
-            Err(rejection) => Err(Refused {
-                status: rejection.status(),
-                message: rejection.body_text(),
-            }),
+            Err(rejection) => Err(Refused { status: rejection.status(), message: rejection.body_text() }),
         }
     }
 }
 
 async fn openapi() -> Response {
-    (
-        [(header::CONTENT_TYPE, "application/json")],
-        include_str!("people/openapi.json"),
-    )
-        .into_response()
+    ([(header::CONTENT_TYPE, "application/json")], include_str!("people/openapi.json")).into_response()
 }
 
 async fn asset(Path(name): Path<String>) -> Response {
@@ -188,11 +173,7 @@ async fn asset(Path(name): Path<String>) -> Response {
 async fn same_origin(request: Request, next: Next) -> Response {
     if is_foreign(&request) {
         let message = "pages of other sites may not use the emulator".to_owned();
-        return Refused {
-            status: StatusCode::FORBIDDEN,
-            message,
-        }
-        .into_response();
+        return Refused { status: StatusCode::FORBIDDEN, message }.into_response();
     }
     next.run(request).await
 }

@@ -22,10 +22,7 @@ impl Emulator {
     /// The same with the page elsewhere, for a server that has a `/` of its own.
     pub fn router_with_page_at(&self, path: &str) -> Router {
         // The fallback comes after the people's layers: a bot has no use for them.
-        people::router()
-            .route(path, get(page::index))
-            .fallback(bot_side)
-            .with_state(self.clone())
+        people::router().route(path, get(page::index)).fallback(bot_side).with_state(self.clone())
     }
 
     /// Whether a path is the emulator's own, for a server that shares its port.
@@ -35,8 +32,7 @@ impl Emulator {
 }
 
 fn is_bot_path(path: &str) -> bool {
-    path.strip_prefix("/bot")
-        .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    path.strip_prefix("/bot").is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// `/bot<token>/<method>` and `/file/bot<token>/<path>`, which no route pattern can tell from other words.
@@ -54,26 +50,15 @@ async fn bot_side(State(emulator): State<Emulator>, request: Request<Body>) -> R
         if request.method() != Method::GET && request.method() != Method::POST {
             return ApiError::new(405, "Method Not Allowed").into_response();
         }
-        let method = method
-            .strip_prefix("test/")
-            .unwrap_or(method)
-            .trim_end_matches('/')
-            .to_owned();
+        let method = method.strip_prefix("test/").unwrap_or(method).trim_end_matches('/').to_owned();
         let token = token.to_owned();
         drop(path);
         return bot_api::answer(&emulator, &token, &method, request).await;
     }
-    if path.starts_with("/bot") {
-        ApiError::new(404, "Not Found").into_response()
-    } else {
-        nothing_here()
-    }
+    if path.starts_with("/bot") { ApiError::new(404, "Not Found").into_response() } else { nothing_here() }
 }
 
 fn nothing_here() -> Response {
-    (
-        StatusCode::NOT_FOUND,
-        "nothing here: the chat page is at /, a bot's methods at /bot<token>/<method>\n",
-    )
+    (StatusCode::NOT_FOUND, "nothing here: the chat page is at /, a bot's methods at /bot<token>/<method>\n")
         .into_response()
 }

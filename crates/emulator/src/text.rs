@@ -67,7 +67,5 @@ pub fn parse(text: &str, mode: ParseMode) -> Result<Formatted, String> {
 /// The length of a text as Telegram counts it.
 pub fn utf16_len(text: &str) -> usize {
     // Each character has one byte that is no continuation, and a second unit exactly if it takes four bytes.
-    text.bytes()
-        .map(|byte| usize::from(byte & 0xC0 != 0x80) + usize::from(byte >= 0xF0))
-        .sum()
+    text.bytes().map(|byte| usize::from(byte & 0xC0 != 0x80) + usize::from(byte >= 0xF0)).sum()
 }

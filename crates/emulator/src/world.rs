@@ -115,11 +115,7 @@ impl World {
     }
 
     pub fn user(&self, id: i64) -> Option<&User> {
-        if id == self.me.id {
-            Some(&self.me)
-        } else {
-            self.users.get(&id)
-        }
+        if id == self.me.id { Some(&self.me) } else { self.users.get(&id) }
     }
 
     pub fn users(&self) -> impl Iterator<Item = &User> {
@@ -195,15 +191,7 @@ impl World {
     /// The same in a topic.
     pub fn note_in(&mut self, chat: i64, from: i64, service: Service, extra: Option<Box<Extra>>) -> Option<i32> {
         let content = Content::Service(Box::new(service));
-        let id = self.post(
-            chat,
-            Draft {
-                from,
-                content,
-                markup: None,
-                extra,
-            },
-        )?;
+        let id = self.post(chat, Draft { from, content, markup: None, extra })?;
         self.queue_message(UpdateKind::Message, chat, id);
         Some(id)
     }
@@ -256,8 +244,7 @@ impl World {
         chat.wake();
         if !gone.is_empty() {
             self.save("gone", &json!({"chat": chat_id, "ids": gone}));
-            self.events
-                .tell("delete", || json!({"chat_id": chat_id, "message_ids": gone}));
+            self.events.tell("delete", || json!({"chat_id": chat_id, "message_ids": gone}));
         }
         gone.len()
     }
@@ -310,10 +297,7 @@ impl World {
         let Some(id) = self.queue.take_id() else { return };
         let json = update_json(id, kind, inner);
         let now_ms = self.clock.now_ms();
-        let delay_ms = fault
-            .and_then(|fault| fault.order.delay_ms)
-            .unwrap_or(0)
-            .min(i64::MAX as u64 / 2) as i64;
+        let delay_ms = fault.and_then(|fault| fault.order.delay_ms).unwrap_or(0).min(i64::MAX as u64 / 2) as i64;
         let update = Queued {
             id,
             kind,
@@ -327,11 +311,7 @@ impl World {
             json,
         };
         self.note_update(&update.json);
-        let late = Queued {
-            late: true,
-            ready_ms: now_ms + delay_ms,
-            ..update.clone()
-        };
+        let late = Queued { late: true, ready_ms: now_ms + delay_ms, ..update.clone() };
         match struck {
             Some(Delivery::Delay) => self.enqueue(late),
             Some(Delivery::Duplicate) => {
@@ -365,13 +345,7 @@ impl World {
     }
 
     pub fn message_view<'a>(&'a self, chat: &'a Chat, message: &'a Message, audience: Audience) -> MessageView<'a> {
-        MessageView {
-            world: self,
-            chat,
-            message,
-            audience,
-            nested: false,
-        }
+        MessageView { world: self, chat, message, audience, nested: false }
     }
 
     /// A message as JSON.
@@ -429,11 +403,7 @@ impl World {
     }
 
     fn note_update(&mut self, json: &Bytes) {
-        let entry = Entry::Update {
-            id: self.log.next_id(),
-            at_ms: self.clock.now_ms(),
-            json: json.clone(),
-        };
+        let entry = Entry::Update { id: self.log.next_id(), at_ms: self.clock.now_ms(), json: json.clone() };
         self.events.tell("update", || entry.shown());
         self.log.push(entry);
     }

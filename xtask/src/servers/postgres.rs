@@ -21,21 +21,10 @@ const FAREWELL_NAME: &str = "INT";
 /// Starts a PostgreSQL with an empty database; returns its address.
 pub(super) fn start(commands: &Commands, directory: &Path, started: &mut Vec<Server>) -> Result<String> {
     let programs = postgres_programs(commands).context("PostgreSQL's programs are missing")?;
-    let user = if rustix::process::geteuid().is_root() {
-        Some(User::without_rights(commands)?)
-    } else {
-        None
-    };
+    let user = if rustix::process::geteuid().is_root() { Some(User::without_rights(commands)?) } else { None };
     let data = data_directory(directory, user.as_ref())?;
     let mut initdb = as_user(commands, user.as_ref(), &programs.join("initdb"));
-    initdb.args([
-        "--username=postgres",
-        "--auth=trust",
-        "--encoding=UTF8",
-        "--locale=C",
-        "--no-sync",
-        "--pgdata",
-    ]);
+    initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--pgdata"]);
     commands.ask(initdb.arg(&data).current_dir(directory))?;
 
     let log = directory.join("postgres.log");
@@ -45,22 +34,10 @@ pub(super) fn start(commands: &Commands, directory: &Path, started: &mut Vec<Ser
         log: &log,
         command: &|port| {
             let mut command = as_user(commands, user.as_ref(), &programs.join("postgres"));
-            command
-                .arg("-D")
-                .arg(&data)
-                .args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
+            command.arg("-D").arg(&data).args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
             // No socket file: its usual directory belongs to the system's own server.
-            command.args([
-                "-c",
-                "unix_socket_directories=",
-                "-c",
-                "fsync=off",
-                "-c",
-                "full_page_writes=off",
-            ]);
-            command
-                .args(["-c", "synchronous_commit=off", "-c", "max_connections=200"])
-                .current_dir(directory);
+            command.args(["-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "full_page_writes=off"]);
+            command.args(["-c", "synchronous_commit=off", "-c", "max_connections=200"]).current_dir(directory);
             command
         },
         answers: &|port| check(commands, &address(port)),
@@ -73,9 +50,7 @@ pub(super) fn start(commands: &Commands, directory: &Path, started: &mut Vec<Ser
 
 /// Asks for the simplest of answers.
 pub(super) fn check(commands: &Commands, url: &str) -> Result<()> {
-    let psql = postgres_programs(commands)
-        .map(|programs| programs.join("psql"))
-        .filter(|psql| psql.is_file());
+    let psql = postgres_programs(commands).map(|programs| programs.join("psql")).filter(|psql| psql.is_file());
     let psql = psql.or_else(|| commands.find("psql")).context("psql is missing")?;
     let mut question = commands.command(psql);
     question.args([
@@ -102,20 +77,10 @@ struct User {
 impl User {
     fn without_rights(commands: &Commands) -> Result<Self> {
         let id = |flag, name| -> Result<u32> {
-            Ok(commands
-                .ask(commands.command("id").args([flag, name]))?
-                .trim()
-                .parse()?)
+            Ok(commands.ask(commands.command("id").args([flag, name]))?.trim().parse()?)
         };
-        let known = |name| {
-            Ok(Self {
-                uid: id("-u", name)?,
-                gid: id("-g", name)?,
-            })
-        };
-        known("postgres")
-            .or_else(|_: anyhow::Error| known("nobody"))
-            .context("no user to run PostgreSQL as")
+        let known = |name| Ok(Self { uid: id("-u", name)?, gid: id("-g", name)? });
+        known("postgres").or_else(|_: anyhow::Error| known("nobody")).context("no user to run PostgreSQL as")
     }
 }
 
@@ -132,10 +97,7 @@ fn data_directory(directory: &Path, user: Option<&User>) -> Result<PathBuf> {
 fn as_user(commands: &Commands, user: Option<&User>, program: &Path) -> Command {
     let mut command = bound_to_us(commands, FAREWELL_NAME);
     if let Some(User { uid, gid }) = user {
-        command
-            .arg(format!("--reuid={uid}"))
-            .arg(format!("--regid={gid}"))
-            .arg("--clear-groups");
+        command.arg(format!("--reuid={uid}")).arg(format!("--regid={gid}")).arg("--clear-groups");
     }
     command.arg(program);
     command

@@ -75,17 +75,11 @@ impl<'a> Place<'a> {
     fn of(url: &'a str) -> Option<Self> {
         let rest = url.strip_prefix("redis://")?;
         let authority = rest.split(['/', '?']).next()?;
-        let (access, server) = authority
-            .rsplit_once('@')
-            .map_or((None, authority), |(access, server)| (Some(access), server));
+        let (access, server) =
+            authority.rsplit_once('@').map_or((None, authority), |(access, server)| (Some(access), server));
         let (user, password) = access.and_then(|access| access.split_once(':')).unzip();
         let (host, port) = server.rsplit_once(':').unwrap_or((server, "6379"));
-        Some(Self {
-            user: user.unwrap_or_default(),
-            password,
-            host,
-            port: port.parse().ok()?,
-        })
+        Some(Self { user: user.unwrap_or_default(), password, host, port: port.parse().ok()? })
     }
 }
 
@@ -94,10 +88,7 @@ fn address(port: u16) -> String {
 }
 
 fn ping(place: &Place) -> Result<String> {
-    let address = (place.host, place.port)
-        .to_socket_addrs()?
-        .next()
-        .context("no such host")?;
+    let address = (place.host, place.port).to_socket_addrs()?.next().context("no such host")?;
     let mut stream = TcpStream::connect_timeout(&address, ANSWERS_WITHIN)?;
     stream.set_read_timeout(Some(ANSWERS_WITHIN))?;
     let mut request = String::new();
@@ -126,19 +117,9 @@ mod tests {
 
     #[test]
     fn an_address_is_taken_apart() {
-        let plain = Place {
-            user: "",
-            password: None,
-            host: "127.0.0.1",
-            port: 7000,
-        };
+        let plain = Place { user: "", password: None, host: "127.0.0.1", port: 7000 };
         assert_eq!(Place::of("redis://127.0.0.1:7000/2"), Some(plain));
-        let full = Place {
-            user: "bot",
-            password: Some("s:e@cret"),
-            host: "redis",
-            port: 6379,
-        };
+        let full = Place { user: "bot", password: Some("s:e@cret"), host: "redis", port: 6379 };
         assert_eq!(Place::of("redis://bot:s:e@cret@redis/"), Some(full));
         assert_eq!(Place::of("unix:///run/redis.sock"), None);
     }

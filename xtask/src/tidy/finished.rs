@@ -12,11 +12,7 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
         for (index, line) in module.source.lines.iter().enumerate() {
             let squeezed: String = line.code.split_whitespace().collect();
             if squeezed.contains("#[ignore") {
-                findings.refuse(
-                    &module.path,
-                    index + 1,
-                    "an ignored test guards nothing: mend it or remove it",
-                );
+                findings.refuse(&module.path, index + 1, "an ignored test guards nothing: mend it or remove it");
             }
             if let Some(what) = PLACEHOLDERS.iter().find(|what| squeezed.contains(*what)) {
                 findings.refuse(
@@ -29,11 +25,7 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
         }
     }
     // The benchmark is a workspace of its own, with habits of its own.
-    for file in tree
-        .files
-        .iter()
-        .filter(|file| !file.path.ends_with(".rs") && !file.path.starts_with("bench/"))
-    {
+    for file in tree.files.iter().filter(|file| !file.path.ends_with(".rs") && !file.path.starts_with("bench/")) {
         for (index, line) in file.text.lines().enumerate() {
             note(&file.path, index + 1, line, findings);
         }

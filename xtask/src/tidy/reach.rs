@@ -9,14 +9,7 @@ use super::Findings;
 use super::source::Line;
 use super::tree::{Module, Place, Tree};
 
-const ENVIRONMENT: [&str; 6] = [
-    "env::var",
-    "env::var_os",
-    "env::vars",
-    "env::vars_os",
-    "env::home_dir",
-    "dotenvy",
-];
+const ENVIRONMENT: [&str; 6] = ["env::var", "env::var_os", "env::vars", "env::vars_os", "env::home_dir", "dotenvy"];
 const CLOCK: [&str; 4] = ["Instant::now", "Local::now", "SystemTime::now", "Utc::now"];
 /// The crates whose behaviour in time is tested with a clock set by hand.
 const CRATES_WITH_A_CLOCK: [&str; 2] = ["emulator", "opora"];
@@ -34,17 +27,11 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
     }
     for readers in readers_in_tests.values() {
         for module in readers.iter().skip(1) {
-            let why = format!(
-                "{} reads the environment for this crate's tests already",
-                readers[0].path
-            );
+            let why = format!("{} reads the environment for this crate's tests already", readers[0].path);
             findings.refuse(&module.path, 1, why);
         }
     }
-    for module in tree
-        .product()
-        .filter(|module| CRATES_WITH_A_CLOCK.contains(&module.member.as_str()))
-    {
+    for module in tree.product().filter(|module| CRATES_WITH_A_CLOCK.contains(&module.member.as_str())) {
         if module.within != "src/clock.rs" {
             clock(module, findings);
         }
@@ -81,9 +68,7 @@ fn clock(module: &Module, findings: &mut Findings) {
 
 fn first_use<'a>(lines: impl Iterator<Item = &'a Line>, names: &[&'static str]) -> Option<(usize, &'static str)> {
     lines.enumerate().find_map(|(index, line)| {
-        let found = names
-            .iter()
-            .find(|name| uses(&line.code, name) || imports(&line.code, name));
+        let found = names.iter().find(|name| uses(&line.code, name) || imports(&line.code, name));
         found.map(|name| (index + 1, *name))
     })
 }
@@ -92,10 +77,7 @@ fn first_use<'a>(lines: impl Iterator<Item = &'a Line>, names: &[&'static str]) 
 fn argument_from_environment(module: &Module) -> Option<(usize, &'static str)> {
     let reads = |line: &Line| {
         let code = line.code.trim();
-        code.starts_with("#[arg(")
-            && code
-                .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .any(|word| word == "env")
+        code.starts_with("#[arg(") && code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "env")
     };
     let found = module.source.lines.iter().position(reads)?;
     Some((found + 1, "#[arg(env)]"))
@@ -116,9 +98,6 @@ fn imports(code: &str, name: &str) -> bool {
     let Some(function) = name.strip_prefix("env::") else {
         return false;
     };
-    let list = code
-        .trim()
-        .strip_prefix("use std::env::{")
-        .and_then(|rest| rest.split_once('}'));
+    let list = code.trim().strip_prefix("use std::env::{").and_then(|rest| rest.split_once('}'));
     list.is_some_and(|(list, _)| list.split(',').any(|item| item.trim() == function))
 }

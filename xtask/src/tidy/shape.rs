@@ -19,12 +19,7 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
                 findings.refuse(&module.path, index + 1, empty_name(name));
             }
         }
-        if !module
-            .source
-            .lines
-            .first()
-            .is_some_and(|line| line.comment.starts_with("//!"))
-        {
+        if !module.source.lines.first().is_some_and(|line| line.comment.starts_with("//!")) {
             let why = "a module opens with `//!`: its purpose, its promise, what it does not do";
             findings.refuse(&module.path, 1, why);
         }

@@ -29,16 +29,9 @@ impl Line {
 }
 
 pub(super) fn read(text: &str) -> Source {
-    let mut reader = Reader {
-        text: text.chars().collect(),
-        at: 0,
-        lines: vec![Line::default()],
-    };
+    let mut reader = Reader { text: text.chars().collect(), at: 0, lines: vec![Line::default()] };
     reader.read();
-    let mut source = Source {
-        lines: reader.lines,
-        test_modules: Vec::new(),
-    };
+    let mut source = Source { lines: reader.lines, test_modules: Vec::new() };
     mark_tests(&mut source);
     source
 }
@@ -189,23 +182,15 @@ fn mark_tests(source: &mut Source) {
         }
         let last = last_line_of_item(&source.lines, index);
         source.test_modules.extend(declared_module(&source.lines[index..=last]));
-        source.lines[index..=last]
-            .iter_mut()
-            .for_each(|line| line.is_test = true);
+        source.lines[index..=last].iter_mut().for_each(|line| line.is_test = true);
         index = last + 1;
     }
 }
 
 fn begins_test(squeezed: &str) -> bool {
-    [
-        "#[cfg(test)]",
-        "#[cfg(all(test,",
-        "#[cfg(any(test,",
-        "#[test]",
-        "#[tokio::test",
-    ]
-    .iter()
-    .any(|start| squeezed.starts_with(start))
+    ["#[cfg(test)]", "#[cfg(all(test,", "#[cfg(any(test,", "#[test]", "#[tokio::test"]
+        .iter()
+        .any(|start| squeezed.starts_with(start))
 }
 
 /// An item ends with its outermost brace, or with a semicolon outside of every bracket.
@@ -250,26 +235,17 @@ mod tests {
 
     #[test]
     fn raw_strings_end_at_their_own_mark() {
-        assert_eq!(
-            code("f(r#\"a \" b\"#, br\"x\", r\"\");"),
-            ["f(r#\"\"#, br\"\", r\"\");"]
-        );
+        assert_eq!(code("f(r#\"a \" b\"#, br\"x\", r\"\");"), ["f(r#\"\"#, br\"\", r\"\");"]);
     }
 
     #[test]
     fn quotes_of_characters_and_lifetimes_are_told_apart() {
-        assert_eq!(
-            code("f::<'a>('\"', '\\'', '\\u{1F600}', b'x')"),
-            ["f::<'a>('', '', '', b'')"]
-        );
+        assert_eq!(code("f::<'a>('\"', '\\'', '\\u{1F600}', b'x')"), ["f::<'a>('', '', '', b'')"]);
     }
 
     #[test]
     fn strings_and_nested_comments_may_span_lines() {
-        assert_eq!(
-            code("a(\"one\ntwo\");\n/* x /* y */\nz */ b"),
-            ["a(\"", "\");", "", " b"]
-        );
+        assert_eq!(code("a(\"one\ntwo\");\n/* x /* y */\nz */ b"), ["a(\"", "\");", "", " b"]);
     }
 
     #[test]

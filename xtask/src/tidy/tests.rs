@@ -42,30 +42,12 @@ fn module(body: &str) -> String {
 fn a_clean_tree_passes() {
     let files = [
         ("README.md", "# A product\n"),
-        (
-            "Cargo.lock",
-            concat!(
-                "source = \"registry+https://github.com/rust-lang/crates",
-                ".io-index\"\n"
-            ),
-        ),
-        (
-            "crates/opora/src/lib.rs",
-            &module("pub mod clock;\n#[cfg(test)]\nmod tests;\n"),
-        ),
-        (
-            "crates/opora/src/clock.rs",
-            &module("fn now() { SystemTime::now(); }\n"),
-        ),
-        (
-            "crates/opora/src/config.rs",
-            &module("fn read() { std::env::var(\"A\").ok(); }\n"),
-        ),
+        ("Cargo.lock", concat!("source = \"registry+https://github.com/rust-lang/crates", ".io-index\"\n")),
+        ("crates/opora/src/lib.rs", &module("pub mod clock;\n#[cfg(test)]\nmod tests;\n")),
+        ("crates/opora/src/clock.rs", &module("fn now() { SystemTime::now(); }\n")),
+        ("crates/opora/src/config.rs", &module("fn read() { std::env::var(\"A\").ok(); }\n")),
         ("crates/opora/src/tests.rs", &module("fn a() { b().unwrap(); }\n")),
-        (
-            "crates/opora/tests/suite/environment.rs",
-            &module("fn read() { env::var_os(\"A\"); }\n"),
-        ),
+        ("crates/opora/tests/suite/environment.rs", &module("fn read() { env::var_os(\"A\"); }\n")),
         ("xtask/src/environment.rs", &module("fn read() { env::vars(); }\n")),
     ];
     assert_eq!(said(&files), (Vec::new(), Vec::new()));
@@ -91,12 +73,7 @@ fn empty_names_are_refused() {
     for name in ["utils", "common", "helpers", "manager"] {
         refused(&format!("crates/opora/src/{name}.rs"), HEADER, 1, name);
         refused(&format!("crates/opora/tests/{name}/users.rs"), HEADER, 1, name);
-        refused(
-            "crates/opora/src/lib.rs",
-            &module(&format!("pub(crate) mod {name} {{\n}}\n")),
-            2,
-            name,
-        );
+        refused("crates/opora/src/lib.rs", &module(&format!("pub(crate) mod {name} {{\n}}\n")), 2, name);
     }
     accepted("crates/opora/src/managers_of_sites.rs", HEADER);
 }
@@ -108,92 +85,34 @@ fn a_mod_rs_is_refused() {
 
 #[test]
 fn the_environment_is_read_in_one_module() {
-    let calls = [
-        "std::env::var(\"A\")",
-        "env::var_os(\"A\")",
-        "env::vars()",
-        "dotenvy::dotenv()",
-        "std::env::home_dir()",
-    ];
+    let calls =
+        ["std::env::var(\"A\")", "env::var_os(\"A\")", "env::vars()", "dotenvy::dotenv()", "std::env::home_dir()"];
     for call in calls {
-        refused(
-            "crates/opora/src/turn.rs",
-            &module(&format!("fn a() {{ {call}; }}\n")),
-            2,
-            "src/config.rs",
-        );
-        refused(
-            "crates/opora/tests/suite.rs",
-            &module(&format!("fn a() {{ {call}; }}\n")),
-            2,
-            "environment.rs",
-        );
-        refused(
-            "xtask/src/main.rs",
-            &module(&format!("fn a() {{ {call}; }}\n")),
-            2,
-            "environment.rs",
-        );
+        refused("crates/opora/src/turn.rs", &module(&format!("fn a() {{ {call}; }}\n")), 2, "src/config.rs");
+        refused("crates/opora/tests/suite.rs", &module(&format!("fn a() {{ {call}; }}\n")), 2, "environment.rs");
+        refused("xtask/src/main.rs", &module(&format!("fn a() {{ {call}; }}\n")), 2, "environment.rs");
     }
-    refused(
-        "crates/opora/src/turn.rs",
-        &module("use std::env::{self, var};\n"),
-        2,
-        "src/config.rs",
-    );
-    refused(
-        "crates/opora/src/main.rs",
-        &module("#[arg(long, env = \"A\")]\n"),
-        2,
-        "src/config.rs",
-    );
-    refused(
-        "crates/opora/src/web/config.rs",
-        &module("fn a() { env::var(\"A\"); }\n"),
-        2,
-        "src/config.rs",
-    );
-    accepted(
-        "crates/opora/src/turn.rs",
-        &module("const A: &str = env!(\"CARGO_PKG_NAME\"); // env::var\n"),
-    );
-    accepted(
-        "crates/opora/src/turn.rs",
-        &module("fn a() { env::args(); env::variation(); }\n"),
-    );
-    accepted(
-        "crates/opora/examples/smallest.rs",
-        &module("fn main() { env::var(\"BOT_TOKEN\"); }\n"),
-    );
+    refused("crates/opora/src/turn.rs", &module("use std::env::{self, var};\n"), 2, "src/config.rs");
+    refused("crates/opora/src/main.rs", &module("#[arg(long, env = \"A\")]\n"), 2, "src/config.rs");
+    refused("crates/opora/src/web/config.rs", &module("fn a() { env::var(\"A\"); }\n"), 2, "src/config.rs");
+    accepted("crates/opora/src/turn.rs", &module("const A: &str = env!(\"CARGO_PKG_NAME\"); // env::var\n"));
+    accepted("crates/opora/src/turn.rs", &module("fn a() { env::args(); env::variation(); }\n"));
+    accepted("crates/opora/examples/smallest.rs", &module("fn main() { env::var(\"BOT_TOKEN\"); }\n"));
 }
 
 #[test]
 fn the_tests_of_a_crate_read_the_environment_in_one_module_too() {
     let reader = module("fn a() { env::var(\"A\"); }\n");
-    let paths = [
-        "crates/opora/tests/a/environment.rs",
-        "crates/opora/tests/b/environment.rs",
-    ];
-    let (refused, _) = said(&[
-        (paths[0], &reader),
-        (paths[1], &reader),
-        ("crates/emulator/tests/environment.rs", &reader),
-    ]);
+    let paths = ["crates/opora/tests/a/environment.rs", "crates/opora/tests/b/environment.rs"];
+    let (refused, _) =
+        said(&[(paths[0], &reader), (paths[1], &reader), ("crates/emulator/tests/environment.rs", &reader)]);
     assert_eq!(refused.len(), 1, "{refused:?}");
-    assert!(
-        refused[0].starts_with(paths[1]) && refused[0].contains(paths[0]),
-        "{refused:?}"
-    );
+    assert!(refused[0].starts_with(paths[1]) && refused[0].contains(paths[0]), "{refused:?}");
 }
 
 #[test]
 fn the_clock_is_read_in_one_module() {
-    for call in [
-        "SystemTime::now()",
-        "tokio::time::Instant::now()",
-        "Utc::now()",
-        "chrono::Local::now()",
-    ] {
+    for call in ["SystemTime::now()", "tokio::time::Instant::now()", "Utc::now()", "chrono::Local::now()"] {
         let text = module(&format!("fn a() {{ {call}; }}\n"));
         refused("crates/emulator/src/call.rs", &text, 2, "src/clock.rs");
         accepted("crates/emulator/src/clock.rs", &text);
@@ -220,25 +139,12 @@ fn long_files_are_listed_and_longer_ones_refused() {
 
 #[test]
 fn nothing_half_done_is_kept() {
-    refused(
-        "crates/opora/tests/suite.rs",
-        &module("#[test]\n#[ignore = \"slow\"]\nfn a() {}\n"),
-        3,
-        "ignored",
-    );
+    refused("crates/opora/tests/suite.rs", &module("#[test]\n#[ignore = \"slow\"]\nfn a() {}\n"), 3, "ignored");
     refused("crates/opora/src/turn.rs", &module("fn a() { todo!() }\n"), 2, "todo!");
-    refused(
-        "crates/opora/src/turn.rs",
-        &module("fn a() { unimplemented!(\"b\") }\n"),
-        2,
-        "unimplemented!",
-    );
+    refused("crates/opora/src/turn.rs", &module("fn a() { unimplemented!(\"b\") }\n"), 2, "unimplemented!");
     refused("crates/opora/src/turn.rs", &module("// TODO: more\n"), 2, "TODO");
     refused("crates/opora/src/page.js", "// FIXME\n", 1, "FIXME");
-    accepted(
-        "crates/opora/src/turn.rs",
-        &module("const A: &str = \"TODO #[ignore] todo!()\";\n"),
-    );
+    accepted("crates/opora/src/turn.rs", &module("const A: &str = \"TODO #[ignore] todo!()\";\n"));
 }
 
 #[test]
@@ -248,22 +154,13 @@ fn a_panic_in_the_product_needs_a_reason() {
         refused("crates/opora/src/turn.rs", &bare, 2, "why it cannot fail");
         accepted("crates/opora/tests/suite.rs", &bare);
         accepted("crates/opora/src/testing/chat.rs", &bare);
-        accepted(
-            "crates/opora/src/turn.rs",
-            &module(&format!("fn a() {{ b(){call}; }} // It was checked.\n")),
-        );
+        accepted("crates/opora/src/turn.rs", &module(&format!("fn a() {{ b(){call}; }} // It was checked.\n")));
         accepted(
             "crates/opora/src/turn.rs",
             &module(&format!("// It was checked.\nlet a = b\n    .c()\n    {call};\n")),
         );
-        accepted(
-            "crates/opora/src/turn.rs",
-            &module(&format!("#[test]\nfn a() {{\n    b(){call};\n}}\n")),
-        );
-        accepted(
-            "crates/opora/src/turn.rs",
-            &module(&format!("/// A doctest: `b(){call}`\nfn a() {{}}\n")),
-        );
+        accepted("crates/opora/src/turn.rs", &module(&format!("#[test]\nfn a() {{\n    b(){call};\n}}\n")));
+        accepted("crates/opora/src/turn.rs", &module(&format!("/// A doctest: `b(){call}`\nfn a() {{}}\n")));
         refused(
             "crates/opora/src/turn.rs",
             &module(&format!("/// Documentation.\nfn a() {{ b(){call}; }}\n")),
@@ -276,23 +173,8 @@ fn a_panic_in_the_product_needs_a_reason() {
 #[test]
 fn names_of_one_machine_and_of_registries_are_refused() {
     refused("README.md", concat!("Look at /", "home/anna/opora\n"), 1, "one machine");
-    refused(
-        "deploy/unit.service",
-        concat!("\nExecStart=/", "Root/opora\n"),
-        2,
-        "one machine",
-    );
-    refused(
-        "bench/README.md",
-        concat!("https://pypi", ".org/simple\n"),
-        1,
-        "registry",
-    );
-    refused(
-        "crates/opora/src/turn.rs",
-        &module(concat!("const A: &str = \"index.crates", ".io\";\n")),
-        2,
-        "registry",
-    );
+    refused("deploy/unit.service", concat!("\nExecStart=/", "Root/opora\n"), 2, "one machine");
+    refused("bench/README.md", concat!("https://pypi", ".org/simple\n"), 1, "registry");
+    refused("crates/opora/src/turn.rs", &module(concat!("const A: &str = \"index.crates", ".io\";\n")), 2, "registry");
     accepted("README.md", concat!("https://example.com/", "home/\n"));
 }

@@ -99,12 +99,7 @@ impl Module {
 
     /// Lines of the product itself, with their numbers.
     pub(super) fn product_lines(&self) -> impl Iterator<Item = (usize, &source::Line)> {
-        let all = self
-            .source
-            .lines
-            .iter()
-            .enumerate()
-            .map(|(index, line)| (index + 1, line));
+        let all = self.source.lines.iter().enumerate().map(|(index, line)| (index + 1, line));
         all.filter(|(_, line)| !line.is_test)
     }
 }
@@ -113,22 +108,12 @@ impl Module {
 fn test_modules_declared_in(module: &Module) -> Vec<String> {
     let stem = module.path.trim_end_matches(".rs");
     let (directory, name) = stem.rsplit_once('/').unwrap_or(("", stem));
-    let home = if ["lib", "main"].contains(&name) {
-        directory
-    } else {
-        stem
-    };
-    module
-        .source
-        .test_modules
-        .iter()
-        .map(|declared| format!("{home}/{declared}"))
-        .collect()
+    let home = if ["lib", "main"].contains(&name) { directory } else { stem };
+    module.source.test_modules.iter().map(|declared| format!("{home}/{declared}")).collect()
 }
 
 fn is_within(path: &str, stem: &str) -> bool {
-    path.strip_prefix(stem)
-        .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    path.strip_prefix(stem).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
 }
 
 fn collect(root: &Path, within: &str, files: &mut Vec<TextFile>) -> Result<()> {
@@ -137,21 +122,13 @@ fn collect(root: &Path, within: &str, files: &mut Vec<TextFile>) -> Result<()> {
     for entry in entries {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if within.is_empty() {
-            name.clone()
-        } else {
-            format!("{within}/{name}")
-        };
+        let path = if within.is_empty() { name.clone() } else { format!("{within}/{name}") };
         let kind = entry.file_type()?;
         if kind.is_dir() && !SKIPPED_NAMES.contains(&name.as_str()) && !SKIPPED_PATHS.contains(&path.as_str()) {
             collect(root, &path, files)?;
         } else if kind.is_file() && is_text(&path) {
             // What is not UTF-8 is no text of ours.
-            files.extend(
-                fs::read_to_string(entry.path())
-                    .ok()
-                    .map(|text| TextFile { path, text }),
-            );
+            files.extend(fs::read_to_string(entry.path()).ok().map(|text| TextFile { path, text }));
         }
     }
     Ok(())

@@ -10,9 +10,7 @@ const REASON_WITHIN: usize = 3;
 pub(super) fn check(tree: &Tree, findings: &mut Findings) {
     for module in tree.product() {
         for (number, line) in module.product_lines() {
-            let panics = [".unwrap()", ".expect("]
-                .into_iter()
-                .find(|call| line.code.contains(call));
+            let panics = [".unwrap()", ".expect("].into_iter().find(|call| line.code.contains(call));
             if let Some(call) = panics
                 && !is_justified(&module.source.lines, number)
             {
@@ -24,7 +22,5 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
 }
 
 fn is_justified(lines: &[Line], number: usize) -> bool {
-    lines[number.saturating_sub(1 + REASON_WITHIN)..number]
-        .iter()
-        .any(Line::justifies)
+    lines[number.saturating_sub(1 + REASON_WITHIN)..number].iter().any(Line::justifies)
 }

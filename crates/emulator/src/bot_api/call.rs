@@ -40,10 +40,7 @@ pub struct Upload {
 
 impl Call {
     pub fn unread(method: &str) -> Self {
-        Self {
-            method: method.to_owned(),
-            ..Self::default()
-        }
+        Self { method: method.to_owned(), ..Self::default() }
     }
 
     pub async fn read(method: &str, request: Request) -> Result<Self, ApiError> {
@@ -51,19 +48,17 @@ impl Call {
         if let Some(query) = request.uri().query() {
             call.add_form(query.as_bytes());
         }
-        let content_type = request
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok());
+        let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_owned();
         // The boundary's letters matter, the type's do not.
         let kind = content_type.to_ascii_lowercase();
         if kind.starts_with("multipart/form-data") {
             call.add_multipart(&content_type, request.into_body()).await?;
-            return Ok(call);
+        } else {
+            let body = plain_body(request).await?;
+            call.add_body(&kind, &body)?;
         }
-        let body = plain_body(request).await?;
-        call.add_body(&kind, &body)?;
+        call.parameters.check()?;
         Ok(call)
     }
 
@@ -77,11 +72,7 @@ impl Call {
         } else {
             call.add_body(&kind, &body).ok()?;
         }
-        call.method = call
-            .parameters
-            .take("method")
-            .filter(|method| !method.is_empty())?
-            .into();
+        call.method = call.parameters.take("method").filter(|method| !method.is_empty())?.into();
         Some(call)
     }
 
@@ -102,12 +93,7 @@ impl Call {
         for link in links {
             let bytes = fetch(http, &link).await?;
             let name = link.rsplit('/').next().unwrap_or_default().to_owned();
-            self.uploads.push(Upload {
-                field: link,
-                name,
-                mime_type: None,
-                bytes,
-            });
+            self.uploads.push(Upload { field: link, name, mime_type: None, bytes });
         }
         Ok(())
     }
@@ -137,23 +123,17 @@ impl Call {
         let limits = multer::Constraints::new().size_limit(whole);
         let mut body = body.into_data_stream();
         let mut form = multer::Multipart::with_constraints(&mut body, boundary, limits);
+        let mut parts = 0;
         while let Some(part) = form.next_field().await.map_err(|error| unread(&error))? {
-            if self.uploads.len() > MAX_PARTS {
+            parts += 1;
+            if parts > MAX_PARTS {
                 return Err(ApiError::bad_request("too many parts in multipart/form-data body"));
             }
             let field = part.name().unwrap_or_default().to_owned();
-            let (name, mime_type) = (
-                part.file_name().map(str::to_owned),
-                part.content_type().map(ToString::to_string),
-            );
+            let (name, mime_type) = (part.file_name().map(str::to_owned), part.content_type().map(ToString::to_string));
             let bytes = part.bytes().await.map_err(|error| unread(&error))?;
             match name {
-                Some(name) => self.uploads.push(Upload {
-                    field,
-                    name,
-                    mime_type,
-                    bytes,
-                }),
+                Some(name) => self.uploads.push(Upload { field, name, mime_type, bytes }),
                 None => {
                     let text = String::from_utf8(bytes.into()).map_err(|_| not_utf8())?;
                     self.parameters.add_text(&field, text);
@@ -194,10 +174,7 @@ fn unread(error: &multer::Error) -> ApiError {
 }
 
 async fn plain_body(request: Request) -> Result<Bytes, ApiError> {
-    let body = Limited::new(request.into_body(), MAX_PLAIN_BODY)
-        .collect()
-        .await
-        .map_err(|_| too_large())?;
+    let body = Limited::new(request.into_body(), MAX_PLAIN_BODY).collect().await.map_err(|_| too_large())?;
     Ok(body.to_bytes())
 }
 
@@ -220,23 +197,12 @@ fn links_in(value: &str) -> Vec<String> {
         Some(b'{') => serde_json::from_str(value).map(|one| vec![one]).unwrap_or_default(),
         _ => Vec::new(),
     };
-    objects
-        .into_iter()
-        .flat_map(|it| [it.media, it.thumbnail])
-        .flatten()
-        .filter(|it| is_link(it))
-        .collect()
+    objects.into_iter().flat_map(|it| [it.media, it.thumbnail]).flatten().filter(|it| is_link(it)).collect()
 }
 
 async fn fetch(http: &reqwest::Client, link: &str) -> Result<Bytes, ApiError> {
     let failed = || ApiError::bad_request("failed to get HTTP URL content");
-    let mut response = http
-        .get(link)
-        .send()
-        .await
-        .ok()
-        .filter(|it| it.status().is_success())
-        .ok_or_else(failed)?;
+    let mut response = http.get(link).send().await.ok().filter(|it| it.status().is_success()).ok_or_else(failed)?;
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|_| failed())? {
         bytes.extend_from_slice(&chunk);
@@ -263,18 +229,16 @@ mod tests {
         let last = ended.clone();
         let pieces =
             stream::once(async move { Ok::<_, std::io::Error>(Bytes::from(form)) }).chain(stream::once(async move {
+                for _ in 0..100 {
+                    tokio::task::yield_now().await;
+                }
                 last.store(true, Ordering::Relaxed);
                 Ok(Bytes::new())
             }));
         let request = Request::builder().header(header::CONTENT_TYPE, "multipart/form-data; boundary=b");
         let request = request.body(Body::from_stream(pieces));
         let call = Call::read("sendMessage", request.unwrap_or_default()).await;
-        assert_eq!(
-            call.ok()
-                .and_then(|call| call.parameters.get("text").map(str::to_owned))
-                .as_deref(),
-            Some("hi")
-        );
+        assert_eq!(call.ok().and_then(|call| call.parameters.get("text").map(str::to_owned)).as_deref(), Some("hi"));
         assert!(ended.load(Ordering::Relaxed));
     }
 }

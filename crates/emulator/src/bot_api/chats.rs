@@ -20,9 +20,7 @@ pub enum ChatRef {
 
 impl ChatRef {
     fn parse(text: &str) -> Self {
-        text.trim()
-            .parse()
-            .map_or_else(|_| Self::Username(text.trim().to_owned()), Self::Id)
+        text.trim().parse().map_or_else(|_| Self::Username(text.trim().to_owned()), Self::Id)
     }
 }
 
@@ -98,9 +96,7 @@ pub fn check_limits(world: &mut World, call: &Call) -> Result<(), ApiError> {
     let now_ms = world.clock.now_ms();
     let overall_ms = world.gauge.wait_ms(OVERALL, now_ms);
     let chat = named_in(call).and_then(|id| world.chat_mut(id));
-    let pace = chat
-        .as_ref()
-        .map_or(IN_CHAT, |chat| if chat.is_private() { IN_CHAT } else { IN_GROUP });
+    let pace = chat.as_ref().map_or(IN_CHAT, |chat| if chat.is_private() { IN_CHAT } else { IN_GROUP });
     let chat_ms = chat.as_ref().map_or(0, |chat| chat.gauge.wait_ms(pace, now_ms));
     let wait_ms = overall_ms.max(chat_ms);
     if wait_ms > 0 {

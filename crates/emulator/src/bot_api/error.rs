@@ -27,11 +27,7 @@ pub enum Parameters {
 
 impl ApiError {
     pub fn new(code: u16, description: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            code,
-            description: description.into(),
-            parameters: None,
-        }
+        Self { code, description: description.into(), parameters: None }
     }
 
     /// 400. Telegram lowers the first letter of its inner errors unless they are constants such as `BUTTON_DATA_INVALID`.
@@ -57,18 +53,12 @@ impl ApiError {
 
     pub fn too_many_requests(retry_after: u32) -> Self {
         let description = format!("Too Many Requests: retry after {retry_after}");
-        Self {
-            parameters: Some(Parameters::RetryAfter(retry_after)),
-            ..Self::new(429, description)
-        }
+        Self { parameters: Some(Parameters::RetryAfter(retry_after)), ..Self::new(429, description) }
     }
 
     pub fn migrated(chat_id: i64) -> Self {
         let error = Self::bad_request("group chat was upgraded to a supergroup chat");
-        Self {
-            parameters: Some(Parameters::MigrateToChatId(chat_id)),
-            ..error
-        }
+        Self { parameters: Some(Parameters::MigrateToChatId(chat_id)), ..error }
     }
 
     /// The JSON body of the answer.
@@ -81,19 +71,10 @@ impl ApiError {
             #[serde(skip_serializing_if = "Option::is_none")]
             parameters: Option<Parameters>,
         }
-        let Self {
-            code,
-            description,
-            parameters,
-        } = self;
+        let Self { code, description, parameters } = self;
         // Serializing a struct of plain fields into memory cannot fail.
-        serde_json::to_vec(&Body {
-            ok: false,
-            error_code: *code,
-            description,
-            parameters: *parameters,
-        })
-        .unwrap_or_default()
+        serde_json::to_vec(&Body { ok: false, error_code: *code, description, parameters: *parameters })
+            .unwrap_or_default()
     }
 }
 
@@ -102,9 +83,7 @@ impl IntoResponse for ApiError {
         let status = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = (status, [(header::CONTENT_TYPE, "application/json")], self.body()).into_response();
         if let Some(Parameters::RetryAfter(seconds)) = self.parameters {
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }
@@ -126,14 +105,8 @@ mod tests {
 
     #[test]
     fn inner_errors_are_lowered_and_constants_are_not() {
-        assert_eq!(
-            ApiError::bad_request("Chat not found").description,
-            "Bad Request: chat not found"
-        );
-        assert_eq!(
-            ApiError::bad_request("BUTTON_DATA_INVALID").description,
-            "Bad Request: BUTTON_DATA_INVALID"
-        );
+        assert_eq!(ApiError::bad_request("Chat not found").description, "Bad Request: chat not found");
+        assert_eq!(ApiError::bad_request("BUTTON_DATA_INVALID").description, "Bad Request: BUTTON_DATA_INVALID");
         assert_eq!(ApiError::bad_request("").description, "Bad Request: ");
     }
 

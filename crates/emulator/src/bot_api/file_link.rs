@@ -24,10 +24,7 @@ pub async fn download(emulator: &Emulator, token: &str, path: &str) -> Response 
     }
     let data = {
         let world = bot.world();
-        world
-            .files
-            .by_link(path, world.clock.now())
-            .map(|file| file.data.clone())
+        world.files.by_link(path, world.clock.now()).map(|file| file.data.clone())
     };
     let Some(bytes) = bytes_of(data).await else {
         return ApiError::new(404, "Not Found").into_response();

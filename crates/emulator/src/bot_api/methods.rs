@@ -49,11 +49,7 @@ const FORMER_NAMES: &[(&str, &str)] = &[("getChatMembersCount", "getChatMemberCo
 /// The method of a name, which Telegram reads in any case.
 pub fn find(name: &str) -> Option<&'static Method> {
     let named = |name: &str| METHODS.iter().find(|method| method.name.eq_ignore_ascii_case(name));
-    let former = || {
-        FORMER_NAMES
-            .iter()
-            .find(|(former, _)| former.eq_ignore_ascii_case(name))
-    };
+    let former = || FORMER_NAMES.iter().find(|(former, _)| former.eq_ignore_ascii_case(name));
     named(name).or_else(|| named(former()?.1))
 }
 
@@ -64,10 +60,7 @@ pub fn all() -> &'static [Method] {
 
 impl Method {
     pub fn parameter_names(&self) -> Vec<&'static str> {
-        self.parameters
-            .iter()
-            .flat_map(|names| names().iter().copied())
-            .collect()
+        self.parameters.iter().flat_map(|names| names().iter().copied()).collect()
     }
 }
 
@@ -79,47 +72,26 @@ type Names = &'static [fn() -> &'static [&'static str]];
 type Now = fn(&mut World, &Call) -> Outcome;
 
 const fn method(name: &'static str, parameters: Names, run: Now) -> Method {
-    Method {
-        name,
-        parameters,
-        run: Run::Now(run),
-        sends: false,
-        links: &[],
-    }
+    Method { name, parameters, run: Run::Now(run), sends: false, links: &[] }
 }
 
 /// A method that Telegram limits.
 const fn sending(name: &'static str, parameters: Names, run: Now) -> Method {
-    Method {
-        sends: true,
-        ..method(name, parameters, run)
-    }
+    Method { sends: true, ..method(name, parameters, run) }
 }
 
 /// A limited method that takes files.
 const fn media(name: &'static str, parameters: Names, run: Now, links: &'static [&'static str]) -> Method {
-    Method {
-        links,
-        ..sending(name, parameters, run)
-    }
+    Method { links, ..sending(name, parameters, run) }
 }
 
 static METHODS: &[Method] = &[
     sending(
         "sendMessage",
-        &[
-            names_of::<Target>,
-            names_of::<Options>,
-            names_of::<send::Text>,
-            names_of::<send::Preview>,
-        ],
+        &[names_of::<Target>, names_of::<Options>, names_of::<send::Text>, names_of::<send::Preview>],
         send::message,
     ),
-    method(
-        "answerCallbackQuery",
-        &[names_of::<send::CallbackAnswer>],
-        send::answer_callback_query,
-    ),
+    method("answerCallbackQuery", &[names_of::<send::CallbackAnswer>], send::answer_callback_query),
     Method {
         name: "getUpdates",
         parameters: &[names_of::<polling::Parameters>],
@@ -129,26 +101,13 @@ static METHODS: &[Method] = &[
     },
     method(
         "editMessageText",
-        &[
-            names_of::<edit::Which>,
-            names_of::<edit::Text>,
-            names_of::<send::Preview>,
-            names_of::<edit::Rich>,
-        ],
+        &[names_of::<edit::Which>, names_of::<edit::Text>, names_of::<send::Preview>, names_of::<edit::Rich>],
         edit::text,
     ),
-    method(
-        "editMessageCaption",
-        &[names_of::<edit::Which>, names_of::<edit::Caption>],
-        edit::caption,
-    ),
+    method("editMessageCaption", &[names_of::<edit::Which>, names_of::<edit::Caption>], edit::caption),
     Method {
         links: &["media"],
-        ..method(
-            "editMessageMedia",
-            &[names_of::<edit::Which>, names_of::<edit::NewMedia>],
-            edit::media,
-        )
+        ..method("editMessageMedia", &[names_of::<edit::Which>, names_of::<edit::NewMedia>], edit::media)
     },
     method("editMessageReplyMarkup", &[names_of::<edit::Which>], edit::reply_markup),
     method("deleteMessage", &[names_of::<delete::One>], delete::one),
@@ -156,36 +115,19 @@ static METHODS: &[Method] = &[
     method("sendChatAction", &[names_of::<send::Action>], send::chat_action),
     media(
         "sendPhoto",
-        &[
-            names_of::<Target>,
-            names_of::<Options>,
-            names_of::<Caption>,
-            names_of::<Shown>,
-            names_of::<media::Photo>,
-        ],
+        &[names_of::<Target>, names_of::<Options>, names_of::<Caption>, names_of::<Shown>, names_of::<media::Photo>],
         media::photo,
         &["photo"],
     ),
     media(
         "sendDocument",
-        &[
-            names_of::<Target>,
-            names_of::<Options>,
-            names_of::<Caption>,
-            names_of::<media::Document>,
-        ],
+        &[names_of::<Target>, names_of::<Options>, names_of::<Caption>, names_of::<media::Document>],
         media::document,
         &["document", "thumbnail"],
     ),
     media(
         "sendVideo",
-        &[
-            names_of::<Target>,
-            names_of::<Options>,
-            names_of::<Caption>,
-            names_of::<Shown>,
-            names_of::<media::Video>,
-        ],
+        &[names_of::<Target>, names_of::<Options>, names_of::<Caption>, names_of::<Shown>, names_of::<media::Video>],
         media::video,
         &["video", "thumbnail", "cover"],
     ),
@@ -203,92 +145,37 @@ static METHODS: &[Method] = &[
     ),
     media(
         "sendAudio",
-        &[
-            names_of::<Target>,
-            names_of::<Options>,
-            names_of::<Caption>,
-            names_of::<media::Audio>,
-        ],
+        &[names_of::<Target>, names_of::<Options>, names_of::<Caption>, names_of::<media::Audio>],
         media::audio,
         &["audio", "thumbnail"],
     ),
     media(
         "sendVoice",
-        &[
-            names_of::<Target>,
-            names_of::<Options>,
-            names_of::<Caption>,
-            names_of::<media::Voice>,
-        ],
+        &[names_of::<Target>, names_of::<Options>, names_of::<Caption>, names_of::<media::Voice>],
         media::voice,
         &["voice"],
     ),
-    media(
-        "sendMediaGroup",
-        &[names_of::<Target>, names_of::<media::Group>],
-        media::group,
-        &["media"],
-    ),
-    sending(
-        "sendLocation",
-        &[names_of::<Target>, names_of::<Options>, names_of::<Location>],
-        send::location,
-    ),
-    sending(
-        "sendVenue",
-        &[names_of::<Target>, names_of::<Options>, names_of::<send::Venue>],
-        send::venue,
-    ),
-    sending(
-        "sendContact",
-        &[names_of::<Target>, names_of::<Options>, names_of::<send::Contact>],
-        send::contact,
-    ),
-    sending(
-        "sendDice",
-        &[names_of::<Target>, names_of::<Options>, names_of::<send::Dice>],
-        send::dice,
-    ),
-    sending(
-        "sendPoll",
-        &[names_of::<polls::Where>, names_of::<polls::Poll>],
-        polls::send,
-    ),
+    media("sendMediaGroup", &[names_of::<Target>, names_of::<media::Group>], media::group, &["media"]),
+    sending("sendLocation", &[names_of::<Target>, names_of::<Options>, names_of::<Location>], send::location),
+    sending("sendVenue", &[names_of::<Target>, names_of::<Options>, names_of::<send::Venue>], send::venue),
+    sending("sendContact", &[names_of::<Target>, names_of::<Options>, names_of::<send::Contact>], send::contact),
+    sending("sendDice", &[names_of::<Target>, names_of::<Options>, names_of::<send::Dice>], send::dice),
+    sending("sendPoll", &[names_of::<polls::Where>, names_of::<polls::Poll>], polls::send),
     method("stopPoll", &[names_of::<polls::Stop>], polls::stop),
     sending("forwardMessage", &[names_of::<forward::Forward>], forward::forward),
-    sending(
-        "forwardMessages",
-        &[names_of::<forward::ForwardSeveral>],
-        forward::forward_several,
-    ),
-    sending(
-        "copyMessage",
-        &[names_of::<forward::Copy>, names_of::<Options>],
-        forward::copy,
-    ),
-    sending(
-        "copyMessages",
-        &[names_of::<forward::CopySeveral>],
-        forward::copy_several,
-    ),
+    sending("forwardMessages", &[names_of::<forward::ForwardSeveral>], forward::forward_several),
+    sending("copyMessage", &[names_of::<forward::Copy>, names_of::<Options>], forward::copy),
+    sending("copyMessages", &[names_of::<forward::CopySeveral>], forward::copy_several),
     method("setMessageReaction", &[names_of::<reactions::Reaction>], reactions::set),
     method("pinChatMessage", &[names_of::<pins::Pin>], pins::pin),
     method("unpinChatMessage", &[names_of::<pins::Unpin>], pins::unpin),
     method("unpinAllChatMessages", &[names_of::<about::WhichChat>], pins::unpin_all),
     method("getFile", &[names_of::<files::WhichFile>], files::get),
-    method(
-        "getUserProfilePhotos",
-        &[names_of::<files::WhosePhotos>],
-        files::profile_photos,
-    ),
+    method("getUserProfilePhotos", &[names_of::<files::WhosePhotos>], files::profile_photos),
     method("getChat", &[names_of::<about::WhichChat>], about::chat),
     method("getChatMember", &[names_of::<members::WhichMember>], members::one),
     method("getChatMemberCount", &[names_of::<about::WhichChat>], members::count),
-    method(
-        "getChatAdministrators",
-        &[names_of::<members::WhichAdministrators>],
-        members::administrators,
-    ),
+    method("getChatAdministrators", &[names_of::<members::WhichAdministrators>], members::administrators),
     method("leaveChat", &[names_of::<about::WhichChat>], members::leave),
     method("getMe", &[], about::me),
     method("logOut", &[], about::log_out),
@@ -298,53 +185,17 @@ static METHODS: &[Method] = &[
         &[names_of::<bot_profile::Whose>, names_of::<bot_profile::Commands>],
         bot_profile::set_commands,
     ),
-    method(
-        "getMyCommands",
-        &[names_of::<bot_profile::Whose>],
-        bot_profile::get_commands,
-    ),
-    method(
-        "deleteMyCommands",
-        &[names_of::<bot_profile::Whose>],
-        bot_profile::delete_commands,
-    ),
+    method("getMyCommands", &[names_of::<bot_profile::Whose>], bot_profile::get_commands),
+    method("deleteMyCommands", &[names_of::<bot_profile::Whose>], bot_profile::delete_commands),
     method("setMyName", &[names_of::<bot_profile::Name>], bot_profile::set_name),
     method("getMyName", &[names_of::<bot_profile::Language>], bot_profile::get_name),
-    method(
-        "setMyDescription",
-        &[names_of::<bot_profile::Description>],
-        bot_profile::set_description,
-    ),
-    method(
-        "getMyDescription",
-        &[names_of::<bot_profile::Language>],
-        bot_profile::get_description,
-    ),
-    method(
-        "setMyShortDescription",
-        &[names_of::<bot_profile::ShortDescription>],
-        bot_profile::set_short_description,
-    ),
-    method(
-        "getMyShortDescription",
-        &[names_of::<bot_profile::Language>],
-        bot_profile::get_short_description,
-    ),
-    method(
-        "setChatMenuButton",
-        &[names_of::<bot_profile::MenuButton>],
-        bot_profile::set_menu_button,
-    ),
-    method(
-        "getChatMenuButton",
-        &[names_of::<bot_profile::WhoseMenuButton>],
-        bot_profile::get_menu_button,
-    ),
+    method("setMyDescription", &[names_of::<bot_profile::Description>], bot_profile::set_description),
+    method("getMyDescription", &[names_of::<bot_profile::Language>], bot_profile::get_description),
+    method("setMyShortDescription", &[names_of::<bot_profile::ShortDescription>], bot_profile::set_short_description),
+    method("getMyShortDescription", &[names_of::<bot_profile::Language>], bot_profile::get_short_description),
+    method("setChatMenuButton", &[names_of::<bot_profile::MenuButton>], bot_profile::set_menu_button),
+    method("getChatMenuButton", &[names_of::<bot_profile::WhoseMenuButton>], bot_profile::get_menu_button),
     method("setWebhook", &[names_of::<updates::SetWebhook>], updates::set_webhook),
-    method(
-        "deleteWebhook",
-        &[names_of::<updates::DeleteWebhook>],
-        updates::delete_webhook,
-    ),
+    method("deleteWebhook", &[names_of::<updates::DeleteWebhook>], updates::delete_webhook),
     method("getWebhookInfo", &[], updates::webhook_info),
 ];

@@ -13,10 +13,14 @@ use serde_json::value::RawValue;
 
 use super::error::ApiError;
 
+/// The method with the most parameters has less than half as many.
+const MAX_PARAMETERS: usize = 100;
+
 /// Parameters by name, in the order they came. The last of several with one name wins.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     entries: Vec<Entry>,
+    too_many: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -29,11 +33,7 @@ struct Entry {
 
 impl Parameters {
     pub fn add_text(&mut self, name: &str, value: impl Into<Box<str>>) {
-        self.put(Entry {
-            name: name.into(),
-            value: value.into(),
-            raw: false,
-        });
+        self.put(Entry { name: name.into(), value: value.into(), raw: false });
     }
 
     /// Adds every member of a JSON object.
@@ -51,11 +51,7 @@ impl Parameters {
                         let text: String = serde_json::from_str(value).map_err(de::Error::custom)?;
                         self.0.add_text(&name, text);
                     } else if value != "null" {
-                        self.0.put(Entry {
-                            name: name.into(),
-                            value: value.into(),
-                            raw: true,
-                        });
+                        self.0.put(Entry { name: name.into(), value: value.into(), raw: true });
                     }
                 }
                 Ok(())
@@ -71,10 +67,7 @@ impl Parameters {
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.entries
-            .iter()
-            .find(|entry| &*entry.name == name)
-            .map(|entry| &*entry.value)
+        self.entries.iter().find(|entry| &*entry.name == name).map(|entry| &*entry.value)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -101,17 +94,21 @@ impl Parameters {
         let shown = |entry: &Entry| {
             let structured = entry.raw || entry.value.starts_with(['{', '[']);
             let json = structured.then(|| serde_json::from_str(&entry.value).ok()).flatten();
-            (
-                entry.name.to_string(),
-                json.unwrap_or_else(|| entry.value.to_string().into()),
-            )
+            (entry.name.to_string(), json.unwrap_or_else(|| entry.value.to_string().into()))
         };
         self.entries.iter().map(shown).collect::<serde_json::Map<_, _>>().into()
     }
 
+    /// Refuses a call that no method could have so many parameters for.
+    pub fn check(&self) -> Result<(), ApiError> {
+        if self.too_many { Err(ApiError::bad_request("too many parameters")) } else { Ok(()) }
+    }
+
     fn put(&mut self, entry: Entry) {
-        match self.entries.iter_mut().find(|known| known.name == entry.name) {
-            Some(known) => *known = entry,
+        match self.entries.iter().position(|known| known.name == entry.name) {
+            Some(place) => self.entries[place] = entry,
+            // Each new one is compared with all before it, so their number must stay small.
+            None if self.entries.len() >= MAX_PARAMETERS => self.too_many = true,
             None => self.entries.push(entry),
         }
     }
@@ -210,11 +207,7 @@ impl<'de> de::Deserializer<'de> for Fields<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Malformed> {
-        visitor.visit_map(FieldAccess {
-            parameters: self.parameters,
-            fields: fields.iter(),
-            value: None,
-        })
+        visitor.visit_map(FieldAccess { parameters: self.parameters, fields: fields.iter(), value: None })
     }
 
     serde::forward_to_deserialize_any! {
@@ -268,9 +261,7 @@ impl<'de> Field<'de> {
     fn json<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Malformed> {
         let mut reader = serde_json::Deserializer::from_str(self.text);
         let value = de::Deserializer::deserialize_any(&mut reader, visitor);
-        value
-            .and_then(|value| reader.end().map(|()| value))
-            .map_err(|error| self.unparsable(&error))
+        value.and_then(|value| reader.end().map(|()| value)).map_err(|error| self.unparsable(&error))
     }
 
     fn unparsable(&self, error: &serde_json::Error) -> Malformed {
@@ -287,8 +278,7 @@ impl<'de> Field<'de> {
 /// serde_json adds a position in the text to each message; a person who sent an object has no use for it.
 fn said_by(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.rfind(" at line ")
-        .map_or(text.clone(), |end| text[..end].to_owned())
+    text.rfind(" at line ").map_or(text.clone(), |end| text[..end].to_owned())
 }
 
 macro_rules! numbers {
@@ -377,19 +367,10 @@ mod tests {
             it.add_text("list", "[1,2]");
         });
         let json = sample(|it| {
-            it.add_json(br#"{"chat_id":"5","text":"hi","flag":true,"list":[1,2],"other":null}"#)
-                .unwrap_or_default();
+            it.add_json(br#"{"chat_id":"5","text":"hi","flag":true,"list":[1,2],"other":null}"#).unwrap_or_default();
         });
         assert_eq!(form, json);
-        assert_eq!(
-            form,
-            Ok(Sample {
-                chat_id: 5,
-                text: "hi".into(),
-                flag: Some(true),
-                list: Some(vec![1, 2])
-            })
-        );
+        assert_eq!(form, Ok(Sample { chat_id: 5, text: "hi".into(), flag: Some(true), list: Some(vec![1, 2]) }));
     }
 
     #[test]
@@ -397,13 +378,9 @@ mod tests {
         let no_text = sample(|it| it.add_text("chat_id", "5"));
         assert_eq!(no_text, Err("Bad Request: message text is empty".into()));
         let bad_number = sample(|it| it.add_text("chat_id", "five"));
-        assert_eq!(
-            bad_number,
-            Err("Bad Request: field \"chat_id\" must be of type Number".into())
-        );
+        assert_eq!(bad_number, Err("Bad Request: field \"chat_id\" must be of type Number".into()));
         let bad_list = sample(|it| {
-            it.add_json(br#"{"chat_id":1,"text":"x","list":"[1,"}"#)
-                .unwrap_or_default();
+            it.add_json(br#"{"chat_id":1,"text":"x","list":"[1,"}"#).unwrap_or_default();
         });
         assert_eq!(bad_list, Err("Bad Request: can't parse list JSON object".into()));
         let not_an_object = Parameters::default().add_json(b"[1]");

@@ -39,9 +39,7 @@ pub fn words(given: Given<'_>) -> Result<Words, ApiError> {
     if given.text.len() > MAX_BYTES {
         return Err(ApiError::bad_request("text is too long"));
     }
-    let mode = given
-        .parse_mode
-        .filter(|mode| !given.text.is_empty() && !mode.eq_ignore_ascii_case("none"));
+    let mode = given.parse_mode.filter(|mode| !given.text.is_empty() && !mode.eq_ignore_ascii_case("none"));
     let mut formatted = match (mode, given.entities) {
         // Telegram lets entities win only where no parse mode is named.
         (Some(mode), _) => {
@@ -52,10 +50,7 @@ pub fn words(given: Given<'_>) -> Result<Words, ApiError> {
         (None, Some(entities)) if !entities.is_empty() => {
             text::with_entities(given.text, entities).map_err(ApiError::bad_request)?
         }
-        _ => Formatted {
-            text: given.text.to_owned(),
-            entities: Vec::new(),
-        },
+        _ => Formatted { text: given.text.to_owned(), entities: Vec::new() },
     };
     text::tidy(&mut formatted);
     text::detect(&mut formatted);
@@ -65,9 +60,5 @@ pub fn words(given: Given<'_>) -> Result<Words, ApiError> {
 fn fits(words: &Words, most: usize, otherwise: &str) -> Result<(), ApiError> {
     // A text of so many bytes cannot have more units, and most texts are short.
     let fits = words.text.len() <= most || utf16_len(&words.text) <= most;
-    if fits {
-        Ok(())
-    } else {
-        Err(ApiError::bad_request(otherwise))
-    }
+    if fits { Ok(()) } else { Err(ApiError::bad_request(otherwise)) }
 }

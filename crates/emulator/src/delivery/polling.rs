@@ -32,9 +32,7 @@ pub struct Parameters {
 
 pub async fn get_updates(bot: &Bot, given: Parameters) -> Outcome {
     let limit = given.limit.unwrap_or(100).clamp(1, 100) as usize;
-    let seconds = u64::try_from(given.timeout.unwrap_or(0))
-        .unwrap_or(0)
-        .min(MAX_TIMEOUT_SECONDS);
+    let seconds = u64::try_from(given.timeout.unwrap_or(0)).unwrap_or(0).min(MAX_TIMEOUT_SECONDS);
     let me = begin(&mut bot.world(), &given)?;
     let started = Stopwatch::start();
     loop {
@@ -53,10 +51,7 @@ pub async fn get_updates(bot: &Bot, given: Parameters) -> Outcome {
                 tell(&world, &updates);
                 return Ok(array(updates.iter().map(|(_, json)| &json[..])));
             }
-            let ready = world
-                .queue
-                .next_ready_ms(now_ms)
-                .map(|ready| Duration::from_millis((ready - now_ms) as u64));
+            let ready = world.queue.next_ready_ms(now_ms).map(|ready| Duration::from_millis((ready - now_ms) as u64));
             ready.map_or(left, |ready| ready.min(left))
         };
         // Running out of time is an empty answer at the next turn of the loop.
@@ -95,10 +90,7 @@ fn tell(world: &World, updates: &[(i64, bytes::Bytes)]) {
     }
     for (id, _) in updates {
         let at = world.clock.now_ms();
-        world.events.tell(
-            "delivery",
-            || json!({"update_id": id, "by": "poll", "at": at, "ok": true}),
-        );
+        world.events.tell("delivery", || json!({"update_id": id, "by": "poll", "at": at, "ok": true}));
     }
 }
 

@@ -43,12 +43,7 @@ async fn post_all(emulator: &Emulator, bot: &Arc<Bot>, generation: u64) {
         woken.as_mut().enable();
         let (webhook, updates, delayed) = {
             let mut world = bot.world();
-            let Some(webhook) = world
-                .profile
-                .webhook
-                .clone()
-                .filter(|_| world.webhook_generation == generation)
-            else {
+            let Some(webhook) = world.profile.webhook.clone().filter(|_| world.webhook_generation == generation) else {
                 return;
             };
             let now_ms = world.clock.now_ms();
@@ -107,19 +102,14 @@ fn settle(world: &mut World, update: &Queued, outcome: &Try) {
     let now = world.clock.now();
     let backoff = match update.attempts {
         0 => 0,
-        attempts => 1_i64
-            .checked_shl(attempts)
-            .unwrap_or(i64::MAX)
-            .clamp(0, MAX_BACKOFF_SECONDS),
+        attempts => 1_i64.checked_shl(attempts).unwrap_or(i64::MAX).clamp(0, MAX_BACKOFF_SECONDS),
     };
     let wait = outcome.retry_after.unwrap_or(backoff);
     world.queue.not_delivered(update.id, world.clock.now_ms() + wait * 1000);
     if let Some(webhook) = &mut world.profile.webhook {
         webhook.last_error = Some((now, error.clone()));
     }
-    world
-        .events
-        .tell("webhook", || json!({"webhook": world.webhook_info()}));
+    world.events.tell("webhook", || json!({"webhook": world.webhook_info()}));
 }
 
 async fn try_once(emulator: &Emulator, webhook: &Webhook, update: &Queued) -> Try {
@@ -132,12 +122,7 @@ async fn try_once(emulator: &Emulator, webhook: &Webhook, update: &Queued) -> Tr
     if let Some(secret) = &webhook.secret_token {
         request = request.header(SECRET_HEADER, secret);
     }
-    let failed = |error: &str| Try {
-        status: None,
-        retry_after: None,
-        reply: None,
-        error: Some(error.to_owned()),
-    };
+    let failed = |error: &str| Try { status: None, retry_after: None, reply: None, error: Some(error.to_owned()) };
     let response = match request.send().await {
         Ok(response) => response,
         Err(error) if error.is_timeout() => return failed("Read timeout expired"),
@@ -145,26 +130,13 @@ async fn try_once(emulator: &Emulator, webhook: &Webhook, update: &Queued) -> Tr
         Err(_) => return failed("Connection closed"),
     };
     let status = response.status();
-    let retry_after = response
-        .headers()
-        .get(header::RETRY_AFTER)
-        .and_then(|value| value.to_str().ok()?.parse().ok());
+    let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
     if !status.is_success() {
         let error = Some(format!("Wrong response from the webhook: {status}"));
-        return Try {
-            status: Some(status.as_u16()),
-            retry_after,
-            reply: None,
-            error,
-        };
+        return Try { status: Some(status.as_u16()), retry_after, reply: None, error };
     }
     let reply = reply(response).await;
-    Try {
-        status: Some(status.as_u16()),
-        retry_after: None,
-        reply,
-        error: None,
-    }
+    Try { status: Some(status.as_u16()), retry_after: None, reply, error: None }
 }
 
 /// The call that the bot put into its answer, if it did.

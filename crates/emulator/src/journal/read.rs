@@ -42,15 +42,8 @@ pub(super) fn world(folder: &Path, lines: &Path, limits: Limits) -> io::Result<W
     let mut reader = BufReader::new(File::open(lines)?);
     let mut text = String::new();
     reader.read_line(&mut text)?;
-    let token = serde_json::from_str::<(String, String)>(&text)
-        .ok()
-        .and_then(|(_, token)| Token::parse(&token));
-    let unreadable = || {
-        io::Error::new(
-            io::ErrorKind::InvalidData,
-            format!("{} is not a journal", lines.display()),
-        )
-    };
+    let token = serde_json::from_str::<(String, String)>(&text).ok().and_then(|(_, token)| Token::parse(&token));
+    let unreadable = || io::Error::new(io::ErrorKind::InvalidData, format!("{} is not a journal", lines.display()));
     let mut world = World::new(token.ok_or_else(unreadable)?, limits);
     let mut skipped = 0;
     for line in reader.lines() {
@@ -61,11 +54,7 @@ pub(super) fn world(folder: &Path, lines: &Path, limits: Limits) -> io::Result<W
         skipped += usize::from(read.is_none());
     }
     if skipped > 0 {
-        tracing::warn!(
-            bot = world.token.bot_id(),
-            lines = skipped,
-            "lines of the journal that could not be read"
-        );
+        tracing::warn!(bot = world.token.bot_id(), lines = skipped, "lines of the journal that could not be read");
     }
     Ok(world)
 }

@@ -3,6 +3,8 @@
 // Promise: an answer is the parsed JSON; a refusal is a `Refusal` that carries the server's own words. Nothing here
 // keeps state or touches the document.
 
+import { t } from "./texts.js";
+
 /** The server understood and said no, or could not be reached (status 0). */
 export class Refusal extends Error {
   constructor(status, words) {
@@ -20,8 +22,9 @@ async function call(method, path, body) {
   let response;
   try {
     response = await fetch(path, request);
-  } catch (failure) {
-    throw new Refusal(0, String(failure.message ?? failure));
+  } catch {
+    // What the browser says here ("Failed to fetch") is neither in the page's language nor of any help.
+    throw new Refusal(0, t("unreachable"));
   }
   const text = await response.text();
   let answer = null;

@@ -71,12 +71,9 @@ pub(super) async fn describe(at: At, Body(given): Body<Description>) -> Result<J
     }
     let abilities = &mut world.abilities;
     abilities.can_join_groups = given.can_join_groups.unwrap_or(abilities.can_join_groups);
-    abilities.can_read_all_group_messages = given
-        .can_read_all_group_messages
-        .unwrap_or(abilities.can_read_all_group_messages);
-    abilities.supports_inline_queries = given
-        .supports_inline_queries
-        .unwrap_or(abilities.supports_inline_queries);
+    abilities.can_read_all_group_messages =
+        given.can_read_all_group_messages.unwrap_or(abilities.can_read_all_group_messages);
+    abilities.supports_inline_queries = given.supports_inline_queries.unwrap_or(abilities.supports_inline_queries);
     world.me_changed();
     Ok(Json(world.me_overview()))
 }
@@ -94,10 +91,7 @@ pub(super) struct NewUser {
 
 pub(super) async fn add_user(at: At, Body(given): Body<NewUser>) -> Result<Json<User>, Refused> {
     check_name("first_name", &given.first_name)?;
-    given
-        .last_name
-        .iter()
-        .try_for_each(|name| check_name("last_name", name))?;
+    given.last_name.iter().try_for_each(|name| check_name("last_name", name))?;
     given.username.iter().try_for_each(|name| check_username(name))?;
     let photo = given.photo.map(|photo| photo.upload("photo")).transpose()?;
     let mut world = at.bot.world();
@@ -126,19 +120,11 @@ pub(super) async fn add_user(at: At, Body(given): Body<NewUser>) -> Result<Json<
 
 pub(super) fn check_name(what: &str, name: &str) -> Result<(), Refused> {
     let fits = !name.trim().is_empty() && name.chars().count() <= 64;
-    if fits {
-        Ok(())
-    } else {
-        Err(Refused::bad(format!("{what} must have 1 to 64 characters")))
-    }
+    if fits { Ok(()) } else { Err(Refused::bad(format!("{what} must have 1 to 64 characters"))) }
 }
 
 pub(super) fn check_username(name: &str) -> Result<(), Refused> {
     let spelled = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let fits = (3..=32).contains(&name.len());
-    if spelled && fits {
-        Ok(())
-    } else {
-        Err(Refused::bad("username must be 3 to 32 of A-Z, a-z, 0-9 and _"))
-    }
+    if spelled && fits { Ok(()) } else { Err(Refused::bad("username must be 3 to 32 of A-Z, a-z, 0-9 and _")) }
 }

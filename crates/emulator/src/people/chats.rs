@@ -82,11 +82,7 @@ fn chat_id(world: &World, kind: ChatKind, wanted: Option<i64>) -> Result<i64, Re
         Some(id) => Ok(id),
         None => loop {
             let random = fastrand::i64(1_000_000_000..4_000_000_000);
-            let id = if kind == ChatKind::Supergroup {
-                -1_000_000_000_000 - random
-            } else {
-                -random
-            };
+            let id = if kind == ChatKind::Supergroup { -1_000_000_000_000 - random } else { -random };
             if world.chat(id).is_none() {
                 break Ok(id);
             }
@@ -98,11 +94,7 @@ pub(super) async fn add_topic(at: At, Body(given): Body<NewTopic>) -> Result<Jso
     let chat = at.chat()?;
     let mut world = at.bot.world();
     member(&world, chat, given.from)?;
-    if world
-        .chat(chat)
-        .and_then(|chat| chat.group.as_ref())
-        .is_none_or(|group| !group.forum)
-    {
+    if world.chat(chat).and_then(|chat| chat.group.as_ref()).is_none_or(|group| !group.forum) {
         return Err(Refused::bad("this chat has no topics"));
     }
     topic(&mut world, chat, given.from, &given.name).map(Json)
@@ -114,19 +106,10 @@ fn topic(world: &mut World, chat: i64, from: i64, name: &str) -> Result<Topic, R
     }
     // A topic's id is that of the message that created it.
     let thread = world.chat(chat).map_or(0, |chat| chat.last_message_id + 1);
-    let service = Service::TopicCreated {
-        name: name.to_owned(),
-        icon_color: TOPIC_COLOR,
-    };
-    let extra = Extra {
-        thread: Some(thread),
-        ..Extra::default()
-    };
+    let service = Service::TopicCreated { name: name.to_owned(), icon_color: TOPIC_COLOR };
+    let extra = Extra { thread: Some(thread), ..Extra::default() };
     world.note_in(chat, from, service, Some(Box::new(extra)));
-    let topic = Topic {
-        thread,
-        name: name.to_owned(),
-    };
+    let topic = Topic { thread, name: name.to_owned() };
     if let Some(group) = world.chat_mut(chat).and_then(|chat| chat.group.as_mut()) {
         group.topics.push(topic.clone());
     }
@@ -145,9 +128,7 @@ pub(super) async fn unblock(at: At, Body(by): Body<By>) -> Result<Json<Value>, R
 fn set_blocked(at: &At, user: i64, blocked: bool) -> Result<Json<Value>, Refused> {
     let chat = at.chat()?;
     if chat != user {
-        return Err(Refused::bad(
-            "a person blocks the bot in their own private chat: from must be the chat's id",
-        ));
+        return Err(Refused::bad("a person blocks the bot in their own private chat: from must be the chat's id"));
     }
     let mut world = at.bot.world();
     world.set_blocked(user, blocked);
@@ -190,10 +171,7 @@ pub(super) fn member(world: &World, chat_id: i64, user: i64) -> Result<(), Refus
     if chat.is_private() && chat.closed_to_bot {
         return Err(Refused::bad("the bot is blocked: unblock it first"));
     }
-    let out = matches!(
-        chat.standing(user),
-        None | Some(Standing::Left | Standing::Kicked)
-    );
+    let out = matches!(chat.standing(user), None | Some(Standing::Left | Standing::Kicked));
     if !chat.is_private() && out {
         return Err(Refused::bad(format!("user {user} is not in this group")));
     }

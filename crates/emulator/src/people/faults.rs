@@ -31,10 +31,7 @@ pub(super) async fn clear(at: At) -> Json<Value> {
 }
 
 pub(super) async fn remove(at: At) -> Result<Json<Value>, Refused> {
-    let id = at
-        .part("id")
-        .parse()
-        .map_err(|_| Refused::bad("a fault's id is a number"))?;
+    let id = at.part("id").parse().map_err(|_| Refused::bad("a fault's id is a number"))?;
     if !at.bot.world().faults.remove(id) {
         return Err(Refused::missing(format!("there is no fault {id}")));
     }
@@ -88,20 +85,15 @@ pub(super) async fn replay(at: At, Body(given): Body<Replay>) -> Result<Json<Val
     let mut world = at.bot.world();
     let json = match (&given.update, given.update_id) {
         (Some(update), _) => update.to_string().into(),
-        (None, Some(id)) => world
-            .log
-            .update(id)
-            .ok_or_else(|| Refused::missing("the log no longer has this update"))?,
+        (None, Some(id)) => {
+            world.log.update(id).ok_or_else(|| Refused::missing("the log no longer has this update"))?
+        }
         (None, None) => return Err(Refused::bad("name an update_id or give an update")),
     };
     let update: Value = serde_json::from_slice(&json).map_err(|error| Refused::bad(error.to_string()))?;
-    let id = update["update_id"]
-        .as_i64()
-        .ok_or_else(|| Refused::bad("an update needs its update_id"))?;
+    let id = update["update_id"].as_i64().ok_or_else(|| Refused::bad("an update needs its update_id"))?;
     let now_ms = world.clock.now_ms();
-    let chat = update
-        .pointer("/message/chat/id")
-        .or_else(|| update.pointer("/callback_query/from/id"));
+    let chat = update.pointer("/message/chat/id").or_else(|| update.pointer("/callback_query/from/id"));
     world.enqueue(Queued {
         id,
         kind: UpdateKind::Message,

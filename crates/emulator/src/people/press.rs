@@ -45,20 +45,11 @@ pub(super) async fn press(at: At, Body(given): Body<Press>) -> Result<Json<Value
             "chat_instance": chat_instance(chat_id), "data": given.data,
         });
         let query = query.to_string();
-        world.queue_update(
-            UpdateKind::CallbackQuery,
-            Lane::Presses(given.from),
-            chat_id,
-            query.as_bytes(),
-        );
+        world.queue_update(UpdateKind::CallbackQuery, Lane::Presses(given.from), chat_id, query.as_bytes());
         (id, answer)
     };
     let wait = given.wait.unwrap_or(DEFAULT_WAIT_SECONDS);
-    let wait = if wait.is_finite() {
-        wait.clamp(0.0, MAX_WAIT_SECONDS)
-    } else {
-        DEFAULT_WAIT_SECONDS
-    };
+    let wait = if wait.is_finite() { wait.clamp(0.0, MAX_WAIT_SECONDS) } else { DEFAULT_WAIT_SECONDS };
     let answered = tokio::time::timeout(Duration::from_secs_f64(wait), answer).await;
     Ok(Json(shown(id, answered.ok().and_then(Result::ok))))
 }
@@ -87,10 +78,7 @@ pub(super) async fn vote(at: At, Body(given): Body<Vote>) -> Result<Json<Value>,
     let chat_id = at.chat()?;
     let mut world = at.bot.world();
     member(&world, chat_id, given.from)?;
-    world
-        .vote(chat_id, given.message_id, given.from, &given.option_ids)
-        .map(Json)
-        .map_err(Refused::bad)
+    world.vote(chat_id, given.message_id, given.from, &given.option_ids).map(Json).map_err(Refused::bad)
 }
 
 #[derive(Deserialize)]
@@ -105,11 +93,7 @@ pub(super) async fn react(at: At, Body(given): Body<React>) -> Result<Json<Value
     let chat_id = at.chat()?;
     let mut world = at.bot.world();
     member(&world, chat_id, given.from)?;
-    let kinds = if given.reaction.is_empty() {
-        None
-    } else {
-        Some(kinds_json(&given.reaction)?)
-    };
+    let kinds = if given.reaction.is_empty() { None } else { Some(kinds_json(&given.reaction)?) };
     if !world.react(chat_id, given.message_id, given.from, kinds) {
         return Err(Refused::missing(format!("there is no message {}", given.message_id)));
     }

@@ -36,20 +36,14 @@ impl<T: serde::de::DeserializeOwned> FromRequestParts<Emulator> for Asked<T> {
 
     async fn from_request_parts(parts: &mut Parts, emulator: &Emulator) -> Result<Self, Refused> {
         let query = Query::<T>::from_request_parts(parts, emulator).await;
-        query
-            .map(|Query(asked)| Self(asked))
-            .map_err(|error| Refused::bad(error.body_text()))
+        query.map(|Query(asked)| Self(asked)).map_err(|error| Refused::bad(error.body_text()))
     }
 }
 
 /// Messages after one, and older ones that were edited since it was said; waits until there is something.
 pub(super) async fn messages(at: At, Asked(since): Asked<Since>) -> Result<Response, Refused> {
     let chat_id = at.chat()?;
-    let wait = since
-        .wait
-        .filter(|wait| wait.is_finite())
-        .unwrap_or(0.0)
-        .clamp(0.0, MAX_WAIT_SECONDS);
+    let wait = since.wait.filter(|wait| wait.is_finite()).unwrap_or(0.0).clamp(0.0, MAX_WAIT_SECONDS);
     let wait = Duration::from_secs_f64(wait);
     let started = Stopwatch::start();
     loop {
@@ -69,22 +63,16 @@ pub(super) async fn messages(at: At, Asked(since): Asked<Since>) -> Result<Respo
 
 fn changed(world: &World, chat_id: i64, since: &Since, even_none: bool) -> Option<Response> {
     let chat = world.chat(chat_id)?;
-    let revision = since
-        .revision
-        .unwrap_or_else(|| chat.revision_of(since.after.unwrap_or(0)));
+    let revision = since.revision.unwrap_or_else(|| chat.revision_of(since.after.unwrap_or(0)));
     let changed: Vec<_> = chat.changed_since(revision).collect();
     if changed.is_empty() && !even_none {
         return None;
     }
     let skip = changed.len().saturating_sub(since.limit.unwrap_or(DEFAULT_LIMIT));
-    let shown: Vec<_> = changed[skip..]
-        .iter()
-        .map(|message| world.message_view(chat, message, Audience::People))
-        .collect();
+    let shown: Vec<_> =
+        changed[skip..].iter().map(|message| world.message_view(chat, message, Audience::People)).collect();
     let mut response = Json(shown).into_response();
-    response
-        .headers_mut()
-        .insert(REVISION, HeaderValue::from(chat.revision));
+    response.headers_mut().insert(REVISION, HeaderValue::from(chat.revision));
     Some(response)
 }
 
@@ -101,15 +89,9 @@ pub(super) async fn log(at: At, Asked(newest): Asked<Newest>) -> Json<Vec<Value>
 pub(super) async fn file(at: At) -> Result<Response, Refused> {
     let data = {
         let world = at.bot.world();
-        world
-            .files
-            .by_id(at.part("file"))
-            .and_then(|no| world.files.get(no))
-            .map(|file| file.data.clone())
+        world.files.by_id(at.part("file")).and_then(|no| world.files.get(no)).map(|file| file.data.clone())
     };
-    let bytes = bytes_of(data)
-        .await
-        .ok_or_else(|| Refused::missing("there is no such file"))?;
+    let bytes = bytes_of(data).await.ok_or_else(|| Refused::missing("there is no such file"))?;
     let mut response = served(bytes, true);
     let value = HeaderValue::from_static("private, max-age=3600");
     response.headers_mut().insert(header::CACHE_CONTROL, value);

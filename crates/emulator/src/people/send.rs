@@ -1,7 +1,7 @@
 //! A person says something.
 
 use axum::Json;
-use axum::extract::{FromRequest, Multipart, Request, State};
+use axum::extract::{FromRequest, Request, State};
 use axum::http::header;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::chats::member;
 use super::upload::FileIn;
 use super::{At, Body, Refused};
-use crate::bot_api::call::Upload;
+use crate::bot_api::call::{Call, Upload};
 use crate::bot_api::methods::add_file;
 use crate::bot_api::speech::{self, Given};
 use crate::emulator::Emulator;
@@ -60,13 +60,9 @@ struct Sending {
 }
 
 pub(super) async fn send(State(emulator): State<Emulator>, at: At, request: Request) -> Result<Json<Value>, Refused> {
-    let content_type = request
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .and_then(|it| it.to_str().ok())
-        .unwrap_or_default();
+    let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let sending = if content_type.starts_with("multipart/form-data") {
-        from_multipart(request, &emulator).await?
+        from_multipart(request).await?
     } else {
         from_json(Body::from_request(request, &emulator).await?.0)?
     };
@@ -81,11 +77,9 @@ pub(super) async fn send(State(emulator): State<Emulator>, at: At, request: Requ
 
 fn from_json(mut said: Said) -> Result<Sending, Refused> {
     let mut files = Vec::new();
-    for (field, file) in [
-        ("photo", said.photo.take()),
-        ("document", said.document.take()),
-        ("voice", said.voice.take()),
-    ] {
+    for (field, file) in
+        [("photo", said.photo.take()), ("document", said.document.take()), ("voice", said.voice.take())]
+    {
         files.extend(file.map(|file| file.upload(field)).transpose()?);
     }
     for file in said.album.take().unwrap_or_default() {
@@ -94,41 +88,18 @@ fn from_json(mut said: Said) -> Result<Sending, Refused> {
     Ok(Sending { said, files })
 }
 
-async fn from_multipart(request: Request, emulator: &Emulator) -> Result<Sending, Refused> {
-    let broken = |error: axum::extract::multipart::MultipartError| Refused::bad(error.body_text());
-    let mut form = Multipart::from_request(request, emulator)
-        .await
-        .map_err(|error| Refused::bad(error.body_text()))?;
-    let (mut fields, mut files) = (serde_json::Map::new(), Vec::new());
-    while let Some(part) = form.next_field().await.map_err(broken)? {
-        let field = part.name().unwrap_or_default().to_owned();
-        let (name, mime_type) = (
-            part.file_name().map(str::to_owned),
-            part.content_type().map(str::to_owned),
-        );
-        if let Some(name) = name {
-            let bytes = part.bytes().await.map_err(broken)?;
-            if bytes.is_empty() {
-                return Err(Refused::bad(format!("{field} is empty")));
-            }
-            files.push(Upload {
-                field,
-                name,
-                mime_type,
-                bytes,
-            });
-        } else {
-            let text = part.text().await.map_err(broken)?;
-            // Texts stay texts; everything else in a form is a number or an object.
-            let plain = matches!(field.as_str(), "text" | "caption");
-            let value = if plain { text.into() } else { parsed(&field, &text)? };
-            fields.insert(field, value);
-        }
+async fn from_multipart(request: Request) -> Result<Sending, Refused> {
+    let Call { parameters, uploads: files, .. } = Call::read("send", request).await?;
+    if let Some(empty) = files.iter().find(|file| file.bytes.is_empty()) {
+        return Err(Refused::bad(format!("{} is empty", empty.field)));
     }
-    Ok(Sending {
-        said: parsed_value(fields.into())?,
-        files,
-    })
+    let mut fields = serde_json::Map::new();
+    for (field, text) in parameters.names().zip(parameters.values()) {
+        // Texts stay texts; everything else in a form is a number or an object.
+        let plain = matches!(field, "text" | "caption");
+        fields.insert(field.to_owned(), if plain { text.into() } else { parsed(field, text)? });
+    }
+    Ok(Sending { said: parsed_value(fields.into())?, files })
 }
 
 fn parsed<T: DeserializeOwned>(field: &str, text: &str) -> Result<T, Refused> {
@@ -151,33 +122,19 @@ fn say(world: &mut World, chat: i64, sending: Sending) -> Result<Json<Value>, Re
         if let Some(group) = &group {
             extra.get_or_insert_default().media_group = Some(group.as_str().into());
         }
-        let draft = Draft {
-            from,
-            content,
-            markup: None,
-            extra,
-        };
-        let id = world
-            .post(chat, draft)
-            .ok_or_else(|| Refused::missing("the chat is gone"))?;
+        let draft = Draft { from, content, markup: None, extra };
+        let id = world.post(chat, draft).ok_or_else(|| Refused::missing("the chat is gone"))?;
         heard(world, UpdateKind::Message, chat, id);
         shown.push(message(world, chat, id));
     }
-    Ok(Json(if album {
-        shown.into()
-    } else {
-        shown.pop().unwrap_or_default()
-    }))
+    Ok(Json(if album { shown.into() } else { shown.pop().unwrap_or_default() }))
 }
 
 fn message(world: &World, chat_id: i64, id: i32) -> Value {
     let Some(chat) = world.chat(chat_id) else {
         return Value::Null;
     };
-    json!(
-        chat.message(id)
-            .map(|message| world.message_view(chat, message, Audience::Bot))
-    )
+    json!(chat.message(id).map(|message| world.message_view(chat, message, Audience::Bot)))
 }
 
 fn extra(world: &World, chat: i64, said: &Said) -> Result<Option<Box<Extra>>, Refused> {
@@ -189,18 +146,11 @@ fn extra(world: &World, chat: i64, said: &Said) -> Result<Option<Box<Extra>>, Re
         return Err(Refused::missing(format!("there is no topic {thread}")));
     }
     let replied = match said.reply_to {
-        Some(id) => Some(
-            chat.message(id)
-                .ok_or_else(|| Refused::missing(format!("there is no message {id}")))?,
-        ),
+        Some(id) => Some(chat.message(id).ok_or_else(|| Refused::missing(format!("there is no message {id}")))?),
         None => None,
     };
     let thread = said.thread_id.or_else(|| replied.and_then(Message::thread));
-    let extra = Extra {
-        thread,
-        reply_to: said.reply_to,
-        ..Extra::default()
-    };
+    let extra = Extra { thread, reply_to: said.reply_to, ..Extra::default() };
     Ok((thread.is_some() || said.reply_to.is_some()).then(|| Box::new(extra)))
 }
 
@@ -212,48 +162,31 @@ fn contents(world: &mut World, sending: Sending) -> Result<Vec<Content>, Refused
         + usize::from(said.location.is_some())
         + usize::from(!files.is_empty());
     if ways != 1 {
-        return Err(Refused::bad(
-            "say one of text, photo, document, voice, album, contact or location",
-        ));
+        return Err(Refused::bad("say one of text, photo, document, voice, album, contact or location"));
     }
     if let Some(text) = said.text {
-        let words = speech::message_text(Given {
-            text: &text,
-            parse_mode: None,
-            entities: said.entities,
-        })?;
+        let words = speech::message_text(Given { text: &text, parse_mode: None, entities: said.entities })?;
         return Ok(vec![Content::Text(words)]);
     }
     if let Some(contact) = said.contact {
-        return Ok(vec![Content::Contact(Box::new(own_or_other(
-            world, said.from, contact,
-        )))]);
+        return Ok(vec![Content::Contact(Box::new(own_or_other(world, said.from, contact)))]);
     }
     if let Some(location) = said.location {
         let valid = (-90.0..=90.0).contains(&location.latitude) && (-180.0..=180.0).contains(&location.longitude);
         let wrong = || Refused::bad("latitude is from -90 to 90, longitude from -180 to 180");
-        return valid
-            .then(|| vec![Content::Location(Box::new(location))])
-            .ok_or_else(wrong);
+        return valid.then(|| vec![Content::Location(Box::new(location))]).ok_or_else(wrong);
     }
     let album = files.iter().any(|file| file.field == "album");
     if files.len() > if album { MAX_ALBUM } else { 1 } {
         return Err(Refused::bad("one file at a time, or an album of up to 10 photos"));
     }
     let mut caption = caption(said.caption.take())?;
-    files
-        .into_iter()
-        .map(|file| media(world, &file, std::mem::take(&mut caption)))
-        .collect()
+    files.into_iter().map(|file| media(world, &file, std::mem::take(&mut caption))).collect()
 }
 
 fn caption(text: Option<String>) -> Result<Words, Refused> {
     let text = text.unwrap_or_default();
-    Ok(speech::caption(Given {
-        text: &text,
-        parse_mode: None,
-        entities: None,
-    })?)
+    Ok(speech::caption(Given { text: &text, parse_mode: None, entities: None })?)
 }
 
 fn media(world: &mut World, file: &Upload, caption: Words) -> Result<Content, Refused> {
@@ -262,20 +195,12 @@ fn media(world: &mut World, file: &Upload, caption: Words) -> Result<Content, Re
         "document" => MediaKind::Document,
         "voice" => MediaKind::Voice,
         other => {
-            return Err(Refused::bad(format!(
-                "{other} is not a kind of file: photo, document, voice or album"
-            )));
+            return Err(Refused::bad(format!("{other} is not a kind of file: photo, document, voice or album")));
         }
     };
     // A person's own client would have made a photo of whatever this is; the bot under test may be sent rubbish.
     let files = add_file(world, kind, file, Traits::default(), false)?;
-    Ok(Content::Media(Box::new(Media {
-        kind,
-        files,
-        caption,
-        caption_above: false,
-        spoiler: false,
-    })))
+    Ok(Content::Media(Box::new(Media { kind, files, caption, caption_above: false, spoiler: false })))
 }
 
 fn own_or_other(world: &World, from: i64, given: GivenContact) -> Contact {
@@ -285,9 +210,7 @@ fn own_or_other(world: &World, from: i64, given: GivenContact) -> Contact {
     Contact {
         phone_number: given.phone_number,
         first_name: given.first_name.or(own_name).unwrap_or_default(),
-        last_name: given
-            .last_name
-            .or_else(|| user?.last_name.as_deref().map(str::to_owned)),
+        last_name: given.last_name.or_else(|| user?.last_name.as_deref().map(str::to_owned)),
         user_id: (user_id != 0).then_some(user_id),
         vcard: given.vcard,
     }
@@ -301,15 +224,12 @@ fn edit(world: &mut World, chat: i64, id: i32, sending: &Sending) -> Result<Json
         return Err(Refused::bad("only one's own message can be edited"));
     }
     let content = match (&old.content, &sending.said.text, &sending.said.caption) {
-        (Content::Text(_), Some(text), None) => Content::Text(speech::message_text(Given {
-            text,
-            parse_mode: None,
-            entities: None,
-        })?),
-        (Content::Media(media), None, Some(text)) => Content::Media(Box::new(Media {
-            caption: caption(Some(text.clone()))?,
-            ..(**media).clone()
-        })),
+        (Content::Text(_), Some(text), None) => {
+            Content::Text(speech::message_text(Given { text, parse_mode: None, entities: None })?)
+        }
+        (Content::Media(media), None, Some(text)) => {
+            Content::Media(Box::new(Media { caption: caption(Some(text.clone()))?, ..(**media).clone() }))
+        }
         _ => return Err(Refused::bad("edit a text with text, and a file with caption")),
     };
     world.change(chat, id, true, |message| message.content = content);

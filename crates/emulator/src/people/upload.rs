@@ -19,17 +19,10 @@ pub(super) struct FileIn {
 impl FileIn {
     pub(super) fn upload(self, field: &str) -> Result<Upload, Refused> {
         let bytes = STANDARD.decode(self.base64.as_bytes());
-        let bytes: Bytes = bytes
-            .map_err(|error| Refused::bad(format!("{field}.base64: {error}")))?
-            .into();
+        let bytes: Bytes = bytes.map_err(|error| Refused::bad(format!("{field}.base64: {error}")))?.into();
         if bytes.is_empty() {
             return Err(Refused::bad(format!("{field} is empty")));
         }
-        Ok(Upload {
-            field: field.to_owned(),
-            name: self.name,
-            mime_type: self.mime_type,
-            bytes,
-        })
+        Ok(Upload { field: field.to_owned(), name: self.name, mime_type: self.mime_type, bytes })
     }
 }

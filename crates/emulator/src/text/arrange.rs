@@ -90,11 +90,7 @@ impl Roles {
     }
 
     fn join(self) -> Vec<Entity> {
-        let Self {
-            mut frames,
-            mut quotes,
-            styles,
-        } = self;
+        let Self { mut frames, mut quotes, styles } = self;
         frames.append(&mut quotes);
         sort(&mut frames);
         if !styles.is_empty() {
@@ -106,13 +102,8 @@ impl Roles {
     }
 }
 
-const STYLES: [EntityKind; 5] = [
-    EntityKind::Bold,
-    EntityKind::Italic,
-    EntityKind::Underline,
-    EntityKind::Strikethrough,
-    EntityKind::Spoiler,
-];
+const STYLES: [EntityKind; 5] =
+    [EntityKind::Bold, EntityKind::Italic, EntityKind::Underline, EntityKind::Strikethrough, EntityKind::Spoiler];
 
 fn style_slot(kind: EntityKind) -> Option<usize> {
     STYLES.iter().position(|&style| style == kind)
@@ -189,11 +180,7 @@ fn overlaps(entity: &Entity, frames: &[Entity]) -> bool {
 
 /// Merges styles of one kind and cuts them at the edges of the sorted, nested frames.
 fn cut_styles(styles: &[Entity], frames: &[Entity]) -> Vec<Entity> {
-    let mut cutter = Cutter {
-        rest: styles,
-        running: [None; 5],
-        pieces: Vec::with_capacity(styles.len()),
-    };
+    let mut cutter = Cutter { rest: styles, running: [None; 5], pieces: Vec::with_capacity(styles.len()) };
     let mut open: Vec<&Entity> = Vec::new();
     for frame in frames {
         while let Some(ended) = open.pop_if(|last| last.end() <= frame.offset) {
@@ -249,8 +236,7 @@ impl Cutter<'_> {
         for (slot, running) in self.running.iter_mut().enumerate() {
             let Some((begin, end)) = *running else { continue };
             if begin < place {
-                self.pieces
-                    .push(Entity::new(STYLES[slot], begin, end.min(place) - begin));
+                self.pieces.push(Entity::new(STYLES[slot], begin, end.min(place) - begin));
                 *running = (place < end).then_some((place, end));
             }
         }

@@ -12,10 +12,7 @@ pub(super) struct Draft {
 impl Draft {
     /// A draft with room for a text that is at most as long as its source.
     pub(super) fn for_source(source: &str) -> Self {
-        Self {
-            text: String::with_capacity(source.len()),
-            ..Self::default()
-        }
+        Self { text: String::with_capacity(source.len()), ..Self::default() }
     }
 
     pub(super) fn push(&mut self, character: char) {
@@ -32,30 +29,18 @@ impl Draft {
     /// Marks everything written since a place.
     pub(super) fn mark(&mut self, kind: EntityKind, since: u32, extra: Option<Extra>) {
         let length = self.units - since;
-        self.entities.push(Entity {
-            kind,
-            offset: since,
-            length,
-            extra: extra.map(Box::new),
-        });
+        self.entities.push(Entity { kind, offset: since, length, extra: extra.map(Box::new) });
     }
 
     /// Marks a link or a mention, whichever its target says.
     pub(super) fn mark_link(&mut self, since: u32, target: Extra) {
-        let kind = if matches!(target, Extra::User(_)) {
-            EntityKind::TextMention
-        } else {
-            EntityKind::TextLink
-        };
+        let kind = if matches!(target, Extra::User(_)) { EntityKind::TextMention } else { EntityKind::TextLink };
         self.mark(kind, since, Some(target));
     }
 
     pub(super) fn finish(mut self) -> Formatted {
         arrange::settle(&mut self.entities);
-        Formatted {
-            text: self.text,
-            entities: self.entities,
-        }
+        Formatted { text: self.text, entities: self.entities }
     }
 }
 
@@ -82,11 +67,7 @@ pub(super) fn code_block_head(source: &str, at: usize) -> (Option<&str>, usize) 
         end += 1;
     }
     let named = end != at && end < bytes.len() && bytes[end] != b'`';
-    let (language, mut body) = if named {
-        (Some(&source[at..end]), end)
-    } else {
-        (None, at)
-    };
+    let (language, mut body) = if named { (Some(&source[at..end]), end) } else { (None, at) };
     // One line break after the opening belongs to the markup, whichever way it is written.
     let is_break = |byte| matches!(byte, b'\n' | b'\r');
     let (first, second) = (byte_at(bytes, body), byte_at(bytes, body + 1));

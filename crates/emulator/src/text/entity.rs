@@ -58,21 +58,11 @@ pub enum EntityKind {
 
 impl Entity {
     pub fn new(kind: EntityKind, offset: u32, length: u32) -> Self {
-        Self {
-            kind,
-            offset,
-            length,
-            extra: None,
-        }
+        Self { kind, offset, length, extra: None }
     }
 
     pub fn with(kind: EntityKind, offset: u32, length: u32, extra: Extra) -> Self {
-        Self {
-            kind,
-            offset,
-            length,
-            extra: Some(Box::new(extra)),
-        }
+        Self { kind, offset, length, extra: Some(Box::new(extra)) }
     }
 
     /// The first UTF-16 unit after the entity.
@@ -177,12 +167,7 @@ impl From<Stored> for Entity {
                 let format = stored.date_time_format.unwrap_or_default();
                 Extra::DateTime { unix_time, format }
             }));
-        Self {
-            kind: stored.kind,
-            offset: stored.offset,
-            length: stored.length,
-            extra: extra.map(Box::new),
-        }
+        Self { kind: stored.kind, offset: stored.offset, length: stored.length, extra: extra.map(Box::new) }
     }
 }
 

@@ -43,19 +43,11 @@ pub fn with_entities(text: &str, given: Vec<GivenEntity>) -> Result<Formatted, S
         };
         let offset = place(entity.offset).ok_or_else(|| incorrect("offset", entity.offset))?;
         let length = place(entity.length).ok_or_else(|| incorrect("length", entity.length))?;
-        entities.push(Entity {
-            kind,
-            offset,
-            length,
-            extra: extra.map(Box::new),
-        });
+        entities.push(Entity { kind, offset, length, extra: extra.map(Box::new) });
     }
     arrange::settle(&mut entities);
     check_places(text, &entities)?;
-    Ok(Formatted {
-        text: text.to_owned(),
-        entities,
-    })
+    Ok(Formatted { text: text.to_owned(), entities })
 }
 
 /// What an entity stands for; `None` if it is of a kind that only Telegram itself sets.
@@ -100,19 +92,13 @@ fn link(given: &GivenEntity) -> Result<(EntityKind, Option<Extra>), String> {
 }
 
 fn custom_emoji(given: &GivenEntity) -> Result<(EntityKind, Option<Extra>), String> {
-    let id = given
-        .custom_emoji_id
-        .as_deref()
-        .ok_or_else(|| missing("custom_emoji_id"))?;
+    let id = given.custom_emoji_id.as_deref().ok_or_else(|| missing("custom_emoji_id"))?;
     let id = links::whole_number(id)
         .ok_or_else(|| "can't parse MessageEntity: Field \"custom_emoji_id\" must be a valid Number".to_owned())?;
     if id == 0 {
         return Err("invalid custom emoji identifier specified".to_owned());
     }
-    Ok((
-        EntityKind::CustomEmoji,
-        Some(Extra::CustomEmojiId(id.to_string().into())),
-    ))
+    Ok((EntityKind::CustomEmoji, Some(Extra::CustomEmojiId(id.to_string().into()))))
 }
 
 fn date_time(given: &GivenEntity) -> Result<(EntityKind, Option<Extra>), String> {
@@ -149,9 +135,7 @@ fn check_places(text: &str, entities: &[Entity]) -> Result<(), String> {
     places.sort_by_key(|&(place, is_beginning, _)| (place, is_beginning));
     let mut places = places.into_iter().peekable();
     let mut reached = 0;
-    let ends = text
-        .char_indices()
-        .map(|(at, character)| (at, character.len_utf16() as u32));
+    let ends = text.char_indices().map(|(at, character)| (at, character.len_utf16() as u32));
     for (at, width) in ends.chain([(text.len(), 0)]) {
         while let Some((place, is_beginning, entity)) = places.next_if(|(place, ..)| *place <= reached) {
             if place == reached {
@@ -170,9 +154,7 @@ fn check_places(text: &str, entities: &[Entity]) -> Result<(), String> {
     }
     let beyond: Vec<_> = places.collect();
     if let Some((place, ..)) = beyond.iter().find(|(_, is_beginning, _)| *is_beginning) {
-        return Err(format!(
-            "entity begins after the end of the text at UTF-16 offset {place}"
-        ));
+        return Err(format!("entity begins after the end of the text at UTF-16 offset {place}"));
     }
     match beyond.first() {
         Some((end, _, entity)) => Err(format!(

@@ -10,13 +10,8 @@ pub(super) fn parse(source: &str) -> Result<Formatted, String> {
     if source.contains('\0') {
         return Err("Text must not contain null bytes".to_owned());
     }
-    let mut reader = Reader {
-        source,
-        at: 0,
-        draft: Draft::for_source(source),
-        open: Vec::new(),
-        has_lone_surrogate: false,
-    };
+    let mut reader =
+        Reader { source, at: 0, draft: Draft::for_source(source), open: Vec::new(), has_lone_surrogate: false };
     while reader.at < source.len() {
         reader.step()?;
     }
@@ -45,11 +40,7 @@ impl Reader<'_> {
             b'<' if byte_at(bytes, self.at + 1) == b'/' => self.end_tag(),
             b'<' => {
                 let (tag, next) = start_tag::read(self.source, self.at)?;
-                self.open.push(Open {
-                    tag,
-                    since: self.draft.units,
-                    text_begin: self.draft.text.len(),
-                });
+                self.open.push(Open { tag, since: self.draft.units, text_begin: self.draft.text.len() });
                 self.at = next;
                 Ok(())
             }
@@ -107,11 +98,7 @@ impl Reader<'_> {
                 "Unmatched end tag at byte offset {begin}, expected \"</{expected}>\", found \"</{name}>\""
             ));
         }
-        if self.draft.units > closed.since {
-            self.close(closed)
-        } else {
-            Ok(())
-        }
+        if self.draft.units > closed.since { self.close(closed) } else { Ok(()) }
     }
 
     fn close(&mut self, Open { tag, since, text_begin }: Open) -> Result<(), String> {
@@ -126,20 +113,13 @@ impl Reader<'_> {
             Meaning::Time => {
                 let format = links::date_format(&tag.argument).ok_or("Invalid date format used")?;
                 if tag.unix_time > 0 {
-                    let extra = Extra::DateTime {
-                        unix_time: tag.unix_time.into(),
-                        format,
-                    };
+                    let extra = Extra::DateTime { unix_time: tag.unix_time.into(), format };
                     self.draft.mark(EntityKind::DateTime, since, Some(extra));
                 }
             }
             Meaning::Link => {
                 let own_text = &self.draft.text[text_begin..];
-                let url = if tag.argument.is_empty() {
-                    own_text
-                } else {
-                    &tag.argument
-                };
+                let url = if tag.argument.is_empty() { own_text } else { &tag.argument };
                 if let Some(target) = links::target(url) {
                     self.draft.mark_link(since, target);
                 }
@@ -187,22 +167,14 @@ impl Reader<'_> {
 
     fn finish(mut self) -> Result<Formatted, String> {
         if let Some(last) = self.open.last() {
-            return Err(format!(
-                "Can't find end tag corresponding to start tag \"{}\"",
-                last.tag.name
-            ));
+            return Err(format!("Can't find end tag corresponding to start tag \"{}\"", last.tag.name));
         }
         if self.has_lone_surrogate {
             let complaint = "Text contains invalid Unicode characters after decoding HTML entities, check for \
                              unmatched surrogate code units";
             return Err(complaint.to_owned());
         }
-        for entity in self
-            .draft
-            .entities
-            .iter_mut()
-            .filter(|entity| entity.kind == EntityKind::Code)
-        {
+        for entity in self.draft.entities.iter_mut().filter(|entity| entity.kind == EntityKind::Code) {
             entity.extra = None;
         }
         Ok(self.draft.finish())
@@ -216,11 +188,7 @@ fn decode_reference(bytes: &[u8], begin: usize) -> Option<(u32, usize)> {
         (b'#', b'x') => number(bytes, begin, begin + 3, 16)?,
         (b'#', _) => number(bytes, begin, begin + 2, 10)?,
         _ => {
-            let letters = bytes[begin + 1..]
-                .iter()
-                .take_while(|byte| byte.is_ascii_alphabetic())
-                .take(5)
-                .count();
+            let letters = bytes[begin + 1..].iter().take_while(|byte| byte.is_ascii_alphabetic()).take(5).count();
             let end = begin + 1 + letters;
             let code = match &bytes[begin + 1..end] {
                 b"lt" => '<',

@@ -53,13 +53,7 @@ pub(super) fn date_format(given: &str) -> Option<Box<str>> {
     }
     let first_of = |letters: [char; 2]| letters.into_iter().find(|letter| given.contains(*letter));
     let weekday = given.contains(['w', 'W']).then_some('w');
-    Some(
-        [weekday, first_of(['d', 'D']), first_of(['t', 'T'])]
-            .into_iter()
-            .flatten()
-            .collect::<String>()
-            .into(),
-    )
+    Some([weekday, first_of(['d', 'D']), first_of(['t', 'T'])].into_iter().flatten().collect::<String>().into())
 }
 
 /// A number written in the one usual way: no plus, no leading zeros.
@@ -80,11 +74,7 @@ pub(super) fn checked(link: &str) -> Result<String, &'static str> {
     }
     let scheme = if url.is_https { "https" } else { "http" };
     let at = if url.userinfo.is_empty() { "" } else { "@" };
-    let port = if url.port == 0 {
-        String::new()
-    } else {
-        format!(":{}", url.port)
-    };
+    let port = if url.port == 0 { String::new() } else { format!(":{}", url.port) };
     Ok(format!("{scheme}://{}{at}{}{port}{}", url.userinfo, url.host, url.path))
 }
 
@@ -92,22 +82,14 @@ fn checked_inner(scheme: &str, link: &str) -> Result<String, &'static str> {
     let url = WebAddress::parse(link)?;
     let names_web = after_scheme(link, "http").is_some_and(|rest| rest.starts_with("//")) || url.is_https;
     if names_web || !url.userinfo.is_empty() || url.port != 0 || url.is_ipv6 {
-        return Err(if scheme == "tg" {
-            "Wrong tg URL"
-        } else {
-            "Wrong ton URL"
-        });
+        return Err(if scheme == "tg" { "Wrong tg URL" } else { "Wrong ton URL" });
     }
     let allowed =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || (scheme == "tonsite" && byte == b'.');
     if !url.host.bytes().all(allowed) {
         return Err("Unallowed characters in URL host");
     }
-    let path = url
-        .path
-        .strip_prefix('/')
-        .filter(|path| path.starts_with('?'))
-        .unwrap_or(&url.path);
+    let path = url.path.strip_prefix('/').filter(|path| path.starts_with('?')).unwrap_or(&url.path);
     Ok(format!("{scheme}://{}{path}", url.host))
 }
 
@@ -158,14 +140,7 @@ impl<'a> WebAddress<'a> {
         let (userinfo, host) = userinfo_host.rsplit_once('@').unwrap_or(("", userinfo_host));
         let is_ipv6 = host.starts_with('[') && host.ends_with(']');
         check_host(host, is_ipv6)?;
-        Ok(Self {
-            is_https,
-            userinfo,
-            host: host.to_ascii_lowercase(),
-            is_ipv6,
-            port,
-            path: written_path(path),
-        })
+        Ok(Self { is_https, userinfo, host: host.to_ascii_lowercase(), is_ipv6, port, path: written_path(path) })
     }
 }
 
@@ -173,13 +148,8 @@ fn split_port(authority: &str) -> Result<(&str, u16), &'static str> {
     match authority.rfind([':', ']', '@']) {
         Some(colon) if colon > 0 && authority.as_bytes()[colon] == b':' => {
             let digits = authority[colon + 1..].trim_start_matches('0');
-            let port = whole_number(digits)
-                .and_then(|port| u16::try_from(port).ok())
-                .filter(|port| *port > 0);
-            Ok((
-                &authority[..colon],
-                port.ok_or("Wrong port number specified in the URL")?,
-            ))
+            let port = whole_number(digits).and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
+            Ok((&authority[..colon], port.ok_or("Wrong port number specified in the URL")?))
         }
         _ => Ok((authority, 0)),
     }
@@ -187,14 +157,8 @@ fn split_port(authority: &str) -> Result<(&str, u16), &'static str> {
 
 fn check_host(host: &str, is_ipv6: bool) -> Result<(), &'static str> {
     if is_ipv6 {
-        let inner = host
-            .strip_prefix('[')
-            .and_then(|host| host.strip_suffix(']'))
-            .unwrap_or(host);
-        return inner
-            .parse::<Ipv6Addr>()
-            .map(drop)
-            .map_err(|_| "Wrong IPv6 address specified in the URL");
+        let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        return inner.parse::<Ipv6Addr>().map(drop).map_err(|_| "Wrong IPv6 address specified in the URL");
     }
     match host {
         "" => return Err("URL host is empty"),

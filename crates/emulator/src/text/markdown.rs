@@ -28,11 +28,7 @@ pub(super) fn parse(source: &str) -> Result<Formatted, String> {
 fn entity(source: &str, begin: usize, draft: &mut Draft) -> Result<usize, String> {
     let bytes = source.as_bytes();
     let is_block = bytes[begin..].starts_with(b"```");
-    let (language, body) = if is_block {
-        code_block_head(source, begin + 3)
-    } else {
-        (None, begin + 1)
-    };
+    let (language, body) = if is_block { code_block_head(source, begin + 3) } else { (None, begin + 1) };
     let closing = match bytes[begin] {
         _ if is_block => "```",
         b'_' => "_",
@@ -59,11 +55,7 @@ fn entity(source: &str, begin: usize, draft: &mut Draft) -> Result<usize, String
                 draft.mark_link(since, extra);
             }
         }
-        _ if is_block => draft.mark(
-            EntityKind::Pre,
-            since,
-            language.map(|language| Extra::Language(language.into())),
-        ),
+        _ if is_block => draft.mark(EntityKind::Pre, since, language.map(|language| Extra::Language(language.into()))),
         _ => draft.mark(EntityKind::Code, since, None),
     }
     Ok(next)

@@ -148,9 +148,7 @@ impl<'a> Reader<'a> {
             }
             _ => {
                 let character = char::from(byte);
-                return Err(format!(
-                    "Character '{character}' is reserved and must be escaped with the preceding '\\'"
-                ));
+                return Err(format!("Character '{character}' is reserved and must be escaped with the preceding '\\'"));
             }
         };
         self.push_open(mark, None);
@@ -160,27 +158,14 @@ impl<'a> Reader<'a> {
 
     fn begin_block(&mut self) -> Result<(), String> {
         let (language, body) = code_block_head(self.source, self.at + 3);
-        self.push_open(
-            if language.is_some() {
-                Mark::LanguageBlock
-            } else {
-                Mark::Block
-            },
-            language,
-        );
+        self.push_open(if language.is_some() { Mark::LanguageBlock } else { Mark::Block }, language);
         self.at = body;
         Ok(())
     }
 
     fn push_open(&mut self, mark: Mark, language: Option<&'a str>) {
         let text_begin = self.draft.text.len();
-        self.open.push(Open {
-            mark,
-            language,
-            since: self.draft.units,
-            text_begin,
-            source_begin: self.at,
-        });
+        self.open.push(Open { mark, language, since: self.draft.units, text_begin, source_begin: self.at });
     }
 
     fn close(&mut self, closed: Open<'a>) -> Result<(), String> {
@@ -198,11 +183,7 @@ impl<'a> Reader<'a> {
             Mark::Quote => return Ok(()),
         };
         self.at += length;
-        self.draft.mark(
-            kind,
-            closed.since,
-            closed.language.map(|language| Extra::Language(language.into())),
-        );
+        self.draft.mark(kind, closed.since, closed.language.map(|language| Extra::Language(language.into())));
         Ok(())
     }
 
@@ -226,10 +207,7 @@ impl<'a> Reader<'a> {
             self.draft.mark(EntityKind::CustomEmoji, closed.since, Some(extra));
         } else if let Some((unix_time, format)) = links::moment(&url) {
             let format = links::date_format(format).ok_or("Invalid date format used")?;
-            let extra = Extra::DateTime {
-                unix_time: unix_time.into(),
-                format,
-            };
+            let extra = Extra::DateTime { unix_time: unix_time.into(), format };
             self.draft.mark(EntityKind::DateTime, closed.since, Some(extra));
         } else {
             return Err("Invalid tg://emoji or tg://time URL specified".to_owned());
@@ -293,22 +271,14 @@ impl<'a> Reader<'a> {
                 self.draft.mark(kind, closed.since, None);
             }
         }
-        if self.open.is_empty() {
-            Ok(self.draft.finish())
-        } else {
-            Err(self.complaint())
-        }
+        if self.open.is_empty() { Ok(self.draft.finish()) } else { Err(self.complaint()) }
     }
 
     /// What is said about the innermost thing that has no end.
     fn complaint(&self) -> String {
         match self.open.last() {
             Some(last) => {
-                format!(
-                    "Can't find end of {} entity at byte offset {}",
-                    last.mark.name(),
-                    last.source_begin
-                )
+                format!("Can't find end of {} entity at byte offset {}", last.mark.name(), last.source_begin)
             }
             None => "Can't find end of an entity".to_owned(),
         }

@@ -48,9 +48,7 @@ fn assert_sound(formatted: &Formatted) {
         assert!(boundaries.binary_search(&entity.end()).is_ok(), "{formatted:?}");
     }
     assert!(
-        formatted
-            .entities
-            .is_sorted_by_key(|entity| (entity.offset, std::cmp::Reverse(entity.length))),
+        formatted.entities.is_sorted_by_key(|entity| (entity.offset, std::cmp::Reverse(entity.length))),
         "{formatted:?}"
     );
 }
@@ -83,13 +81,7 @@ fn stored_entities_load_again() {
     let entities = parse(source, ParseMode::Html).unwrap().entities;
     assert_eq!(entities.len(), 7);
     let stored = serde_json::to_value(&entities).unwrap();
-    assert_eq!(
-        stored[2],
-        serde_json::json!({"type": "text_mention", "offset": 2, "length": 1, "user": 7})
-    );
-    assert_eq!(
-        stored[6],
-        serde_json::json!({"type": "date_time", "offset": 7, "length": 1, "unix_time": 9})
-    );
+    assert_eq!(stored[2], serde_json::json!({"type": "text_mention", "offset": 2, "length": 1, "user": 7}));
+    assert_eq!(stored[6], serde_json::json!({"type": "date_time", "offset": 7, "length": 1, "unix_time": 9}));
     assert_eq!(serde_json::from_value::<Vec<Entity>>(stored).unwrap(), entities);
 }

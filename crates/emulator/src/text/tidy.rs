@@ -30,19 +30,15 @@ fn first_offence(text: &str) -> Option<usize> {
         b'\n' => false,
         0..=0x1F => true,
         // The two bytes with which every other offending character begins; looking closer only there is what is fast.
-        0xE2 | 0xCC => text[at..]
-            .chars()
-            .next()
-            .is_some_and(|character| is_removed(character) || is_direction(character)),
+        0xE2 | 0xCC => {
+            text[at..].chars().next().is_some_and(|character| is_removed(character) || is_direction(character))
+        }
         _ => false,
     })
 }
 
 fn is_removed(character: char) -> bool {
-    matches!(
-        character,
-        '\r' | '\u{2028}'..='\u{202E}' | '\u{333}' | '\u{33F}' | '\u{30A}'
-    )
+    matches!(character, '\r' | '\u{2028}'..='\u{202E}' | '\u{333}' | '\u{33F}' | '\u{30A}')
 }
 
 /// A mark of writing direction. Of several in a row only the last one works; the others become joiners.
@@ -113,10 +109,7 @@ fn trim_end(formatted: &mut Formatted) {
 /// Blanks that an entity begins with stay.
 fn trim_start(formatted: &mut Formatted) {
     let blanks = formatted.text.len() - formatted.text.trim_start_matches([' ', '\n']).len();
-    let limit = formatted
-        .entities
-        .first()
-        .map_or(blanks, |entity| entity.offset as usize);
+    let limit = formatted.entities.first().map_or(blanks, |entity| entity.offset as usize);
     let cut = blanks.min(limit);
     if cut == 0 {
         return;

@@ -46,16 +46,7 @@ impl Presses {
         while self.open.contains_key(&id) {
             id += 1;
         }
-        self.open.insert(
-            id,
-            Press {
-                user,
-                chat,
-                message,
-                pressed_ms: now_ms,
-                heard: Some(sender),
-            },
-        );
+        self.open.insert(id, Press { user, chat, message, pressed_ms: now_ms, heard: Some(sender) });
         (id, receiver)
     }
 

@@ -143,12 +143,7 @@ impl Chat {
     /// The revision at which `message_id` was said; for a message that is gone, that of the last one before it.
     pub fn revision_of(&self, message_id: i32) -> u32 {
         let before = usize::try_from(message_id).unwrap_or(0).min(self.history.len());
-        self.history[..before]
-            .iter()
-            .rev()
-            .flatten()
-            .next()
-            .map_or(0, |message| message.said_at)
+        self.history[..before].iter().rev().flatten().next().map_or(0, |message| message.said_at)
     }
 
     /// Wakes everybody who waits for a change of this chat.

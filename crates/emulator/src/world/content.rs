@@ -27,10 +27,7 @@ pub struct Words {
 
 impl From<Formatted> for Words {
     fn from(formatted: Formatted) -> Self {
-        Self {
-            text: formatted.text.into(),
-            entities: formatted.entities.into(),
-        }
+        Self { text: formatted.text.into(), entities: formatted.entities.into() }
     }
 }
 

@@ -47,10 +47,7 @@ impl Events {
             inner: T,
         }
         if self.heard()
-            && let Ok(text) = serde_json::to_string(&Named {
-                event: name,
-                inner: event(),
-            })
+            && let Ok(text) = serde_json::to_string(&Named { event: name, inner: event() })
         {
             // Nobody listening any more is no failure.
             let _ = self.sender.send(text.into());

@@ -85,11 +85,7 @@ impl Order {
 impl Faults {
     pub fn add(&mut self, order: Order) -> Fault {
         self.ordered += 1;
-        let fault = Fault {
-            id: self.ordered,
-            left: order.times,
-            order,
-        };
+        let fault = Fault { id: self.ordered, left: order.times, order };
         self.active.push(fault.clone());
         fault
     }
@@ -110,12 +106,7 @@ impl Faults {
 
     /// The fault that strikes this call, if one does.
     pub fn strike_call(&mut self, method: &str, chat_id: Option<i64>) -> Option<Fault> {
-        let named = |order: &Order| {
-            order
-                .method
-                .as_ref()
-                .is_none_or(|name| name.eq_ignore_ascii_case(method))
-        };
+        let named = |order: &Order| order.method.as_ref().is_none_or(|name| name.eq_ignore_ascii_case(method));
         self.strike(|order| {
             order.updates.is_none() && named(order) && (order.chat_id.is_none() || order.chat_id == chat_id)
         })
@@ -164,12 +155,7 @@ mod tests {
 
     #[test]
     fn an_order_that_does_nothing_is_refused() {
-        for bad in [
-            "{}",
-            r#"{"updates":"delay"}"#,
-            r#"{"status":200}"#,
-            r#"{"cut":"after","times":0}"#,
-        ] {
+        for bad in ["{}", r#"{"updates":"delay"}"#, r#"{"status":200}"#, r#"{"cut":"after","times":0}"#] {
             assert!(order(bad).check().is_err(), "{bad}");
         }
         assert!(order(r#"{"updates":"duplicate"}"#).check().is_ok());

@@ -79,10 +79,7 @@ pub struct Files {
 
 impl Files {
     pub fn new(token: &str) -> Self {
-        Self {
-            key: digest_of(token.as_bytes()),
-            all: Vec::new(),
-        }
+        Self { key: digest_of(token.as_bytes()), all: Vec::new() }
     }
 
     pub fn add(&mut self, file: StoredFile) -> FileNo {
@@ -142,8 +139,7 @@ impl Files {
     pub fn by_link(&self, path: &str, now: i64) -> Option<&StoredFile> {
         let name = path.split_once("/file_")?.1;
         let digits = name.split_once('.').map_or(name, |(digits, _)| digits);
-        self.get(FileNo(digits.parse().ok()?))
-            .filter(|file| now < file.link_until)
+        self.get(FileNo(digits.parse().ok()?)).filter(|file| now < file.link_until)
     }
 
     fn seal(&self, no: FileNo, part: u8) -> u64 {
@@ -173,12 +169,7 @@ pub fn image_type(bytes: &[u8]) -> Option<&'static str> {
 
 fn extension(file: &StoredFile) -> String {
     // Only a plain extension goes into the path; whatever else a sender called its file does not.
-    let named = file
-        .traits
-        .name
-        .as_deref()
-        .and_then(|name| name.rsplit_once('.'))
-        .map(|(_, ending)| ending);
+    let named = file.traits.name.as_deref().and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending);
     let plain = named.filter(|ending| ending.len() <= 8 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric()));
     match (file.kind, plain) {
         (MediaKind::Photo, _) => ".jpg".to_owned(),
@@ -198,10 +189,7 @@ mod tests {
             digest: digest_of(bytes),
             size: bytes.len() as u64,
             data: Data::Memory(Bytes::from_static(bytes)),
-            traits: Traits {
-                name: Some(name.into()),
-                ..Traits::default()
-            },
+            traits: Traits { name: Some(name.into()), ..Traits::default() },
             link_until: 0,
         }
     }

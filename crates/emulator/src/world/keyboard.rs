@@ -129,15 +129,8 @@ impl GivenMarkup {
             _ => return Ok(None),
         };
         let mut shown = serde_json::Map::from_iter([(name.to_owned(), true.into())]);
-        shown.extend(
-            self.selective
-                .filter(|on| *on)
-                .map(|on| ("selective".to_owned(), on.into())),
-        );
-        shown.extend(
-            self.input_field_placeholder
-                .map(|text| ("input_field_placeholder".to_owned(), text.into())),
-        );
+        shown.extend(self.selective.filter(|on| *on).map(|on| ("selective".to_owned(), on.into())));
+        shown.extend(self.input_field_placeholder.map(|text| ("input_field_placeholder".to_owned(), text.into())));
         markup(kind, &shown).map(Some)
     }
 
@@ -157,17 +150,8 @@ impl GivenMarkup {
             selective: Option<bool>,
         }
         let mut keyboard = Vec::new();
-        for row in self
-            .keyboard
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|row| !row.is_empty())
-        {
-            keyboard.push(
-                row.into_iter()
-                    .map(|button| reply_button(button, private_chat))
-                    .collect::<Result<_, _>>()?,
-            );
+        for row in self.keyboard.unwrap_or_default().into_iter().filter(|row| !row.is_empty()) {
+            keyboard.push(row.into_iter().map(|button| reply_button(button, private_chat)).collect::<Result<_, _>>()?);
         }
         if keyboard.is_empty() {
             return Err(ApiError::bad_request("reply keyboard must contain at least one button"));
@@ -216,22 +200,14 @@ fn inline_button(button: &InlineButton) -> Result<(), ApiError> {
     }
     if let Some(data) = &button.callback_data {
         let fits = (1..=MAX_CALLBACK_DATA).contains(&data.len());
-        return if fits {
-            Ok(())
-        } else {
-            Err(ApiError::bad_request("BUTTON_DATA_INVALID"))
-        };
+        return if fits { Ok(()) } else { Err(ApiError::bad_request("BUTTON_DATA_INVALID")) };
     }
     if let Some(url) = &button.url {
         return if is_link(url) { Ok(()) } else { Err(wrong_link(url)) };
     }
     if let Some(copy) = &button.copy_text {
         let fits = (1..=MAX_COPY_TEXT).contains(&copy.text.chars().count());
-        return if fits {
-            Ok(())
-        } else {
-            Err(ApiError::bad_request("BUTTON_COPY_TEXT_INVALID"))
-        };
+        return if fits { Ok(()) } else { Err(ApiError::bad_request("BUTTON_COPY_TEXT_INVALID")) };
     }
     let acts = button.web_app.is_some()
         || button.login_url.is_some()
@@ -246,9 +222,7 @@ fn inline_button(button: &InlineButton) -> Result<(), ApiError> {
 
 fn is_link(url: &str) -> bool {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
-    let known = ["http", "https", "tg", "ton", "tonsite"]
-        .iter()
-        .any(|known| scheme.eq_ignore_ascii_case(known));
+    let known = ["http", "https", "tg", "ton", "tonsite"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     known && !rest.is_empty() && !rest.contains(char::is_whitespace) && (url.contains("://") || rest.contains('.'))
 }
 
@@ -258,10 +232,7 @@ fn wrong_link(url: &str) -> ApiError {
 
 fn reply_button(button: Button, private_chat: bool) -> Result<FullButton, ApiError> {
     let button = match button {
-        Button::Text(text) => FullButton {
-            text,
-            ..FullButton::default()
-        },
+        Button::Text(text) => FullButton { text, ..FullButton::default() },
         Button::Full(full) => full,
     };
     if button.text.trim().is_empty() {
@@ -270,9 +241,7 @@ fn reply_button(button: Button, private_chat: bool) -> Result<FullButton, ApiErr
         ));
     }
     if !private_chat && button.request_contact == Some(true) {
-        return Err(ApiError::bad_request(
-            "phone number can be requested in private chats only",
-        ));
+        return Err(ApiError::bad_request("phone number can be requested in private chats only"));
     }
     if !private_chat && button.request_location == Some(true) {
         return Err(ApiError::bad_request("location can be requested in private chats only"));
@@ -310,19 +279,13 @@ mod tests {
     fn a_reply_button_may_be_a_bare_text() {
         let markup = check(r#"{"keyboard":[["Yes",{"text":"No"}],[]],"resize_keyboard":true}"#);
         let json = markup.ok().flatten().map(|markup| markup.json.get().to_owned());
-        assert_eq!(
-            json.as_deref(),
-            Some(r#"{"keyboard":[[{"text":"Yes"},{"text":"No"}]],"resize_keyboard":true}"#)
-        );
+        assert_eq!(json.as_deref(), Some(r#"{"keyboard":[[{"text":"Yes"},{"text":"No"}]],"resize_keyboard":true}"#));
     }
 
     #[test]
     fn a_contact_is_asked_for_in_private_only() {
         let error = check(r#"{"keyboard":[[{"text":"Phone","request_contact":true}]]}"#);
-        assert_eq!(
-            error,
-            Err("Bad Request: phone number can be requested in private chats only".into())
-        );
+        assert_eq!(error, Err("Bad Request: phone number can be requested in private chats only".into()));
     }
 
     #[test]

@@ -29,14 +29,8 @@ pub enum Pace {
     PerMinute(u32),
 }
 
-pub const OVERALL: Pace = Pace::Steady {
-    interval_ms: 33,
-    burst: 30,
-};
-pub const IN_CHAT: Pace = Pace::Steady {
-    interval_ms: 1000,
-    burst: 3,
-};
+pub const OVERALL: Pace = Pace::Steady { interval_ms: 33, burst: 30 };
+pub const IN_CHAT: Pace = Pace::Steady { interval_ms: 1000, burst: 3 };
 pub const IN_GROUP: Pace = Pace::PerMinute(20);
 
 const MINUTE_MS: i64 = 60_000;
@@ -63,12 +57,7 @@ impl Gauge {
         match pace {
             Pace::Steady { interval_ms, .. } => self.until_ms = self.until_ms.max(now_ms) + interval_ms,
             Pace::PerMinute(_) if now_ms < self.until_ms => self.in_minute += 1,
-            Pace::PerMinute(_) => {
-                *self = Self {
-                    until_ms: now_ms + MINUTE_MS,
-                    in_minute: 1,
-                }
-            }
+            Pace::PerMinute(_) => *self = Self { until_ms: now_ms + MINUTE_MS, in_minute: 1 },
         }
     }
 }

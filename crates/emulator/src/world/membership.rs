@@ -19,11 +19,8 @@ impl World {
             return;
         }
         chat.closed_to_bot = blocked;
-        let (old, new) = if blocked {
-            (Standing::Member, Standing::Kicked)
-        } else {
-            (Standing::Kicked, Standing::Member)
-        };
+        let (old, new) =
+            if blocked { (Standing::Member, Standing::Kicked) } else { (Standing::Kicked, Standing::Member) };
         self.bot_standing_changed(user, user, old, new);
         self.chat_changed(user);
     }
@@ -55,11 +52,7 @@ impl World {
         } else {
             self.standing_changed(UpdateKind::ChatMember, chat_id, user, user, old, new);
         }
-        let service = if here(new) {
-            Service::Joined(vec![user])
-        } else {
-            Service::Left(user)
-        };
+        let service = if here(new) { Service::Joined(vec![user]) } else { Service::Left(user) };
         self.note(chat_id, user, service);
         self.chat_changed(chat_id);
         true
@@ -71,10 +64,7 @@ impl World {
         let new = kinds.clone();
         let there = self.change(chat_id, id, false, |message| {
             let reactions = &mut message.extra_mut().reactions;
-            old = reactions
-                .iter()
-                .position(|it| it.user == user)
-                .map(|at| reactions.remove(at).kinds);
+            old = reactions.iter().position(|it| it.user == user).map(|at| reactions.remove(at).kinds);
             reactions.extend(kinds.map(|kinds| Reaction { user, kinds }));
         });
         if !there {
@@ -94,12 +84,7 @@ impl World {
                 "new_reaction": new.map_or(json!([]), |kinds| json!(kinds)),
             });
             let inner = inner.to_string();
-            self.queue_update(
-                UpdateKind::MessageReaction,
-                Lane::Chat(chat_id),
-                chat_id,
-                inner.as_bytes(),
-            );
+            self.queue_update(UpdateKind::MessageReaction, Lane::Chat(chat_id), chat_id, inner.as_bytes());
         }
         true
     }
@@ -107,14 +92,8 @@ impl World {
     /// Who reacted to a message with what.
     pub fn reactions(&self, chat_id: i64, id: i32) -> Vec<serde_json::Value> {
         let message = self.chat(chat_id).and_then(|chat| chat.message(id));
-        let reactions = message
-            .and_then(|message| message.extra.as_ref())
-            .map(|extra| &extra.reactions[..]);
-        reactions
-            .unwrap_or_default()
-            .iter()
-            .map(|it| json!({"from": it.user, "reaction": it.kinds}))
-            .collect()
+        let reactions = message.and_then(|message| message.extra.as_ref()).map(|extra| &extra.reactions[..]);
+        reactions.unwrap_or_default().iter().map(|it| json!({"from": it.user, "reaction": it.kinds})).collect()
     }
 
     /// A person's vote; an empty one takes it back. Says what is wrong with one that cannot be.
@@ -125,10 +104,7 @@ impl World {
         user: i64,
         chosen: &[usize],
     ) -> Result<serde_json::Value, &'static str> {
-        let Some(Content::Poll(poll)) = self
-            .chat(chat_id)
-            .and_then(|chat| chat.message(id))
-            .map(|it| &it.content)
+        let Some(Content::Poll(poll)) = self.chat(chat_id).and_then(|chat| chat.message(id)).map(|it| &it.content)
         else {
             return Err("there is no such poll");
         };
@@ -144,18 +120,11 @@ impl World {
                 }
             }
         });
-        let Some(Content::Poll(poll)) = self
-            .chat(chat_id)
-            .and_then(|chat| chat.message(id))
-            .map(|it| &it.content)
+        let Some(Content::Poll(poll)) = self.chat(chat_id).and_then(|chat| chat.message(id)).map(|it| &it.content)
         else {
             return Err("there is no such poll");
         };
-        let shown = json!(PollView {
-            world: self,
-            poll,
-            in_message: false
-        });
+        let shown = json!(PollView { world: self, poll, in_message: false });
         let (inner, poll_id) = (shown.to_string(), poll.id.clone());
         self.queue_update(UpdateKind::Poll, Lane::Chat(chat_id), chat_id, inner.as_bytes());
         if !anonymous {

@@ -37,10 +37,7 @@ impl World {
             #[serde(flatten)]
             abilities: &'a super::user::Abilities,
         }
-        json!(Me {
-            user: &self.me,
-            abilities: &self.abilities
-        })
+        json!(Me { user: &self.me, abilities: &self.abilities })
     }
 
     pub fn chat_overview(&self, chat: &Chat) -> Value {
@@ -48,10 +45,7 @@ impl World {
         let present = |standing: &Standing| !matches!(standing, Standing::Left | Standing::Kicked);
         let members: Vec<i64> = match &chat.group {
             Some(group) => {
-                let here = group
-                    .members
-                    .iter()
-                    .filter(|(id, standing)| **id != self.me.id && present(standing));
+                let here = group.members.iter().filter(|(id, standing)| **id != self.me.id && present(standing));
                 here.map(|(id, _)| *id).collect()
             }
             None => vec![chat.id],
@@ -62,21 +56,14 @@ impl World {
         shown["is_member"] = json!(!chat.closed_to_bot);
         shown["topics"] = json!(chat.group.as_ref().map(|group| &group.topics[..]).unwrap_or_default());
         shown["pinned_message_id"] = json!(chat.pinned.last());
-        shown["last_message"] = json!(chat.last_message().map(|message| self.message_view(
-            chat,
-            message,
-            Audience::People
-        )));
+        shown["last_message"] =
+            json!(chat.last_message().map(|message| self.message_view(chat, message, Audience::People)));
         shown
     }
 
     pub fn profile_overview(&self) -> Value {
         let text = |texts| super::profile::in_language(texts, "").unwrap_or_default();
-        let private = self
-            .profile
-            .commands
-            .get("private/")
-            .or_else(|| self.profile.commands.get("default/"));
+        let private = self.profile.commands.get("private/").or_else(|| self.profile.commands.get("default/"));
         json!({
             "bot": self.me_overview(),
             "commands": private.map(Vec::as_slice).unwrap_or_default(),

@@ -105,9 +105,8 @@ impl Queue {
         if self.waiting.iter().all(|update| now_ms < update.expires_ms) {
             return Vec::new();
         }
-        let (kept, gone): (VecDeque<_>, VecDeque<_>) = std::mem::take(&mut self.waiting)
-            .into_iter()
-            .partition(|update| now_ms < update.expires_ms);
+        let (kept, gone): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|update| now_ms < update.expires_ms);
         self.waiting = kept;
         gone.iter().map(|update| update.id).collect()
     }
@@ -121,14 +120,8 @@ impl Queue {
             }
             1.. => offset,
             _ => {
-                let keep = usize::try_from(offset.unsigned_abs())
-                    .unwrap_or(usize::MAX)
-                    .min(self.waiting.len());
-                return self
-                    .waiting
-                    .drain(..self.waiting.len() - keep)
-                    .map(|update| update.id)
-                    .collect();
+                let keep = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX).min(self.waiting.len());
+                return self.waiting.drain(..self.waiting.len() - keep).map(|update| update.id).collect();
             }
         };
         let confirmed = |update: &Queued| update.id < below && (update.delivered || !update.late);
@@ -138,12 +131,7 @@ impl Queue {
             gone.push(update.id);
         }
         if self.waiting.iter().any(confirmed) {
-            gone.extend(
-                self.waiting
-                    .iter()
-                    .filter(|update| confirmed(update))
-                    .map(|update| update.id),
-            );
+            gone.extend(self.waiting.iter().filter(|update| confirmed(update)).map(|update| update.id));
             self.waiting.retain(|update| !confirmed(update));
         }
         gone
@@ -151,11 +139,7 @@ impl Queue {
 
     /// The next updates for a poller, marked delivered.
     pub fn poll(&mut self, limit: usize, now_ms: i64) -> Vec<(i64, Bytes)> {
-        let ready = self
-            .waiting
-            .iter_mut()
-            .filter(|update| update.ready_ms <= now_ms)
-            .take(limit);
+        let ready = self.waiting.iter_mut().filter(|update| update.ready_ms <= now_ms).take(limit);
         ready
             .map(|update| {
                 update.delivered = true;
@@ -166,21 +150,13 @@ impl Queue {
 
     /// When the next delayed update becomes ready, if one is delayed.
     pub fn next_ready_ms(&self, now_ms: i64) -> Option<i64> {
-        self.waiting
-            .iter()
-            .map(|update| update.ready_ms)
-            .filter(|ready| *ready > now_ms)
-            .min()
+        self.waiting.iter().map(|update| update.ready_ms).filter(|ready| *ready > now_ms).min()
     }
 
     /// Takes the next updates for a webhook: one a lane, those before it delivered.
     pub fn take_for_webhook(&mut self, most: usize, now_ms: i64) -> Vec<Queued> {
-        let in_flight: Vec<Lane> = self
-            .waiting
-            .iter()
-            .filter(|update| update.in_flight)
-            .map(|update| update.lane)
-            .collect();
+        let in_flight: Vec<Lane> =
+            self.waiting.iter().filter(|update| update.in_flight).map(|update| update.lane).collect();
         let room = most.saturating_sub(in_flight.len());
         let mut busy: std::collections::HashSet<Lane> = in_flight.into_iter().collect();
         let mut taken = Vec::new();
@@ -200,22 +176,14 @@ impl Queue {
 
     /// A webhook took the update.
     pub fn delivered(&mut self, id: i64) {
-        if let Some(at) = self
-            .waiting
-            .iter()
-            .position(|update| update.id == id && update.in_flight)
-        {
+        if let Some(at) = self.waiting.iter().position(|update| update.id == id && update.in_flight) {
             self.waiting.remove(at);
         }
     }
 
     /// A webhook did not take the update: again at `ready_ms`.
     pub fn not_delivered(&mut self, id: i64, ready_ms: i64) {
-        if let Some(update) = self
-            .waiting
-            .iter_mut()
-            .find(|update| update.id == id && update.in_flight)
-        {
+        if let Some(update) = self.waiting.iter_mut().find(|update| update.id == id && update.in_flight) {
             update.in_flight = false;
             update.attempts += 1;
             update.ready_ms = ready_ms;
@@ -246,11 +214,7 @@ impl Queue {
     }
 
     fn lowest(&self) -> i64 {
-        self.waiting
-            .iter()
-            .map(|update| update.id)
-            .min()
-            .unwrap_or(self.next_id)
+        self.waiting.iter().map(|update| update.id).min().unwrap_or(self.next_id)
     }
 }
 
@@ -312,11 +276,7 @@ mod tests {
     #[test]
     fn a_late_update_survives_the_confirmation_of_higher_ids_until_it_was_delivered() {
         let mut queue = queue(10..12);
-        queue.push(Queued {
-            late: true,
-            ready_ms: 500,
-            ..update(9)
-        });
+        queue.push(Queued { late: true, ready_ms: 500, ..update(9) });
         queue.set_next_id(12);
         assert_eq!(ids(&mut queue), [10, 11]);
         queue.confirm(12);

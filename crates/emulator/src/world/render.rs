@@ -32,9 +32,7 @@ pub struct MessageView<'a> {
 
 impl Serialize for MessageView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self {
-            world, chat, message, ..
-        } = *self;
+        let Self { world, chat, message, .. } = *self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("message_id", &message.id)?;
         if let Some(user) = world.user(message.from) {
@@ -64,11 +62,7 @@ impl Serialize for MessageView<'_> {
 
 impl<'a> MessageView<'a> {
     fn inner(&self, message: &'a Message) -> Self {
-        Self {
-            message,
-            nested: true,
-            ..*self
-        }
+        Self { message, nested: true, ..*self }
     }
 
     fn extra<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
@@ -86,18 +80,11 @@ impl<'a> MessageView<'a> {
                 &json!({"type": "user", "date": origin.date, "sender_user": sender}),
             )?;
         }
-        if let Some(replied) = extra
-            .reply_to
-            .filter(|_| !self.nested)
-            .and_then(|id| self.chat.message(id))
-        {
+        if let Some(replied) = extra.reply_to.filter(|_| !self.nested).and_then(|id| self.chat.message(id)) {
             map.serialize_entry("reply_to_message", &self.inner(replied))?;
         }
         if let Some(quote) = &extra.quote {
-            map.serialize_entry(
-                "quote",
-                &json!({"text": quote.text, "position": quote.position, "is_manual": true}),
-            )?;
+            map.serialize_entry("quote", &json!({"text": quote.text, "position": quote.position, "is_manual": true}))?;
         }
         if let Some(group) = &extra.media_group {
             map.serialize_entry("media_group_id", group)?;
@@ -125,14 +112,7 @@ impl<'a> MessageView<'a> {
             }
             Content::Contact(contact) => map.serialize_entry("contact", contact),
             Content::Dice(dice) => map.serialize_entry("dice", dice),
-            Content::Poll(poll) => map.serialize_entry(
-                "poll",
-                &PollView {
-                    world: self.world,
-                    poll,
-                    in_message: true,
-                },
-            ),
+            Content::Poll(poll) => map.serialize_entry("poll", &PollView { world: self.world, poll, in_message: true }),
             Content::Service(service) => self.service(map, service),
         }
     }
@@ -146,13 +126,7 @@ impl<'a> MessageView<'a> {
     ) -> Result<(), M::Error> {
         map.serialize_entry(text, &words.text)?;
         if !words.entities.is_empty() {
-            map.serialize_entry(
-                entities,
-                &EntitiesView {
-                    world: self.world,
-                    entities: &words.entities,
-                },
-            )?;
+            map.serialize_entry(entities, &EntitiesView { world: self.world, entities: &words.entities })?;
         }
         Ok(())
     }
@@ -160,29 +134,13 @@ impl<'a> MessageView<'a> {
     fn media<M: SerializeMap>(&self, map: &mut M, media: &Media) -> Result<(), M::Error> {
         let world = self.world;
         match media.kind {
-            MediaKind::Photo => map.serialize_entry(
-                "photo",
-                &PhotoView {
-                    world,
-                    sizes: &media.files,
-                },
-            )?,
+            MediaKind::Photo => map.serialize_entry("photo", &PhotoView { world, sizes: &media.files })?,
             kind => {
-                let file = FileView {
-                    world,
-                    no: media.files[0],
-                    kind,
-                };
+                let file = FileView { world, no: media.files[0], kind };
                 map.serialize_entry(kind.name(), &file)?;
                 if kind == MediaKind::Animation {
                     // Old clients know animations as documents only, so Telegram sends both.
-                    map.serialize_entry(
-                        "document",
-                        &FileView {
-                            kind: MediaKind::Document,
-                            ..file
-                        },
-                    )?;
+                    map.serialize_entry("document", &FileView { kind: MediaKind::Document, ..file })?;
                 }
             }
         }
@@ -296,11 +254,7 @@ pub struct PhotoView<'a> {
 impl Serialize for PhotoView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let world = self.world;
-        serializer.collect_seq(self.sizes.iter().map(|no| FileView {
-            world,
-            no: *no,
-            kind: MediaKind::Photo,
-        }))
+        serializer.collect_seq(self.sizes.iter().map(|no| FileView { world, no: *no, kind: MediaKind::Photo }))
     }
 }
 
@@ -349,14 +303,7 @@ impl Serialize for FileView<'_> {
             map.serialize_entry("mime_type", mime)?;
         }
         if let Some(no) = traits.thumbnail.filter(|_| named) {
-            map.serialize_entry(
-                "thumbnail",
-                &FileView {
-                    world: self.world,
-                    no,
-                    kind: MediaKind::Photo,
-                },
-            )?;
+            map.serialize_entry("thumbnail", &FileView { world: self.world, no, kind: MediaKind::Photo })?;
         }
         map.serialize_entry("file_size", &file.size)?;
         map.end()
@@ -374,17 +321,8 @@ pub struct PollView<'a> {
 
 impl Serialize for PollView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self {
-            world,
-            poll,
-            in_message,
-        } = *self;
-        let entities = |words: &Words| {
-            json!(EntitiesView {
-                world,
-                entities: &words.entities
-            })
-        };
+        let Self { world, poll, in_message } = *self;
+        let entities = |words: &Words| json!(EntitiesView { world, entities: &words.entities });
         let option = |option: &super::content::PollOption| {
             let mut shown = json!({
                 "persistent_id": option.id, "text": option.text.text, "voter_count": option.voters.len(),

@@ -71,11 +71,7 @@ impl AllowedUpdates {
     }
 
     pub fn allows(&self, kind: UpdateKind) -> bool {
-        if self.0.is_empty() {
-            !kind.by_request()
-        } else {
-            self.0.iter().any(|name| name == kind.name())
-        }
+        if self.0.is_empty() { !kind.by_request() } else { self.0.iter().any(|name| name == kind.name()) }
     }
 }
 

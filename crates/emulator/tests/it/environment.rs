@@ -24,7 +24,5 @@ pub fn botapi_schema() -> Option<PathBuf> {
 
 fn path(name: &str) -> PathBuf {
     let value = std::env::var_os(name);
-    value
-        .unwrap_or_else(|| panic!("{name} is not set: run the tests by `cargo xtask test`, which prepares it"))
-        .into()
+    value.unwrap_or_else(|| panic!("{name} is not set: run the tests by `cargo xtask test`, which prepares it")).into()
 }

@@ -7,10 +7,7 @@ use serde_json::{Value, json};
 use crate::stage::Stage;
 
 fn texts(updates: &[Value]) -> Vec<&str> {
-    updates
-        .iter()
-        .map(|update| update["message"]["text"].as_str().unwrap())
-        .collect()
+    updates.iter().map(|update| update["message"]["text"].as_str().unwrap()).collect()
 }
 
 /// Polls like a bot, confirming what came, until nothing comes.
@@ -34,10 +31,7 @@ async fn calls_fail_as_often_as_ordered_and_have_no_effect() {
         json!({"method": "sendMessage", "chat_id": anna, "times": 2, "status": 502, "description": "Bad Gateway"});
     assert_eq!(stage.post("/faults", order).await["left"], 2);
     let message = |to: i64| json!({"chat_id": to, "text": "hello"});
-    assert_eq!(
-        stage.refused("sendMessage", message(anna)).await,
-        (502, "Bad Gateway".into())
-    );
+    assert_eq!(stage.refused("sendMessage", message(anna)).await, (502, "Bad Gateway".into()));
     stage.call("sendMessage", message(ben)).await;
     assert_eq!(stage.get("/faults").await[0]["left"], 1);
     assert_eq!(stage.refused("sendmessage", message(anna)).await.0, 502);
@@ -62,29 +56,14 @@ async fn a_connection_is_cut_before_or_after_the_effect() {
     let anna = stage.person("Anna").await;
     let url = format!("{}/bot{}/sendMessage", stage.base, stage.token);
     for (cut, said) in [("before", 0), ("after", 1)] {
-        stage
-            .post("/faults", json!({"method": "sendMessage", "cut": cut}))
-            .await;
-        let response = stage
-            .http
-            .post(&url)
-            .json(&json!({"chat_id": anna, "text": cut}))
-            .send()
-            .await;
+        stage.post("/faults", json!({"method": "sendMessage", "cut": cut})).await;
+        let response = stage.http.post(&url).json(&json!({"chat_id": anna, "text": cut})).send().await;
         let read = match response {
             Ok(response) => response.bytes().await.map(drop),
             Err(error) => Err(error),
         };
         assert!(read.is_err(), "the connection should have been cut");
-        assert_eq!(
-            stage
-                .get(&format!("/chats/{anna}/messages"))
-                .await
-                .as_array()
-                .unwrap()
-                .len(),
-            said
-        );
+        assert_eq!(stage.get(&format!("/chats/{anna}/messages")).await.as_array().unwrap().len(), said);
     }
 }
 
@@ -124,15 +103,11 @@ async fn updates_change_places() {
 async fn a_late_update_comes_after_higher_ids_were_confirmed() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
-    stage
-        .post("/faults", json!({"updates": "delay", "delay_ms": 400}))
-        .await;
+    stage.post("/faults", json!({"updates": "delay", "delay_ms": 400})).await;
     stage.says(anna, "late").await;
     stage.says(anna, "in time").await;
     assert_eq!(all_texts(&stage).await, ["in time"]);
-    let late = stage
-        .call("getUpdates", json!({"offset": 999_999_999, "timeout": 20}))
-        .await;
+    let late = stage.call("getUpdates", json!({"offset": 999_999_999, "timeout": 20})).await;
     assert_eq!(late[0]["message"]["text"], "late");
 }
 
@@ -164,12 +139,7 @@ async fn an_update_is_replayed_from_the_log() {
 #[tokio::test]
 async fn an_order_that_does_nothing_is_refused() {
     let stage = Stage::new().await;
-    for bad in [
-        json!({}),
-        json!({"status": 200}),
-        json!({"updates": "lose"}),
-        json!({"times": -1, "status": 500}),
-    ] {
+    for bad in [json!({}), json!({"status": 200}), json!({"updates": "lose"}), json!({"times": -1, "status": 500})] {
         let (status, answer) = stage.people(reqwest::Method::POST, "/faults", Some(bad)).await;
         assert!((400..=422).contains(&status), "{answer}");
         assert!(answer["error"].is_string());

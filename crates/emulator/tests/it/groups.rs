@@ -5,12 +5,7 @@ use serde_json::{Value, json};
 use crate::stage::Stage;
 
 async fn group(stage: &Stage, kind: &str, members: &[i64], topics: &[&str]) -> Value {
-    stage
-        .post(
-            "/chats",
-            json!({"type": kind, "title": "Crew", "members": members, "topics": topics}),
-        )
-        .await
+    stage.post("/chats", json!({"type": kind, "title": "Crew", "members": members, "topics": topics})).await
 }
 
 #[tokio::test]
@@ -34,19 +29,11 @@ async fn people_in_a_group_are_told_apart() {
     let (anna, ben) = (stage.person("Anna").await, stage.person("Ben").await);
     let chat = group(&stage, "group", &[anna, ben], &[]).await["id"].as_i64().unwrap();
     for (who, text) in [(anna, "from Anna"), (ben, "from Ben")] {
-        stage
-            .post(&format!("/chats/{chat}/send"), json!({"from": who, "text": text}))
-            .await;
+        stage.post(&format!("/chats/{chat}/send"), json!({"from": who, "text": text})).await;
     }
     let updates = stage.updates(0).await;
-    let said: Vec<_> = updates[2..]
-        .iter()
-        .map(|it| (&it["message"]["from"]["id"], &it["message"]["text"]))
-        .collect();
-    assert_eq!(
-        said,
-        [(&json!(anna), &json!("from Anna")), (&json!(ben), &json!("from Ben"))]
-    );
+    let said: Vec<_> = updates[2..].iter().map(|it| (&it["message"]["from"]["id"], &it["message"]["text"])).collect();
+    assert_eq!(said, [(&json!(anna), &json!("from Anna")), (&json!(ben), &json!("from Ben"))]);
 }
 
 #[tokio::test]
@@ -55,52 +42,31 @@ async fn a_topic_keeps_its_messages_apart() {
     let anna = stage.person("Anna").await;
     let chat = group(&stage, "supergroup", &[anna], &["Orders", "Shifts"]).await;
     assert_eq!(chat["is_forum"], true);
-    let (id, thread) = (
-        chat["id"].as_i64().unwrap(),
-        chat["topics"][1]["message_thread_id"].clone(),
-    );
+    let (id, thread) = (chat["id"].as_i64().unwrap(), chat["topics"][1]["message_thread_id"].clone());
     let said = json!({"from": anna, "text": "hello", "thread_id": thread});
     let said = stage.post(&format!("/chats/{id}/send"), said).await;
-    assert_eq!(
-        (&said["message_thread_id"], &said["is_topic_message"]),
-        (&thread, &json!(true))
-    );
+    assert_eq!((&said["message_thread_id"], &said["is_topic_message"]), (&thread, &json!(true)));
     let answer = json!({"chat_id": id, "message_thread_id": thread, "text": "hi"});
     assert_eq!(stage.call("sendMessage", answer).await["message_thread_id"], thread);
     let nowhere = json!({"chat_id": id, "message_thread_id": 999, "text": "hi"});
-    assert_eq!(
-        stage.refused("sendMessage", nowhere).await.1,
-        "Bad Request: message thread not found"
-    );
+    assert_eq!(stage.refused("sendMessage", nowhere).await.1, "Bad Request: message thread not found");
 }
 
 #[tokio::test]
 async fn privacy_mode_keeps_plain_words_from_the_bot() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
-    stage
-        .post(
-            "/bot",
-            json!({"username": "crew_bot", "can_read_all_group_messages": false}),
-        )
-        .await;
+    stage.post("/bot", json!({"username": "crew_bot", "can_read_all_group_messages": false})).await;
     let chat = group(&stage, "group", &[anna], &[]).await["id"].as_i64().unwrap();
-    stage
-        .call("sendMessage", json!({"chat_id": chat, "text": "I am here"}))
-        .await;
+    stage.call("sendMessage", json!({"chat_id": chat, "text": "I am here"})).await;
     let before = stage.updates(0).await.len();
     let path = format!("/chats/{chat}/send");
     for text in ["plain words", "/help", "/help@other_bot", "hey @crew_bot"] {
         stage.post(&path, json!({"from": anna, "text": text})).await;
     }
-    stage
-        .post(&path, json!({"from": anna, "text": "to you", "reply_to": 2}))
-        .await;
+    stage.post(&path, json!({"from": anna, "text": "to you", "reply_to": 2})).await;
     let updates = stage.updates(0).await;
-    let heard: Vec<_> = updates[before..]
-        .iter()
-        .map(|it| it["message"]["text"].as_str().unwrap())
-        .collect();
+    let heard: Vec<_> = updates[before..].iter().map(|it| it["message"]["text"].as_str().unwrap()).collect();
     assert_eq!(heard, ["/help", "hey @crew_bot", "to you"]);
 }
 
@@ -110,24 +76,15 @@ async fn who_leaves_is_gone_and_a_removed_bot_cannot_write() {
     let (anna, ben) = (stage.person("Anna").await, stage.person("Ben").await);
     let chat = group(&stage, "group", &[anna, ben], &[]).await["id"].as_i64().unwrap();
     stage.post(&format!("/chats/{chat}/leave"), json!({"from": ben})).await;
-    let member = stage
-        .call("getChatMember", json!({"chat_id": chat, "user_id": ben}))
-        .await;
+    let member = stage.call("getChatMember", json!({"chat_id": chat, "user_id": ben})).await;
     assert_eq!(member["status"], "left");
     let path = format!("/chats/{chat}/send");
-    let said = stage
-        .people(reqwest::Method::POST, &path, Some(json!({"from": ben, "text": "x"})))
-        .await;
+    let said = stage.people(reqwest::Method::POST, &path, Some(json!({"from": ben, "text": "x"}))).await;
     assert_eq!(said.0, 400);
     let me = stage.call("getMe", json!({})).await["id"].clone();
     stage.post(&format!("/chats/{chat}/leave"), json!({"from": me})).await;
-    let refused = stage
-        .refused("sendMessage", json!({"chat_id": chat, "text": "x"}))
-        .await;
-    assert_eq!(
-        refused,
-        (403, "Forbidden: bot is not a member of the group chat".into())
-    );
+    let refused = stage.refused("sendMessage", json!({"chat_id": chat, "text": "x"})).await;
+    assert_eq!(refused, (403, "Forbidden: bot is not a member of the group chat".into()));
 }
 
 #[tokio::test]
@@ -136,16 +93,8 @@ async fn a_contact_cannot_be_asked_for_in_a_group() {
     let anna = stage.person("Anna").await;
     let chat = group(&stage, "group", &[anna], &[]).await["id"].clone();
     let keyboard = json!({"keyboard": [[{"text": "Phone", "request_contact": true}]]});
-    let refused = stage
-        .refused(
-            "sendMessage",
-            json!({"chat_id": chat, "text": "x", "reply_markup": keyboard}),
-        )
-        .await;
-    assert_eq!(
-        refused.1,
-        "Bad Request: phone number can be requested in private chats only"
-    );
+    let refused = stage.refused("sendMessage", json!({"chat_id": chat, "text": "x", "reply_markup": keyboard})).await;
+    assert_eq!(refused.1, "Bad Request: phone number can be requested in private chats only");
 }
 
 #[tokio::test]

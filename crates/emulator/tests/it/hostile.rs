@@ -3,19 +3,12 @@
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, base64};
 
 /// Posts raw bytes to a method.
 async fn raw(stage: &Stage, method: &str, content_type: &str, body: impl Into<reqwest::Body>) -> (u16, Value) {
     let url = format!("{}/bot{}/{method}", stage.base, stage.token);
-    let response = stage
-        .http
-        .post(url)
-        .header(CONTENT_TYPE, content_type)
-        .body(body)
-        .send()
-        .await
-        .unwrap();
+    let response = stage.http.post(url).header(CONTENT_TYPE, content_type).body(body).send().await.unwrap();
     let status = response.status().as_u16();
     (status, response.json().await.unwrap_or_default())
 }
@@ -23,10 +16,7 @@ async fn raw(stage: &Stage, method: &str, content_type: &str, body: impl Into<re
 #[tokio::test]
 async fn malformed_bodies_get_errors() {
     let stage = Stage::new().await;
-    let deep = format!(
-        "{{\"chat_id\":1,\"text\":\"x\",\"reply_markup\":{}",
-        "[".repeat(100_000)
-    );
+    let deep = format!("{{\"chat_id\":1,\"text\":\"x\",\"reply_markup\":{}", "[".repeat(100_000));
     let bodies: [(&str, Vec<u8>); 8] = [
         ("application/json", b"{".to_vec()),
         ("application/json", b"[1,2]".to_vec()),
@@ -40,11 +30,7 @@ async fn malformed_bodies_get_errors() {
     for (content_type, body) in bodies {
         let shown = String::from_utf8_lossy(&body[..body.len().min(40)]).into_owned();
         let (status, answer) = raw(&stage, "sendMessage", content_type, body).await;
-        assert_eq!(
-            (status, &answer["ok"]),
-            (400, &json!(false)),
-            "{content_type} {shown}: {answer}"
-        );
+        assert_eq!((status, &answer["ok"]), (400, &json!(false)), "{content_type} {shown}: {answer}");
     }
 }
 
@@ -65,33 +51,19 @@ async fn wrong_types_get_errors() {
         json!({"chat_id": anna, "text": "x", "reply_parameters": []}),
         json!({"chat_id": anna, "text": "x", "parse_mode": "RTF"}),
     ] {
-        assert_eq!(
-            stage.refused("sendMessage", parameters.clone()).await.0,
-            400,
-            "{parameters}"
-        );
+        assert_eq!(stage.refused("sendMessage", parameters.clone()).await.0, 400, "{parameters}");
     }
     for (method, parameters) in [
-        (
-            "sendLocation",
-            json!({"chat_id": anna, "latitude": "north", "longitude": 1}),
-        ),
+        ("sendLocation", json!({"chat_id": anna, "latitude": "north", "longitude": 1})),
         ("sendLocation", json!({"chat_id": anna, "latitude": 91, "longitude": 1})),
         ("sendMediaGroup", json!({"chat_id": anna, "media": "x"})),
         ("deleteMessages", json!({"chat_id": anna, "message_ids": [1.5]})),
         ("getFile", json!({"file_id": "../../etc/passwd"})),
         ("sendPhoto", json!({"chat_id": anna, "photo": "AgACnonsense"})),
         ("sendDice", json!({"chat_id": anna, "emoji": "x"})),
-        (
-            "setMyCommands",
-            json!({"commands": [{"command": "BAD!", "description": "x"}]}),
-        ),
+        ("setMyCommands", json!({"commands": [{"command": "BAD!", "description": "x"}]})),
     ] {
-        assert_eq!(
-            stage.refused(method, parameters.clone()).await.0,
-            400,
-            "{method} {parameters}"
-        );
+        assert_eq!(stage.refused(method, parameters.clone()).await.0, 400, "{method} {parameters}");
     }
 }
 
@@ -117,9 +89,7 @@ async fn bodies_that_are_too_large_are_refused_and_the_next_call_works() {
     assert_eq!(raw(&stage, "sendMessage", "application/json", huge).await.0, 413);
     let form = |size: usize| {
         let part = reqwest::multipart::Part::bytes(vec![7; size]).file_name("x.bin");
-        reqwest::multipart::Form::new()
-            .text("chat_id", anna.to_string())
-            .part("document", part)
+        reqwest::multipart::Form::new().text("chat_id", anna.to_string()).part("document", part)
     };
     let url = format!("{}/bot{}/sendDocument", stage.base, stage.token);
     let large = stage.http.post(&url).multipart(form(50 << 20)).send().await.unwrap();
@@ -131,9 +101,15 @@ async fn bodies_that_are_too_large_are_refused_and_the_next_call_works() {
     if let Ok(response) = stage.http.post(&url).multipart(form(60 << 20)).send().await {
         assert_eq!(response.status(), 413);
     }
-    stage
-        .call("sendMessage", json!({"chat_id": anna, "text": "still here"}))
-        .await;
+    stage.call("sendMessage", json!({"chat_id": anna, "text": "still here"})).await;
+}
+
+#[tokio::test]
+async fn a_million_parameters_are_refused_at_once() {
+    let stage = Stage::new().await;
+    let form: String = (0..400_000).map(|number| format!("p{number}=&")).collect();
+    let (status, answer) = raw(&stage, "sendMessage", "application/x-www-form-urlencoded", form).await;
+    assert_eq!((status, &answer["description"]), (400, &json!("Bad Request: too many parameters")));
 }
 
 #[tokio::test]
@@ -141,20 +117,9 @@ async fn a_photo_that_is_no_image_is_refused() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let part = reqwest::multipart::Part::bytes(b"<script>alert(1)</script>".to_vec()).file_name("x.jpg");
-    let form = reqwest::multipart::Form::new()
-        .text("chat_id", anna.to_string())
-        .part("photo", part);
+    let form = reqwest::multipart::Form::new().text("chat_id", anna.to_string()).part("photo", part);
     let url = format!("{}/bot{}/sendPhoto", stage.base, stage.token);
-    let answer: Value = stage
-        .http
-        .post(url)
-        .multipart(form)
-        .send()
-        .await
-        .unwrap()
-        .json()
-        .await
-        .unwrap();
+    let answer: Value = stage.http.post(url).multipart(form).send().await.unwrap().json().await.unwrap();
     assert_eq!(answer["description"], "Bad Request: IMAGE_PROCESS_FAILED");
 }
 
@@ -164,12 +129,8 @@ async fn scripts_come_back_as_text_and_files_are_never_pages() {
     let evil = "<script>alert(1)</script>";
     let anna = stage.person(evil).await;
     let message = stage.says(anna, evil).await;
-    assert_eq!(
-        (&message["text"], &message["from"]["first_name"]),
-        (&json!(evil), &json!(evil))
-    );
-    use base64::Engine;
-    let page = base64::engine::general_purpose::STANDARD.encode("<html><script>alert(1)</script></html>");
+    assert_eq!((&message["text"], &message["from"]["first_name"]), (&json!(evil), &json!(evil)));
+    let page = base64(b"<html><script>alert(1)</script></html>");
     let sent = json!({"from": anna, "document": {"name": "../../x.html", "base64": page, "mime_type": "text/html"}});
     let sent = stage.post(&format!("/chats/{anna}/send"), sent).await;
     assert_eq!(sent["document"]["file_name"], "x.html");
@@ -196,33 +157,16 @@ async fn tokens_and_methods_that_are_none_get_telegrams_errors() {
     let stage = Stage::new().await;
     let get = async |path: &str| {
         let response = stage.http.get(format!("{}{path}", stage.base)).send().await.unwrap();
-        (
-            response.status().as_u16(),
-            response.json::<Value>().await.unwrap_or_default()["description"].clone(),
-        )
+        (response.status().as_u16(), response.json::<Value>().await.unwrap_or_default()["description"].clone())
     };
-    assert_eq!(
-        get("/botnonsense/getMe").await,
-        (401, json!("Unauthorized: invalid token specified"))
-    );
+    assert_eq!(get("/botnonsense/getMe").await, (401, json!("Unauthorized: invalid token specified")));
     let token = &stage.token;
-    assert_eq!(
-        get(&format!("/bot{token}/noSuchMethod")).await,
-        (404, json!("Not Found: method not found"))
-    );
+    assert_eq!(get(&format!("/bot{token}/noSuchMethod")).await, (404, json!("Not Found: method not found")));
     let unemulated = get(&format!("/bot{token}/sendGift")).await;
-    assert_eq!(
-        unemulated,
-        (501, json!("Not Implemented: method sendGift is not emulated yet"))
-    );
+    assert_eq!(unemulated, (501, json!("Not Implemented: method sendGift is not emulated yet")));
     assert_eq!(get(&format!("/file/bot{token}/photos/file_9.jpg")).await.0, 404);
     assert_eq!(get(&format!("/bot{}/GETME", token.replace(':', "%3A"))).await.0, 200);
-    let delete = stage
-        .http
-        .delete(format!("{}/bot{token}/getMe", stage.base))
-        .send()
-        .await
-        .unwrap();
+    let delete = stage.http.delete(format!("{}/bot{token}/getMe", stage.base)).send().await.unwrap();
     assert_eq!(delete.status(), 405);
 }
 
@@ -242,10 +186,7 @@ async fn the_peoples_side_says_what_is_wrong() {
         ("/chats/abc/send", json!({"from": anna, "text": "x"})),
         (&send, json!({"from": 999, "text": "x"})),
         (&send, json!({"from": anna})),
-        (
-            &send,
-            json!({"from": anna, "text": "x", "location": {"latitude": 1, "longitude": 1}}),
-        ),
+        (&send, json!({"from": anna, "text": "x", "location": {"latitude": 1, "longitude": 1}})),
         (&send, json!({"from": anna, "text": "x".repeat(5000)})),
         (&send, json!({"from": anna, "photo": {"name": "x", "base64": "%%%"}})),
         (&send, json!({"from": anna, "text": "x", "reply_to": 99})),
@@ -253,9 +194,6 @@ async fn the_peoples_side_says_what_is_wrong() {
     ] {
         let (status, answer) = stage.people(reqwest::Method::POST, path, Some(body.clone())).await;
         assert!((400..=422).contains(&status), "{path} {body}: {status} {answer}");
-        assert!(
-            answer["error"].as_str().is_some_and(|error| !error.is_empty()),
-            "{path} {body}: {answer}"
-        );
+        assert!(answer["error"].as_str().is_some_and(|error| !error.is_empty()), "{path} {body}: {answer}");
     }
 }

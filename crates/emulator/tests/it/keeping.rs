@@ -3,14 +3,10 @@
 use opora_emulator::Settings;
 use serde_json::json;
 
-use crate::stage::{PIXEL_PNG, Stage};
+use crate::stage::{PIXEL_PNG, Stage, base64};
 
 async fn stage_in(folder: &tempfile::TempDir) -> Stage {
-    Stage::with(Settings {
-        data: Some(folder.path().to_owned()),
-        ..Settings::default()
-    })
-    .await
+    Stage::with(Settings { data: Some(folder.path().to_owned()), ..Settings::default() }).await
 }
 
 #[tokio::test]
@@ -22,33 +18,12 @@ async fn a_world_is_the_same_after_a_restart() {
         anna = stage.person("Anna").await;
         stage.says(anna, "/start").await;
         let keyboard = json!({"inline_keyboard": [[{"text": "Go", "callback_data": "go"}]]});
-        stage
-            .call(
-                "sendMessage",
-                json!({"chat_id": anna, "text": "hi", "reply_markup": keyboard}),
-            )
-            .await;
-        stage
-            .call("sendMessage", json!({"chat_id": anna, "text": "gone"}))
-            .await;
-        stage
-            .call("deleteMessage", json!({"chat_id": anna, "message_id": 3}))
-            .await;
-        stage
-            .call(
-                "editMessageText",
-                json!({"chat_id": anna, "message_id": 2, "text": "edited"}),
-            )
-            .await;
-        stage
-            .call(
-                "setMyCommands",
-                json!({"commands": [{"command": "go", "description": "Go"}]}),
-            )
-            .await;
-        use base64::Engine;
-        let photo = base64::engine::general_purpose::STANDARD.encode(PIXEL_PNG);
-        let photo = json!({"from": anna, "photo": {"name": "a.png", "base64": photo}});
+        stage.call("sendMessage", json!({"chat_id": anna, "text": "hi", "reply_markup": keyboard})).await;
+        stage.call("sendMessage", json!({"chat_id": anna, "text": "gone"})).await;
+        stage.call("deleteMessage", json!({"chat_id": anna, "message_id": 3})).await;
+        stage.call("editMessageText", json!({"chat_id": anna, "message_id": 2, "text": "edited"})).await;
+        stage.call("setMyCommands", json!({"commands": [{"command": "go", "description": "Go"}]})).await;
+        let photo = json!({"from": anna, "photo": {"name": "a.png", "base64": base64(PIXEL_PNG)}});
         let message = stage.post(&format!("/chats/{anna}/send"), photo).await;
         file_id = message["photo"][0]["file_id"].clone();
         let group = json!({"type": "supergroup", "title": "Crew", "members": [anna], "topics": ["One"]});
@@ -68,23 +43,12 @@ async fn a_world_is_the_same_after_a_restart() {
     chat_after["clock_offset_seconds"] = chat_before["clock_offset_seconds"].clone();
     assert_eq!(chat_after, chat_before);
     let file = stage.call("getFile", json!({"file_id": file_id})).await;
-    let link = format!(
-        "{}/file/bot{}/{}",
-        stage.base,
-        stage.token,
-        file["file_path"].as_str().unwrap()
-    );
-    assert_eq!(
-        &stage.http.get(link).send().await.unwrap().bytes().await.unwrap()[..],
-        PIXEL_PNG
-    );
+    let link = format!("{}/file/bot{}/{}", stage.base, stage.token, file["file_path"].as_str().unwrap());
+    assert_eq!(&stage.http.get(link).send().await.unwrap().bytes().await.unwrap()[..], PIXEL_PNG);
     // Ids go on where they were.
     assert_eq!(stage.says(anna, "again").await["message_id"], 5);
     let last = stage.updates(0).await;
-    let ids: Vec<i64> = last
-        .iter()
-        .map(|update| update["update_id"].as_i64().unwrap())
-        .collect();
+    let ids: Vec<i64> = last.iter().map(|update| update["update_id"].as_i64().unwrap()).collect();
     assert!(ids.is_sorted_by(|one, two| *two == one + 1), "{ids:?}");
 }
 
@@ -98,12 +62,7 @@ async fn a_line_cut_short_by_a_crash_costs_only_itself() {
         stage.says(anna, "hello").await;
         stage.emulator.flush();
     }
-    let bot = std::fs::read_dir(folder.path())
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
+    let bot = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     let journal = bot.join("journal.jsonl");
     let mut lines = std::fs::read(&journal).unwrap();
     lines.extend(br#"["message",{"chat":1,"mess"#);
@@ -124,8 +83,6 @@ async fn a_forgotten_bot_leaves_nothing_behind() {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(crate::stage::PATIENCE, gone)
-            .await
-            .expect("the folder stayed");
+        tokio::time::timeout(crate::stage::PATIENCE, gone).await.expect("the folder stayed");
     }
 }

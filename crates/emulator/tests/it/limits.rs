@@ -6,11 +6,7 @@ use serde_json::json;
 use crate::stage::Stage;
 
 async fn limited() -> Stage {
-    Stage::with(Settings {
-        limits: Limits::Telegram,
-        ..Settings::default()
-    })
-    .await
+    Stage::with(Settings { limits: Limits::Telegram, ..Settings::default() }).await
 }
 
 #[tokio::test]
@@ -24,12 +20,7 @@ async fn a_chat_takes_a_burst_and_then_one_a_second() {
     assert_eq!((status, &answer["parameters"]["retry_after"]), (429, &json!(1)));
     // Another chat does not wait for this one, and edits are not counted.
     stage.call("sendMessage", json!({"chat_id": ben, "text": "x"})).await;
-    stage
-        .call(
-            "editMessageText",
-            json!({"chat_id": anna, "message_id": 1, "text": "y"}),
-        )
-        .await;
+    stage.call("editMessageText", json!({"chat_id": anna, "message_id": 1, "text": "y"})).await;
     stage.post("/clock", json!({"advance_seconds": 1})).await;
     stage.call("sendMessage", json!({"chat_id": anna, "text": "x"})).await;
 }
@@ -38,16 +29,11 @@ async fn a_chat_takes_a_burst_and_then_one_a_second() {
 async fn a_group_takes_twenty_a_minute() {
     let stage = limited().await;
     let anna = stage.person("Anna").await;
-    let group = stage
-        .post("/chats", json!({"type": "group", "title": "Crew", "members": [anna]}))
-        .await["id"]
-        .clone();
+    let group = stage.post("/chats", json!({"type": "group", "title": "Crew", "members": [anna]})).await["id"].clone();
     for _ in 0..20 {
         stage.call("sendMessage", json!({"chat_id": group, "text": "x"})).await;
     }
-    let (status, _) = stage
-        .refused("sendMessage", json!({"chat_id": group, "text": "x"}))
-        .await;
+    let (status, _) = stage.refused("sendMessage", json!({"chat_id": group, "text": "x"})).await;
     assert_eq!(status, 429);
     stage.post("/clock", json!({"advance_seconds": 61})).await;
     stage.call("sendMessage", json!({"chat_id": group, "text": "x"})).await;
@@ -62,9 +48,7 @@ async fn all_chats_together_take_thirty_a_second() {
     }
     let mut refused = 0;
     for person in people {
-        let (status, _) = stage
-            .answer("sendMessage", json!({"chat_id": person, "text": "x"}))
-            .await;
+        let (status, _) = stage.answer("sendMessage", json!({"chat_id": person, "text": "x"})).await;
         refused += usize::from(status == 429);
     }
     // The sends themselves take a moment, in which a few more are allowed.
@@ -109,13 +93,8 @@ async fn a_callback_answer_has_at_most_200_characters_and_comes_in_time() {
     let press = json!({"from": anna, "message_id": 1, "data": "go", "wait": 0});
     let id = stage.post(&format!("/chats/{anna}/press"), press).await["callback_query_id"].clone();
     let long = json!({"callback_query_id": id, "text": "x".repeat(201)});
-    assert_eq!(
-        stage.refused("answerCallbackQuery", long).await,
-        (400, "Bad Request: MESSAGE_TOO_LONG".into())
-    );
-    stage
-        .call("answerCallbackQuery", json!({"callback_query_id": id}))
-        .await;
+    assert_eq!(stage.refused("answerCallbackQuery", long).await, (400, "Bad Request: MESSAGE_TOO_LONG".into()));
+    stage.call("answerCallbackQuery", json!({"callback_query_id": id})).await;
     let gone = "Bad Request: query is too old and response timeout expired or query ID is invalid";
     let again = json!({"callback_query_id": id});
     assert_eq!(stage.refused("answerCallbackQuery", again).await, (400, gone.into()));

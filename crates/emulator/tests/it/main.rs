@@ -1,9 +1,5 @@
 //! The emulator as its users meet it: over HTTP, with real clients. One binary, a module for each concern.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a test that cannot go on should stop where it is"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
 mod chats;
 mod clients;

@@ -19,12 +19,7 @@ use crate::stage::{PATIENCE, PIXEL_PNG, Stage};
 #[tokio::test]
 async fn the_description_is_served() {
     let stage = Stage::new().await;
-    let response = stage
-        .http
-        .get(format!("{}/client/openapi.json", stage.base))
-        .send()
-        .await
-        .unwrap();
+    let response = stage.http.get(format!("{}/client/openapi.json", stage.base)).send().await.unwrap();
     assert_eq!(response.headers()["content-type"], "application/json");
     assert_eq!(response.json::<Value>().await.unwrap(), Document::read().json);
 }
@@ -48,45 +43,18 @@ fn every_route_is_described_and_nothing_else() {
 fn every_operation_is_told_apart_and_says_what_it_does() {
     let document = Document::read();
     let operations = document.operations();
-    let ids: BTreeSet<&str> = operations
-        .iter()
-        .filter_map(|it| it.json["operationId"].as_str())
-        .collect();
+    let ids: BTreeSet<&str> = operations.iter().filter_map(|it| it.json["operationId"].as_str()).collect();
     assert_eq!(ids.len(), operations.len());
-    let tags: Vec<&Value> = document.json["tags"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|tag| &tag["name"])
-        .collect();
+    let tags: Vec<&Value> = document.json["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
     for operation in &operations {
-        assert!(
-            operation.json["summary"].is_string(),
-            "{} {}",
-            operation.method,
-            operation.path
-        );
-        assert!(
-            operation.json["tags"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .all(|tag| tags.contains(&tag))
-        );
+        assert!(operation.json["summary"].is_string(), "{} {}", operation.method, operation.path);
+        assert!(operation.json["tags"].as_array().unwrap().iter().all(|tag| tags.contains(&tag)));
         let named = operation.path.matches('{').count();
         let parameters = operation.parameters(&document);
-        assert_eq!(
-            parameters.iter().filter(|it| it["in"] == "path").count(),
-            named,
-            "{}",
-            operation.path
-        );
+        assert_eq!(parameters.iter().filter(|it| it["in"] == "path").count(), named, "{}", operation.path);
     }
     for reference in document.references() {
-        assert!(
-            document.json.pointer(&reference[1..]).is_some(),
-            "{reference} leads nowhere"
-        );
+        assert!(document.json.pointer(&reference[1..]).is_some(), "{reference} leads nowhere");
     }
 }
 
@@ -99,18 +67,12 @@ async fn every_example_is_answered_as_described() {
             assert!(!examples.is_empty(), "{} has no example", operation.path);
         }
         // Without a body the parameters are the example.
-        let bodies = if examples.is_empty() {
-            vec![None]
-        } else {
-            examples.into_iter().map(Some).collect()
-        };
+        let bodies = if examples.is_empty() { vec![None] } else { examples.into_iter().map(Some).collect() };
         for body in bodies {
             let (stage, file_id) = world::of_the_examples(&document).await;
             let url = operation.url(&document, &stage.base, &file_id);
             if operation.answer(&document, 101).is_some() {
-                tokio_tungstenite::connect_async(url.replace("http://", "ws://"))
-                    .await
-                    .unwrap();
+                tokio_tungstenite::connect_async(url.replace("http://", "ws://")).await.unwrap();
                 continue;
             }
             let method: Method = operation.method.to_uppercase().parse().unwrap();
@@ -134,14 +96,8 @@ async fn check(document: &Document, operation: &Operation<'_>, response: reqwest
     let headers = response.headers().clone();
     let body = response.bytes().await.unwrap();
     assert_eq!(got, status, "{what}: {}", String::from_utf8_lossy(&body));
-    let answer = operation
-        .answer(document, status)
-        .unwrap_or_else(|| panic!("{what}: {status} is not described"));
-    for name in answer["headers"]
-        .as_object()
-        .into_iter()
-        .flat_map(|headers| headers.keys())
-    {
+    let answer = operation.answer(document, status).unwrap_or_else(|| panic!("{what}: {status} is not described"));
+    for name in answer["headers"].as_object().into_iter().flat_map(|headers| headers.keys()) {
         assert!(headers.contains_key(name), "{what}: {name} is missing");
     }
     let kind = content_type.split(';').next().unwrap();
@@ -150,31 +106,20 @@ async fn check(document: &Document, operation: &Operation<'_>, response: reqwest
     let content = content.unwrap_or_else(|| panic!("{what}: {kind} is not described"));
     if kind == "application/json" {
         let mut complaints = Vec::new();
-        document.check(
-            "answer",
-            &content["schema"],
-            &serde_json::from_slice(&body).unwrap(),
-            &mut complaints,
-        );
+        document.check("answer", &content["schema"], &serde_json::from_slice(&body).unwrap(), &mut complaints);
         assert!(complaints.is_empty(), "{what}: {complaints:#?}");
     }
 }
 
 /// A multipart body; a text in parentheses stands for a file.
 fn form(body: &Value) -> reqwest::multipart::Form {
-    body.as_object()
-        .unwrap()
-        .iter()
-        .fold(reqwest::multipart::Form::new(), |form, (name, value)| {
-            match value.as_str() {
-                Some(text) if text.starts_with('(') => form.part(
-                    name.clone(),
-                    reqwest::multipart::Part::bytes(PIXEL_PNG).file_name("hours.csv"),
-                ),
-                Some(text) => form.text(name.clone(), text.to_owned()),
-                None => form.text(name.clone(), value.to_string()),
-            }
-        })
+    body.as_object().unwrap().iter().fold(reqwest::multipart::Form::new(), |form, (name, value)| match value.as_str() {
+        Some(text) if text.starts_with('(') => {
+            form.part(name.clone(), reqwest::multipart::Part::bytes(PIXEL_PNG).file_name("hours.csv"))
+        }
+        Some(text) => form.text(name.clone(), text.to_owned()),
+        None => form.text(name.clone(), value.to_string()),
+    })
 }
 
 #[test]
@@ -206,49 +151,14 @@ async fn what_cannot_be_done_is_refused_as_described() {
         ("/client/{token}/users", json, r#"{"first_name""#, 400),
         ("/client/{token}/users", json, "{}", 422),
         ("/client/{token}/users", "text/plain", "{}", 415),
-        (
-            "/client/{token}/chats",
-            json,
-            r#"{"type":"group","title":"Few","members":[5]}"#,
-            404,
-        ),
-        (
-            "/client/{token}/chats/{chat}/topics",
-            json,
-            r#"{"from":1003,"name":"Keys"}"#,
-            400,
-        ),
+        ("/client/{token}/chats", json, r#"{"type":"group","title":"Few","members":[5]}"#, 404),
+        ("/client/{token}/chats/{chat}/topics", json, r#"{"from":1003,"name":"Keys"}"#, 400),
         ("/client/{token}/chats/{chat}/send", json, r#"{"from":1001}"#, 400),
-        (
-            "/client/{token}/chats/{chat}/send",
-            json,
-            r#"{"from":1001,"text":"a","reply_to":99}"#,
-            404,
-        ),
-        (
-            "/client/{token}/chats/{chat}/press",
-            json,
-            r#"{"from":1001,"message_id":99,"data":"a"}"#,
-            404,
-        ),
-        (
-            "/client/{token}/chats/{chat}/press",
-            json,
-            r#"{"from":1001,"message_id":1,"data":""}"#,
-            400,
-        ),
-        (
-            "/client/{token}/chats/{chat}/vote",
-            json,
-            r#"{"from":1001,"message_id":2,"option_ids":[7]}"#,
-            400,
-        ),
-        (
-            "/client/{token}/chats/{chat}/react",
-            json,
-            r#"{"from":1001,"message_id":99}"#,
-            404,
-        ),
+        ("/client/{token}/chats/{chat}/send", json, r#"{"from":1001,"text":"a","reply_to":99}"#, 404),
+        ("/client/{token}/chats/{chat}/press", json, r#"{"from":1001,"message_id":99,"data":"a"}"#, 404),
+        ("/client/{token}/chats/{chat}/press", json, r#"{"from":1001,"message_id":1,"data":""}"#, 400),
+        ("/client/{token}/chats/{chat}/vote", json, r#"{"from":1001,"message_id":2,"option_ids":[7]}"#, 400),
+        ("/client/{token}/chats/{chat}/react", json, r#"{"from":1001,"message_id":99}"#, 404),
         ("/client/{token}/chats/{chat}/block", json, r#"{"from":1002}"#, 400),
         ("/client/{token}/chats/{chat}/join", json, r#"{"from":1001}"#, 400),
         ("/client/{token}/chats/{chat}/leave", json, r#"{"from":1003}"#, 400),
@@ -264,18 +174,8 @@ async fn what_cannot_be_done_is_refused_as_described() {
     for operation in document.operations() {
         let url = operation.url(&document, &stage.base, &file_id);
         let method: Method = operation.method.to_uppercase().parse().unwrap();
-        let request = stage
-            .http
-            .request(method, url)
-            .header("origin", "https://elsewhere.example");
-        check(
-            &document,
-            &operation,
-            request.send().await.unwrap(),
-            403,
-            "from another site",
-        )
-        .await;
+        let request = stage.http.request(method, url).header("origin", "https://elsewhere.example");
+        check(&document, &operation, request.send().await.unwrap(), 403, "from another site").await;
     }
 }
 
@@ -290,11 +190,7 @@ async fn every_event_that_comes_is_described() {
     world::everything_happens(&stage).await;
     let mut names = BTreeSet::new();
     while !names.contains("forgotten") {
-        let frame = tokio::time::timeout(PATIENCE, socket.next())
-            .await
-            .unwrap()
-            .unwrap()
-            .unwrap();
+        let frame = tokio::time::timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap();
         let Ok(text) = frame.to_text() else { continue };
         let Ok(event) = serde_json::from_str::<Value>(text) else {
             continue;
@@ -303,13 +199,8 @@ async fn every_event_that_comes_is_described() {
     }
     // Only a reader that is too slow is told so.
     names.insert("lagged".to_owned());
-    let rows = prose
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
-    let described: BTreeSet<String> = rows
-        .map(|(name, _)| name.to_owned())
-        .filter(|name| name != "event")
-        .collect();
+    let rows = prose.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let described: BTreeSet<String> = rows.map(|(name, _)| name.to_owned()).filter(|name| name != "event").collect();
     assert_eq!(names, described);
 }
 
@@ -324,21 +215,8 @@ fn a_value_of_another_shape_is_told() {
     };
     assert!(told("Clock", json!({"now": 1, "offset_seconds": 0})).is_empty());
     assert_eq!(told("Clock", json!({"now": 1})), ["it.offset_seconds is missing"]);
-    assert_eq!(
-        told("Clock", json!({"now": "1", "offset_seconds": 0})),
-        [r#"it.now is not integer: "1""#]
-    );
-    assert_eq!(
-        told("Clock", json!({"now": 1, "offset_seconds": 0, "zone": "UTC"})),
-        ["it.zone is not described"]
-    );
-    assert_eq!(
-        told("Fault", json!({"id": 1, "left": 1, "times": 1})).len(),
-        1,
-        "a fault does something"
-    );
-    assert_eq!(
-        told("Reaction", json!({"type": "smile"})),
-        [r#"it.type is "smile", which is none of the choices"#]
-    );
+    assert_eq!(told("Clock", json!({"now": "1", "offset_seconds": 0})), [r#"it.now is not integer: "1""#]);
+    assert_eq!(told("Clock", json!({"now": 1, "offset_seconds": 0, "zone": "UTC"})), ["it.zone is not described"]);
+    assert_eq!(told("Fault", json!({"id": 1, "left": 1, "times": 1})).len(), 1, "a fault does something");
+    assert_eq!(told("Reaction", json!({"type": "smile"})), [r#"it.type is "smile", which is none of the choices"#]);
 }

@@ -13,10 +13,7 @@ async fn an_update_comes_until_it_is_confirmed() {
     stage.says(anna, "one").await;
     stage.says(anna, "two").await;
     let first = stage.updates(0).await;
-    assert_eq!(
-        first.iter().map(|it| &it["message"]["text"]).collect::<Vec<_>>(),
-        ["one", "two"]
-    );
+    assert_eq!(first.iter().map(|it| &it["message"]["text"]).collect::<Vec<_>>(), ["one", "two"]);
     assert_eq!(stage.updates(0).await, first);
     let second = first[1]["update_id"].as_i64().unwrap();
     assert_eq!(second, first[0]["update_id"].as_i64().unwrap() + 1);

@@ -166,10 +166,7 @@ async fn a_case_hears_what_it_is_for() {
             (case.play)(&scene).await;
             let heard = scene.heard();
             let found = if of_updates {
-                heard
-                    .iter()
-                    .flat_map(|it| it.updates())
-                    .any(|update| update.get(case.subject).is_some())
+                heard.iter().flat_map(|it| it.updates()).any(|update| update.get(case.subject).is_some())
             } else {
                 heard.iter().any(|it| it.method == case.subject)
             };
@@ -190,15 +187,8 @@ async fn every_parameter_is_used_in_some_case() {
     }
     let mut unused = Vec::new();
     for method in methods::all() {
-        let names = method
-            .parameter_names()
-            .into_iter()
-            .filter(|name| !REFUSED.contains(name));
-        unused.extend(
-            names
-                .filter(|name| !used[method.name].contains(*name))
-                .map(|name| (method.name, name)),
-        );
+        let names = method.parameter_names().into_iter().filter(|name| !REFUSED.contains(name));
+        unused.extend(names.filter(|name| !used[method.name].contains(*name)).map(|name| (method.name, name)));
     }
     assert_eq!(unused, [], "no case uses these");
 }
@@ -206,10 +196,7 @@ async fn every_parameter_is_used_in_some_case() {
 #[tokio::test]
 async fn an_error_reads_back_with_what_to_do_about_it() {
     let scene = Scene::new().await;
-    scene
-        .stage
-        .post("/faults", json!({"method": "sendMessage", "retry_after": 7}))
-        .await;
+    scene.stage.post("/faults", json!({"method": "sendMessage", "retry_after": 7})).await;
     for (parameters, code, retry_after) in [
         (json!({"chat_id": scene.anna, "text": "Hello"}), 429, Some(7)),
         (json!({"chat_id": 5, "text": "Hello"}), 400, None),
@@ -218,9 +205,6 @@ async fn an_error_reads_back_with_what_to_do_about_it() {
         let error: ErrorResponse = compare::read_back("sendMessage", &answer);
         assert_eq!((u64::from(status), error.ok), (error.error_code, false));
         assert_eq!(error.error_code, code);
-        assert_eq!(
-            error.parameters.and_then(|parameters| parameters.retry_after),
-            retry_after
-        );
+        assert_eq!(error.parameters.and_then(|parameters| parameters.retry_after), retry_after);
     }
 }

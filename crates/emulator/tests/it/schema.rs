@@ -37,10 +37,7 @@ fn every_method_is_emulated_or_known_not_to_be() {
     let ours: BTreeSet<&str> = emulated.union(&known).copied().collect();
     let theirs: BTreeSet<&str> = description.methods().collect();
     let (extra, missing) = (&ours - &theirs, &theirs - &ours);
-    assert!(
-        extra.is_empty() && missing.is_empty(),
-        "not in the Bot API: {extra:?}; unknown here: {missing:?}"
-    );
+    assert!(extra.is_empty() && missing.is_empty(), "not in the Bot API: {extra:?}; unknown here: {missing:?}");
 }
 
 #[test]
@@ -55,12 +52,7 @@ fn every_method_has_the_parameters_of_the_bot_api() {
             differences.push(format!("{}: a parameter is named twice", method.name));
         }
         if ours != theirs {
-            differences.push(format!(
-                "{}: extra {:?}, missing {:?}",
-                method.name,
-                &ours - &theirs,
-                &theirs - &ours
-            ));
+            differences.push(format!("{}: extra {:?}, missing {:?}", method.name, &ours - &theirs, &theirs - &ours));
         }
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
@@ -118,31 +110,16 @@ fn what_breaks_a_promise_is_told() {
         description.check(kind, &value, &mut complaints);
         complaints.into_iter().collect::<Vec<_>>()
     };
-    assert!(
-        told(
-            "Home",
-            json!({"pet": {"lives": 9, "kittens": [{"lives": 9}]}, "size": 1})
-        )
-        .is_empty()
-    );
+    assert!(told("Home", json!({"pet": {"lives": 9, "kittens": [{"lives": 9}]}, "size": 1})).is_empty());
     assert!(told("Home", json!({"pet": {"name": "Rex"}})).is_empty());
     assert_eq!(told("Cat", json!({})), ["Cat.lives is missing"]);
     assert_eq!(told("Cat", json!({"lives": 9, "claws": 18})), ["Cat.claws is unknown"]);
     assert_eq!(told("Cat", json!({"lives": 9.5})), ["Cat.lives is not Integer: 9.5"]);
-    assert_eq!(
-        told("Cat", json!({"lives": 9, "kittens": [{}]})),
-        ["Cat.kittens[].lives is missing"]
-    );
-    assert_eq!(
-        told("Home", json!({"pet": {"name": 1}})),
-        [r#"Home.pet is not Pet: {"name":1}"#]
-    );
+    assert_eq!(told("Cat", json!({"lives": 9, "kittens": [{}]})), ["Cat.kittens[].lives is missing"]);
+    assert_eq!(told("Home", json!({"pet": {"name": 1}})), [r#"Home.pet is not Pet: {"name":1}"#]);
     let mut complaints = BTreeSet::new();
     description.check_answer("get", &json!(true), &mut complaints);
     assert!(complaints.is_empty());
     description.check_answer("get", &json!("true"), &mut complaints);
-    assert_eq!(
-        complaints.into_iter().collect::<Vec<_>>(),
-        [r#"get is not Cat or Boolean: "true""#]
-    );
+    assert_eq!(complaints.into_iter().collect::<Vec<_>>(), [r#"get is not Cat or Boolean: "true""#]);
 }

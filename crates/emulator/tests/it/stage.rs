@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use base64::Engine;
 use opora_emulator::{Emulator, Settings};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -15,6 +16,11 @@ pub const PIXEL_PNG: &[u8] = &[
     6, 0, 0, 0, 0x1F, 0x15, 0xC4, 0x89, 0, 0, 0, 0x0D, b'I', b'D', b'A', b'T', 0x78, 0x9C, 0x63, 0xF8, 0xCF, 0xC0,
     0xF0, 0x1F, 0, 5, 0, 1, 0xFF, 0x56, 0xC7, 0x2F, 0x0D, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xAE, 0x42, 0x60, 0x82,
 ];
+
+/// Bytes as the people's side takes them in JSON.
+pub fn base64(bytes: &[u8]) -> String {
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
 
 pub struct Stage {
     pub emulator: Emulator,
@@ -42,13 +48,7 @@ impl Stage {
         let router = emulator.router();
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         let token = "123456789:AAtesttesttesttesttesttesttesttestt".to_owned();
-        Self {
-            emulator,
-            base,
-            token,
-            http: reqwest::Client::new(),
-            server,
-        }
+        Self { emulator, base, token, http: reqwest::Client::new(), server }
     }
 
     /// Calls a method; gives the HTTP status and the whole answer.
@@ -80,9 +80,7 @@ impl Stage {
     }
 
     pub async fn people(&self, method: reqwest::Method, path: &str, body: Option<Value>) -> (u16, Value) {
-        let mut request = self
-            .http
-            .request(method, format!("{}/client/{}{path}", self.base, self.token));
+        let mut request = self.http.request(method, format!("{}/client/{}{path}", self.base, self.token));
         if let Some(body) = body {
             request = request.json(&body);
         }
@@ -105,15 +103,12 @@ impl Stage {
 
     /// Adds a person; gives the id.
     pub async fn person(&self, first_name: &str) -> i64 {
-        self.post("/users", json!({"first_name": first_name})).await["id"]
-            .as_i64()
-            .unwrap()
+        self.post("/users", json!({"first_name": first_name})).await["id"].as_i64().unwrap()
     }
 
     /// A person says a text in their private chat; gives the message.
     pub async fn says(&self, person: i64, text: &str) -> Value {
-        self.post(&format!("/chats/{person}/send"), json!({"from": person, "text": text}))
-            .await
+        self.post(&format!("/chats/{person}/send"), json!({"from": person, "text": text})).await
     }
 
     /// Waits for what is said in a chat after a message.

@@ -35,9 +35,7 @@ impl Listener {
 
     fn texts(&self) -> Vec<String> {
         let came = self.came.lock().unwrap();
-        came.iter()
-            .filter_map(|update| Some(update["message"]["text"].as_str()?.to_owned()))
-            .collect()
+        came.iter().filter_map(|update| Some(update["message"]["text"].as_str()?.to_owned())).collect()
     }
 
     async fn wait_for(&self, count: usize) -> Vec<Value> {
@@ -46,33 +44,23 @@ impl Listener {
                 tokio::time::sleep(std::time::Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, enough)
-            .await
-            .expect("the updates did not come");
+        tokio::time::timeout(PATIENCE, enough).await.expect("the updates did not come");
         self.came.lock().unwrap().clone()
     }
 }
 
 async fn hook(State(listener): State<Listener>, headers: HeaderMap, body: String) -> Response {
-    let secret = headers
-        .get("x-telegram-bot-api-secret-token")
-        .map(|it| it.to_str().unwrap().to_owned());
+    let secret = headers.get("x-telegram-bot-api-secret-token").map(|it| it.to_str().unwrap().to_owned());
     listener.secrets.lock().unwrap().push(secret);
     listener.came.lock().unwrap().push(serde_json::from_str(&body).unwrap());
     let mut answers = listener.answers.lock().unwrap();
-    if answers.is_empty() {
-        StatusCode::OK.into_response()
-    } else {
-        answers.remove(0)
-    }
+    if answers.is_empty() { StatusCode::OK.into_response() } else { answers.remove(0) }
 }
 
 async fn stage_with(listener: &Listener) -> Stage {
     let stage = Stage::new().await;
     let url = listener.start().await;
-    stage
-        .call("setWebhook", json!({"url": url, "secret_token": SECRET}))
-        .await;
+    stage.call("setWebhook", json!({"url": url, "secret_token": SECRET})).await;
     stage
 }
 
@@ -85,10 +73,7 @@ async fn updates_are_posted_with_the_secret() {
     assert_eq!(listener.wait_for(1).await[0]["message"]["text"], "hello");
     assert_eq!(*listener.secrets.lock().unwrap(), [Some(SECRET.to_owned())]);
     let info = stage.call("getWebhookInfo", json!({})).await;
-    assert_eq!(
-        (&info["max_connections"], info.get("last_error_message")),
-        (&json!(40), None)
-    );
+    assert_eq!((&info["max_connections"], info.get("last_error_message")), (&json!(40), None));
 }
 
 #[tokio::test]
@@ -120,10 +105,7 @@ async fn what_is_refused_comes_again_before_the_next_of_its_chat() {
     listener.wait_for(3).await;
     assert_eq!(listener.texts(), ["first", "first", "second"]);
     let info = stage.call("getWebhookInfo", json!({})).await;
-    assert_eq!(
-        info["last_error_message"],
-        "Wrong response from the webhook: 500 Internal Server Error"
-    );
+    assert_eq!(info["last_error_message"], "Wrong response from the webhook: 500 Internal Server Error");
 }
 
 #[tokio::test]
@@ -149,9 +131,7 @@ async fn an_answer_may_carry_a_call() {
     let listener = Listener::default();
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
-    listener.then_answers(axum::Json(
-        json!({"method": "sendMessage", "chat_id": anna, "text": "by return"}),
-    ));
+    listener.then_answers(axum::Json(json!({"method": "sendMessage", "chat_id": anna, "text": "by return"})));
     let url = listener.start().await;
     stage.call("setWebhook", json!({"url": url})).await;
     stage.says(anna, "hello").await;

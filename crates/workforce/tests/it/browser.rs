@@ -43,12 +43,20 @@ const FLAGS: [&str; 11] = [
     "--lang=en-US",
 ];
 
-/// Runs the steps of a test on the demo's chat page.
+/// Runs the steps of a test on the chat page of a demo.
 pub async fn visit<Steps>(test: &str, screen: Screen, steps: impl FnOnce(Page) -> Steps)
 where
     Steps: Future<Output = ()> + 'static,
 {
-    let (demo, chromedriver) = tokio::join!(Demo::start(), Chromedriver::start());
+    visit_demo(Demo::start().await, test, screen, steps).await;
+}
+
+/// The same with a demo that was started in a way of its own.
+pub async fn visit_demo<Steps>(demo: Demo, test: &str, screen: Screen, steps: impl FnOnce(Page) -> Steps)
+where
+    Steps: Future<Output = ()> + 'static,
+{
+    let chromedriver = Chromedriver::start().await;
     let profile = tempfile::tempdir().unwrap();
     let driver = open(&chromedriver.url, screen, &profile).await;
     let page = Page::new(demo, driver, format!("{test}-{}", screen.name()), screen);
@@ -78,26 +86,17 @@ async fn open(url: &str, screen: Screen, profile: &TempDir) -> WebDriver {
     for flag in FLAGS {
         wanted.add_arg(flag).unwrap();
     }
-    wanted
-        .add_arg(&format!("--user-data-dir={}", profile.path().display()))
-        .unwrap();
+    wanted.add_arg(&format!("--user-data-dir={}", profile.path().display())).unwrap();
     if screen == Screen::Phone {
         // A window cannot be as narrow as a phone, so the phone is emulated.
         let metrics = json!({"width": 390, "height": 844, "pixelRatio": 2, "touch": true, "mobile": true});
-        wanted
-            .add_experimental_option("mobileEmulation", json!({"deviceMetrics": metrics}))
-            .unwrap();
+        wanted.add_experimental_option("mobileEmulation", json!({"deviceMetrics": metrics})).unwrap();
     }
     let driver = WebDriver::builder(url, wanted).client(http()).connect().await.unwrap();
     driver.set_page_load_timeout(PATIENCE).await.unwrap();
     if screen == Screen::Desktop {
         // The frame of a window counts too: what is inside should have the size.
-        let frame = driver
-            .execute(
-                "return [outerWidth - innerWidth, outerHeight - innerHeight];",
-                Vec::new(),
-            )
-            .await;
+        let frame = driver.execute("return [outerWidth - innerWidth, outerHeight - innerHeight];", Vec::new()).await;
         let (across, down): (u32, u32) = frame.unwrap().convert().unwrap();
         driver.set_window_rect(0, 0, 1280 + across, 800 + down).await.unwrap();
     }

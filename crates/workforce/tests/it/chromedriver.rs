@@ -22,24 +22,15 @@ impl Chromedriver {
         command.arg("--port=0").stdout(Stdio::piped()).kill_on_drop(true);
         let mut process = command.spawn().unwrap();
         let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
-        let port = timeout(PATIENCE, port(&mut output))
-            .await
-            .expect("chromedriver did not start");
-        Self {
-            url: format!("http://127.0.0.1:{port}"),
-            process,
-            _output: output,
-        }
+        let port = timeout(PATIENCE, port(&mut output)).await.expect("chromedriver did not start");
+        Self { url: format!("http://127.0.0.1:{port}"), process, _output: output }
     }
 
     /// Ends it and every browser that it still has.
     pub async fn stop(mut self, http: &reqwest::Client) {
         // It may be gone before it has answered.
         let _ = http.get(format!("{}/shutdown", self.url)).send().await;
-        timeout(PATIENCE, self.process.wait())
-            .await
-            .expect("chromedriver did not end")
-            .unwrap();
+        timeout(PATIENCE, self.process.wait()).await.expect("chromedriver did not end").unwrap();
     }
 }
 

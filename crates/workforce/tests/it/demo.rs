@@ -34,44 +34,27 @@ impl Demo {
     }
 
     pub async fn start_with(arguments: &[&str]) -> Self {
+        Self::start_on("0", arguments).await
+    }
+
+    /// On the port that another one had, as when it is started again.
+    pub async fn start_on(port: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(OPORA);
-        command
-            .args(["demo", "--port", "0", "--language", "en"])
-            .args(arguments);
+        command.args(["demo", "--language", "en", "--port", port]).args(arguments);
         let mut process = command.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
-        let printed = timeout(PATIENCE, until_ready(&mut output))
-            .await
-            .expect("the demo did not get ready");
+        let printed = timeout(PATIENCE, until_ready(&mut output)).await.expect("the demo did not get ready");
         let base = after(&printed, "chat page").trim_end_matches("/chat").to_owned();
         let token = after(&printed, "bot's token");
-        let demo = Self {
-            base,
-            token,
-            http: http(),
-            printed,
-            process,
-            _output: output,
-        };
-        demo.until("both people are there", async |demo| {
-            demo.world().await["users"].as_array()?.get(1).cloned()
-        })
-        .await;
+        let demo = Self { base, token, http: http(), printed, process, _output: output };
+        demo.until("both people are there", async |demo| demo.world().await["users"].as_array()?.get(1).cloned()).await;
         demo
     }
 
     /// The bot's own side.
     pub async fn bot(&self, method: &str, parameters: Value) -> Value {
         let url = format!("{}/bot{}/{method}", self.base, self.token);
-        self.http
-            .post(url)
-            .json(&parameters)
-            .send()
-            .await
-            .unwrap()
-            .json()
-            .await
-            .unwrap()
+        self.http.post(url).json(&parameters).send().await.unwrap().json().await.unwrap()
     }
 
     pub async fn world(&self) -> Value {
@@ -95,27 +78,20 @@ impl Demo {
 
     /// A person says a text in their own chat.
     pub async fn says(&self, person: i64, text: &str) -> Value {
-        self.post(&format!("/chats/{person}/send"), json!({"from": person, "text": text}))
-            .await
+        self.post(&format!("/chats/{person}/send"), json!({"from": person, "text": text})).await
     }
 
     /// All texts of a chat, oldest first.
     pub async fn texts(&self, chat: i64) -> Vec<String> {
         let messages = self.get(&format!("/chats/{chat}/messages?after=0&wait=0")).await;
         let messages = messages.as_array().cloned().unwrap_or_default();
-        messages
-            .iter()
-            .filter_map(|message| message["text"].as_str().map(str::to_owned))
-            .collect()
+        messages.iter().filter_map(|message| message["text"].as_str().map(str::to_owned)).collect()
     }
 
     /// Waits until the bot has said something that starts so.
     pub async fn hears(&self, chat: i64, start: &str) {
         let what = format!("{start:?} is said in chat {chat}");
-        self.until(&what, async |demo| {
-            demo.texts(chat).await.into_iter().find(|text| text.starts_with(start))
-        })
-        .await;
+        self.until(&what, async |demo| demo.texts(chat).await.into_iter().find(|text| text.starts_with(start))).await;
     }
 
     /// Asks again until there is something, up to a deadline.
@@ -123,24 +99,18 @@ impl Demo {
         until(what, async || ask(self).await).await
     }
 
+    pub fn port(&self) -> &str {
+        self.base.rsplit_once(':').expect("the address names a port").1
+    }
+
     pub fn signal(&self, name: &str) {
         let id = self.process.id().expect("it runs").to_string();
-        assert!(
-            std::process::Command::new("kill")
-                .args(["-s", name, &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(std::process::Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
     }
 
     /// Waits for its end; gives the exit code, none if a signal ended it.
     pub async fn ended(mut self, within: Duration) -> Option<i32> {
-        timeout(within, self.process.wait())
-            .await
-            .expect("the demo did not end in time")
-            .unwrap()
-            .code()
+        timeout(within, self.process.wait()).await.expect("the demo did not end in time").unwrap().code()
     }
 
     /// Stops it as a service manager does, and checks that it says that all is well.
@@ -160,20 +130,14 @@ pub async fn until<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(PATIENCE, found)
-        .await
-        .unwrap_or_else(|_| panic!("waited in vain until {what}"))
+    timeout(PATIENCE, found).await.unwrap_or_else(|_| panic!("waited in vain until {what}"))
 }
 
 /// A client that reaches this machine whatever proxy the environment names.
 pub fn http() -> reqwest::Client {
     // Only the first test of a process installs it.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder()
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
-        .unwrap()
+    reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap()
 }
 
 async fn until_ready(output: &mut Lines<BufReader<ChildStdout>>) -> String {
@@ -190,8 +154,6 @@ async fn until_ready(output: &mut Lines<BufReader<ChildStdout>>) -> String {
 
 /// The word that follows a label.
 fn after(printed: &str, label: &str) -> String {
-    let (_, rest) = printed
-        .split_once(label)
-        .unwrap_or_else(|| panic!("no {label} in: {printed}"));
+    let (_, rest) = printed.split_once(label).unwrap_or_else(|| panic!("no {label} in: {printed}"));
     rest.split_whitespace().next().unwrap().to_owned()
 }

@@ -58,11 +58,7 @@ async fn talk(page: Page) {
 async fn count_presses(page: &Page, greeting: &str) {
     let button = greeting.replace("message", "inline") + "-0-0";
     page.press(&button).await;
-    assert_eq!(
-        page.bubbles(ANNA, "bot", "Presses: 1", 1).await,
-        greeting,
-        "edited in place"
-    );
+    assert_eq!(page.bubbles(ANNA, "bot", "Presses: 1", 1).await, greeting, "edited in place");
     page.press(&button).await;
     assert_eq!(page.bubbles(ANNA, "bot", "Presses: 2", 1).await, greeting);
     page.bubbles(ANNA, "bot", "edited", 1).await;
@@ -87,9 +83,7 @@ async fn use_buttons(page: &Page) {
 
 /// The bot types for as long as its message is on the way.
 async fn see_typing(page: &Page) {
-    page.demo
-        .post("/faults", json!({"method": "sendMessage", "delay_ms": 1000}))
-        .await;
+    page.demo.post("/faults", json!({"method": "sendMessage", "delay_ms": 1000})).await;
     page.write("Take your time").await;
     page.find("typing").await;
     page.shoot("6-typing").await;
@@ -152,11 +146,7 @@ async fn share_place(page: &Page) {
 async fn send_pictures(page: Page) {
     page.press("chat-1001").await;
     page.find("composer").await;
-    page.find_hidden("file-input-photo")
-        .await
-        .send_keys(picture("hill"))
-        .await
-        .unwrap();
+    page.find_hidden("file-input-photo").await.send_keys(picture("hill")).await.unwrap();
     page.bubbles(ANNA, "bot", "Your photo", 1).await;
     shown(&page, ".message.own", 1).await;
     shown(&page, ".message.bot", 1).await;
@@ -180,8 +170,7 @@ async fn shown(page: &Page, place: &str, count: usize) {
     let place = format!("{} {place} img", by_testid("column-1001"));
     let pictures = format!("[...document.querySelectorAll(\"{place}\")]");
     let drawn = format!("{pictures}.filter((one) => one.complete && one.naturalWidth > 0).length === {count}");
-    page.until(&format!("{count} pictures are drawn in {place}"), &drawn)
-        .await;
+    page.until(&format!("{count} pictures are drawn in {place}"), &drawn).await;
 }
 
 fn picture(name: &str) -> String {

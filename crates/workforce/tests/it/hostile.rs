@@ -32,9 +32,7 @@ async fn attack(page: Page) {
     }
     let twice = hostile_texts().len() * 2;
     page.demo
-        .until("the bot repeats it all", async |demo| {
-            (demo.texts(MALLORY).await.len() == twice).then_some(())
-        })
+        .until("the bot repeats it all", async |demo| (demo.texts(MALLORY).await.len() == twice).then_some(()))
         .await;
     speak_as_the_bot(&page).await;
     let group =
@@ -57,8 +55,7 @@ async fn attack(page: Page) {
     unharmed(&page).await;
     if page.screen == Screen::Desktop {
         page.press("inspector-toggle").await;
-        page.press_css("[data-testid='inspector-row'][data-kind='update']")
-            .await;
+        page.press_css("[data-testid='inspector-row'][data-kind='update']").await;
         page.find_css(".record-details").await;
         page.shoot("5-inspector").await;
         unharmed(&page).await;
@@ -82,12 +79,7 @@ async fn speak_as_the_bot(page: &Page) {
     for url in HOSTILE_LINKS {
         // The emulator refuses or drops most of them, as Telegram does; the page must not rely on it.
         let link = json!({"type": "text_link", "offset": 0, "length": 4, "url": url});
-        page.demo
-            .bot(
-                "sendMessage",
-                json!({"chat_id": MALLORY, "text": "Link", "entities": [link]}),
-            )
-            .await;
+        page.demo.bot("sendMessage", json!({"chat_id": MALLORY, "text": "Link", "entities": [link]})).await;
         let button = json!([[{"text": "Link", "url": url}]]);
         let button = json!({"chat_id": MALLORY, "text": "Link", "reply_markup": {"inline_keyboard": button}});
         page.demo.bot("sendMessage", button).await;
@@ -95,15 +87,7 @@ async fn speak_as_the_bot(page: &Page) {
         page.demo.bot("sendMessage", html).await;
     }
     let formatted = "A <b>formatted</b> <a href=\"https://example.com/\">text</a> <pre><code class=\"language-&quot;&gt;&lt;script&gt;\">x</code></pre>";
-    accepted(
-        &page
-            .demo
-            .bot(
-                "sendMessage",
-                json!({"chat_id": MALLORY, "text": formatted, "parse_mode": "HTML"}),
-            )
-            .await,
-    );
+    accepted(&page.demo.bot("sendMessage", json!({"chat_id": MALLORY, "text": formatted, "parse_mode": "HTML"})).await);
     let buttons = json!([
         [{"text": MARKUP, "callback_data": MARKUP.chars().take(64).collect::<String>()}],
         [{"text": "w".repeat(200), "callback_data": "wide"}, {"text": "w".repeat(200), "callback_data": "wider"}],
@@ -135,14 +119,7 @@ async fn unharmed(page: &Page) {
     let links = "[...document.querySelectorAll('a[href]')].map((a) => a.protocol)";
     let links = page.evaluate(links).await;
     let links = links.as_array().unwrap();
-    assert!(
-        links.iter().all(|protocol| protocol == "http:" || protocol == "https:"),
-        "{links:?}"
-    );
-    assert_eq!(
-        page.evaluate("document.querySelectorAll('body script, [onerror], [onmouseover]').length")
-            .await,
-        0
-    );
+    assert!(links.iter().all(|protocol| protocol == "http:" || protocol == "https:"), "{links:?}");
+    assert_eq!(page.evaluate("document.querySelectorAll('body script, [onerror], [onmouseover]').length").await, 0);
     page.fits().await;
 }

@@ -74,10 +74,7 @@ async fn inject(page: Page) {
     page.press("inspector-toggle").await;
     page.press("fault-open").await;
     page.press("preset-faultTooMany").await;
-    assert_eq!(
-        page.find("fault-status").await.value().await.unwrap().as_deref(),
-        Some("429")
-    );
+    assert_eq!(page.find("fault-status").await.value().await.unwrap().as_deref(), Some("429"));
     page.shoot("1-form").await;
     page.press("fault-submit").await;
     page.vanishes("fault-form").await;
@@ -98,8 +95,7 @@ async fn inject(page: Page) {
 
 async fn inspect_on_a_phone(page: Page) {
     greet_and_press(&page).await;
-    page.press_css(&format!("{} .chat-header .narrow-only", by_testid("column-1001")))
-        .await;
+    page.press_css(&format!("{} .chat-header .narrow-only", by_testid("column-1001"))).await;
     page.press_css(&row("call", "editMessageText")).await;
     page.find_css(".record-details").await;
     page.fits().await;
@@ -125,10 +121,7 @@ async fn greet_and_press(page: &Page) {
     page.demo
         .until("the edit is logged", async |demo| {
             let log = demo.get("/log").await;
-            log.as_array()?
-                .iter()
-                .any(|entry: &Value| entry["method"] == "editMessageText")
-                .then_some(())
+            log.as_array()?.iter().any(|entry: &Value| entry["method"] == "editMessageText").then_some(())
         })
         .await;
 }

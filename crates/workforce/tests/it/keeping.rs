@@ -10,33 +10,19 @@ use crate::demo::{ANNA, BORIS, Demo, PATIENCE, until};
 async fn a_conversation_goes_on_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let demo = demo_in(&folder, &[]).await;
-    assert!(
-        demo.printed.contains(folder.path().to_str().unwrap()),
-        "{}",
-        demo.printed
-    );
+    assert!(demo.printed.contains(folder.path().to_str().unwrap()), "{}", demo.printed);
     demo.says(ANNA, "/start").await;
     demo.hears(ANNA, "Hello!").await;
     demo.says(BORIS, "from Boris").await;
-    demo.until("the bot repeats it", async |demo| {
-        (demo.texts(BORIS).await.len() == 2).then_some(())
-    })
-    .await;
+    demo.until("the bot repeats it", async |demo| (demo.texts(BORIS).await.len() == 2).then_some(())).await;
     let (anna, boris) = (demo.texts(ANNA).await, demo.texts(BORIS).await);
     demo.stop().await;
 
     let demo = demo_in(&folder, &[]).await;
     assert_eq!((demo.texts(ANNA).await, demo.texts(BORIS).await), (anna, boris));
     demo.says(ANNA, "still here?").await;
-    demo.until("the bot goes on", async |demo| {
-        (demo.texts(ANNA).await.len() == 4).then_some(())
-    })
-    .await;
-    assert_eq!(
-        demo.world().await["users"].as_array().unwrap().len(),
-        2,
-        "nobody is there twice"
-    );
+    demo.until("the bot goes on", async |demo| (demo.texts(ANNA).await.len() == 4).then_some(())).await;
+    assert_eq!(demo.world().await["users"].as_array().unwrap().len(), 2, "nobody is there twice");
     demo.stop().await;
 }
 
@@ -45,20 +31,15 @@ async fn a_killed_one_has_kept_what_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let demo = demo_in(&folder, &[]).await;
     demo.says(ANNA, "the last words").await;
-    until("the words are in the journal", async || {
-        journal(folder.path()).contains("the last words").then_some(())
-    })
-    .await;
+    until("the words are in the journal", async || journal(folder.path()).contains("the last words").then_some(()))
+        .await;
     demo.signal("KILL");
     assert_eq!(demo.ended(PATIENCE).await, None);
 
     let demo = demo_in(&folder, &[]).await;
     assert_eq!(demo.texts(ANNA).await[0], "the last words");
     // Whether or not it had answered before, it has by now.
-    demo.until("the bot answers", async |demo| {
-        (demo.texts(ANNA).await.len() >= 2).then_some(())
-    })
-    .await;
+    demo.until("the bot answers", async |demo| (demo.texts(ANNA).await.len() >= 2).then_some(())).await;
     demo.stop().await;
 }
 
@@ -86,23 +67,13 @@ async fn demo_in(folder: &TempDir, more: &[&str]) -> Demo {
 
 /// Everything in all journals below a folder.
 fn journal(folder: &Path) -> String {
-    journals(folder)
-        .iter()
-        .map(|path| std::fs::read_to_string(path).unwrap_or_default())
-        .collect()
+    journals(folder).iter().map(|path| std::fs::read_to_string(path).unwrap_or_default()).collect()
 }
 
 fn journals(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
-    let mut found: Vec<_> = files
-        .into_iter()
-        .filter(|path| path.ends_with("journal.jsonl"))
-        .collect();
+    let mut found: Vec<_> = files.into_iter().filter(|path| path.ends_with("journal.jsonl")).collect();
     found.extend(folders.iter().flat_map(|folder| journals(folder)));
     found
 }

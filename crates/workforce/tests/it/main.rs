@@ -1,10 +1,6 @@
 //! `opora` as its users meet it: the real program, and its chat page in a real browser. One binary, a module for each
 //! concern.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "a test that cannot go on should stop where it is"
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
 mod browser;
 mod chromedriver;
@@ -16,5 +12,6 @@ mod inspector;
 mod keeping;
 mod page;
 mod preferences;
+mod returning;
 mod running;
 mod two_people;

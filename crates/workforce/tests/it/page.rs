@@ -24,12 +24,7 @@ pub struct Page {
 impl Page {
     pub fn new(demo: Demo, driver: WebDriver, name: String, screen: Screen) -> Self {
         forget_pictures(&name);
-        Self {
-            demo: Arc::new(demo),
-            screen,
-            driver,
-            name: name.into(),
-        }
+        Self { demo: Arc::new(demo), screen, driver, name: name.into() }
     }
 
     /// Loads the page and waits until it knows its bot.
@@ -41,6 +36,11 @@ impl Page {
     pub async fn reload(&self) {
         self.driver.refresh().await.unwrap();
         self.until("the page is ready again", READY).await;
+    }
+
+    /// Leaves the page, so that nothing of it looks for its server any more.
+    pub async fn leave(&self) {
+        self.driver.goto("about:blank").await.unwrap();
     }
 
     /// The demo and the session, to be ended.
@@ -110,11 +110,7 @@ impl Page {
     /// Waits until a test id has exactly this text.
     pub async fn reads(&self, testid: &str, text: &str) {
         let css = by_testid(testid);
-        let condition = format!(
-            "document.querySelector({})?.innerText.trim() === {}",
-            quoted(&css),
-            quoted(text)
-        );
+        let condition = format!("document.querySelector({})?.innerText.trim() === {}", quoted(&css), quoted(text));
         self.until(&format!("{testid} reads {text:?}"), &condition).await;
     }
 
@@ -149,10 +145,7 @@ impl Page {
 
     pub async fn evaluate(&self, expression: &str) -> Value {
         let answer = self.driver.execute(format!("return {expression};"), Vec::new()).await;
-        answer
-            .unwrap_or_else(|error| panic!("{expression}: {error}"))
-            .json()
-            .clone()
+        answer.unwrap_or_else(|error| panic!("{expression}: {error}")).json().clone()
     }
 
     /// Nothing sticks out to the right, neither of the window nor of a chat.
@@ -165,19 +158,13 @@ impl Page {
     pub async fn shoot(&self, step: &str) {
         let folder = screenshots();
         std::fs::create_dir_all(&folder).unwrap();
-        self.driver
-            .screenshot(&folder.join(format!("{}-{step}.png", self.name)))
-            .await
-            .unwrap();
+        self.driver.screenshot(&folder.join(format!("{}-{step}.png", self.name))).await.unwrap();
     }
 
     /// Errors in the browser's console so far.
     pub async fn complaints(&self) -> Vec<String> {
         let log = self.driver.browser_log().await.unwrap();
-        log.into_iter()
-            .filter(|entry| entry.level == "SEVERE")
-            .map(|entry| entry.message)
-            .collect()
+        log.into_iter().filter(|entry| entry.level == "SEVERE").map(|entry| entry.message).collect()
     }
 }
 
@@ -212,9 +199,5 @@ fn forget_pictures(name: &str) {
 
 /// The folder of the build: the program lies in `target/<profile>`.
 fn screenshots() -> PathBuf {
-    Path::new(OPORA)
-        .ancestors()
-        .nth(2)
-        .expect("a program lies in a profile's folder")
-        .join("screenshots")
+    Path::new(OPORA).ancestors().nth(2).expect("a program lies in a profile's folder").join("screenshots")
 }

@@ -55,8 +55,7 @@ async fn switch_theme(page: Page) {
     page.press("start").await;
     let before = background(&page).await;
     page.press("theme").await;
-    page.until("the theme is chosen", "document.documentElement.dataset.theme")
-        .await;
+    page.until("the theme is chosen", "document.documentElement.dataset.theme").await;
     let after = background(&page).await;
     assert_ne!(before, after);
     page.shoot("1-switched").await;

@@ -11,9 +11,7 @@ use crate::demo::{ANNA, Demo, OPORA, PATIENCE, STOPS_WITHIN};
 #[tokio::test]
 async fn it_says_where_to_click_and_what_is_kept() {
     let demo = Demo::start().await;
-    let Demo {
-        base, token, printed, ..
-    } = &demo;
+    let Demo { base, token, printed, .. } = &demo;
     assert!(base.starts_with("http://127.0.0.1:"), "{printed}");
     for expected in [&format!("{base}/chat\n"), token, "memory only", "Ctrl-C stops it."] {
         assert!(printed.contains(expected), "no {expected:?} in: {printed}");
@@ -30,10 +28,7 @@ async fn the_front_door_leads_to_the_chat() {
     let page = demo.http.get(format!("{}/chat", demo.base)).send().await.unwrap();
     assert_eq!(page.status(), 200);
     let policy = page.headers()["content-security-policy"].to_str().unwrap();
-    assert!(
-        policy.contains("default-src 'none'") && !policy.contains("unsafe"),
-        "{policy}"
-    );
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
     assert!(page.text().await.unwrap().contains("/client/page/main.js"));
     demo.stop().await;
 }
@@ -41,12 +36,9 @@ async fn the_front_door_leads_to_the_chat() {
 #[tokio::test]
 async fn a_second_one_on_the_same_port_says_which_port_is_taken() {
     let demo = Demo::start().await;
-    let (_, port) = demo.base.rsplit_once(':').unwrap();
+    let port = demo.port();
     let second = Command::new(OPORA).args(["demo", "--port", port]).output();
-    let second = timeout(PATIENCE, second)
-        .await
-        .expect("it should give up at once")
-        .unwrap();
+    let second = timeout(PATIENCE, second).await.expect("it should give up at once").unwrap();
     let complaint = String::from_utf8(second.stderr).unwrap();
     assert_eq!(second.status.code(), Some(1), "{complaint}");
     let words = ["opora: cannot listen on 127.0.0.1:", port, "--port", "in use"];
@@ -80,19 +72,9 @@ async fn ends_by(signal: &str) {
     let bot = request(&demo, &call).await;
     // Once the other bot is known, its long poll has arrived.
     demo.until("the other bot polls", async |demo| {
-        let server = demo
-            .http
-            .get(format!("{}/client", demo.base))
-            .send()
-            .await
-            .ok()?
-            .json::<serde_json::Value>()
-            .await;
-        server.ok()?["bots"]
-            .as_array()?
-            .iter()
-            .any(|bot| bot["id"] == 123_456_789)
-            .then_some(())
+        let server =
+            demo.http.get(format!("{}/client", demo.base)).send().await.ok()?.json::<serde_json::Value>().await;
+        server.ok()?["bots"].as_array()?.iter().any(|bot| bot["id"] == 123_456_789).then_some(())
     })
     .await;
     demo.signal(signal);
@@ -109,18 +91,13 @@ async fn events(demo: &Demo) -> TcpStream {
     );
     let mut stream = request(demo, &handshake).await;
     let mut answer = [0; 12];
-    timeout(PATIENCE, stream.read_exact(&mut answer))
-        .await
-        .expect("the stream did not open")
-        .unwrap();
+    timeout(PATIENCE, stream.read_exact(&mut answer)).await.expect("the stream did not open").unwrap();
     assert_eq!(&answer, b"HTTP/1.1 101");
     stream
 }
 
 async fn request(demo: &Demo, text: &str) -> TcpStream {
-    let mut stream = TcpStream::connect(demo.base.trim_start_matches("http://"))
-        .await
-        .unwrap();
+    let mut stream = TcpStream::connect(demo.base.trim_start_matches("http://")).await.unwrap();
     stream.write_all(text.as_bytes()).await.unwrap();
     stream
 }

@@ -26,13 +26,9 @@ async fn mark_unread(page: Page) {
     page.find("composer").await;
     page.demo.says(BORIS, "/start").await;
     page.demo.hears(BORIS, "Hello!").await;
-    let sent = page
-        .demo
-        .bot("sendMessage", json!({"chat_id": BORIS, "text": "Your shift starts at nine"}))
-        .await;
+    let sent = page.demo.bot("sendMessage", json!({"chat_id": BORIS, "text": "Your shift starts at nine"})).await;
     assert_eq!(sent["ok"], true, "{sent}");
-    page.until("the title counts", "document.title.startsWith('(2) ')")
-        .await;
+    page.until("the title counts", "document.title.startsWith('(2) ')").await;
     if page.screen == Screen::Phone {
         page.press("back").await;
     }
@@ -42,8 +38,7 @@ async fn mark_unread(page: Page) {
     page.press("chat-1002").await;
     page.bubbles(BORIS, "bot", "Your shift starts at nine", 1).await;
     page.vanishes("unread-1002").await;
-    page.until("the title is plain", "document.title.startsWith('Echo')")
-        .await;
+    page.until("the title is plain", "document.title.startsWith('Echo')").await;
     page.shoot("2-read").await;
     page.fits().await;
 }
@@ -52,8 +47,7 @@ async fn talk_side_by_side(page: Page) {
     page.press("chat-1001").await;
     page.press("layout").await;
     for person in [ANNA, BORIS] {
-        page.press_css(&format!("[data-testid='column-{person}'] [data-testid='start']"))
-            .await;
+        page.press_css(&format!("[data-testid='column-{person}'] [data-testid='start']")).await;
         page.bubbles(person, "bot", "Hello! Send a text", 1).await;
     }
     let field = page.find_css("[data-testid='column-1002'] [data-testid='composer']").await;

@@ -82,10 +82,7 @@ fn full(world: &World, chat: &Chat) -> Value {
             "can_pin_messages",
             "can_manage_topics",
         ];
-        info["permissions"] = allowed
-            .into_iter()
-            .map(|right| (right.to_owned(), json!(true)))
-            .collect();
+        info["permissions"] = allowed.into_iter().map(|right| (right.to_owned(), json!(true))).collect();
     }
     info
 }

@@ -58,9 +58,7 @@ pub fn set_commands(world: &mut World, call: &Call) -> Outcome {
 /// A command's name, with or without its slash: 1 to 32 small letters, digits and underscores.
 fn checked(command: &str) -> Result<String, ApiError> {
     let name = command.trim_start_matches('/');
-    let spelled = name
-        .bytes()
-        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+    let spelled = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
     if spelled && (1..=32).contains(&name.len()) {
         Ok(name.to_owned())
     } else {
@@ -116,11 +114,7 @@ pub struct Description {
 pub fn set_description(world: &mut World, call: &Call) -> Outcome {
     let given: Description = call.parameters.read()?;
     let text = at_most(given.description, 512)?;
-    set(
-        &mut world.profile.descriptions,
-        language(given.language_code.as_deref())?,
-        text,
-    );
+    set(&mut world.profile.descriptions, language(given.language_code.as_deref())?, text);
     done(world)
 }
 
@@ -139,23 +133,14 @@ pub struct ShortDescription {
 pub fn set_short_description(world: &mut World, call: &Call) -> Outcome {
     let given: ShortDescription = call.parameters.read()?;
     let text = at_most(given.short_description, 120)?;
-    set(
-        &mut world.profile.short_descriptions,
-        language(given.language_code.as_deref())?,
-        text,
-    );
+    set(&mut world.profile.short_descriptions, language(given.language_code.as_deref())?, text);
     done(world)
 }
 
 pub fn get_short_description(world: &mut World, call: &Call) -> Outcome {
     let given: Language = call.parameters.read()?;
-    let text = in_language(
-        &world.profile.short_descriptions,
-        language(given.language_code.as_deref())?,
-    );
-    Ok(json!({"short_description": text.unwrap_or_default()})
-        .to_string()
-        .into())
+    let text = in_language(&world.profile.short_descriptions, language(given.language_code.as_deref())?);
+    Ok(json!({"short_description": text.unwrap_or_default()}).to_string().into())
 }
 
 #[derive(Debug, Deserialize)]
@@ -200,10 +185,7 @@ pub fn get_menu_button(world: &mut World, call: &Call) -> Outcome {
     let chat_id = private_chat(world, given.chat_id)?;
     let buttons: &BTreeMap<i64, Box<RawValue>> = &world.profile.menu_buttons;
     let button = buttons.get(&chat_id).or_else(|| buttons.get(&0));
-    Ok(button
-        .map_or(r#"{"type":"commands"}"#, |button| button.get())
-        .as_bytes()
-        .to_vec())
+    Ok(button.map_or(r#"{"type":"commands"}"#, |button| button.get()).as_bytes().to_vec())
 }
 
 fn private_chat(world: &World, chat_id: Option<i64>) -> Result<i64, ApiError> {
@@ -217,20 +199,12 @@ fn private_chat(world: &World, chat_id: Option<i64>) -> Result<i64, ApiError> {
 fn language(code: Option<&str>) -> Result<&str, ApiError> {
     let code = code.unwrap_or_default();
     let spelled = code.is_empty() || (code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_lowercase()));
-    if spelled {
-        Ok(code)
-    } else {
-        Err(ApiError::bad_request("invalid language code specified"))
-    }
+    if spelled { Ok(code) } else { Err(ApiError::bad_request("invalid language code specified")) }
 }
 
 fn at_most(text: Option<String>, most: usize) -> Result<String, ApiError> {
     let text = text.unwrap_or_default();
-    if text.chars().count() <= most {
-        Ok(text)
-    } else {
-        Err(ApiError::bad_request("text is too long"))
-    }
+    if text.chars().count() <= most { Ok(text) } else { Err(ApiError::bad_request("text is too long")) }
 }
 
 /// An empty text takes the language's own one away.

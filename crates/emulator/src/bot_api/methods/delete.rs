@@ -57,13 +57,6 @@ fn check(world: &World, chat: &Chat, message: &Message) -> Result<(), ApiError> 
         return Err(ApiError::bad_request("message can't be deleted for everyone"));
     }
     let own = message.from == world.me.id;
-    let entitled = matches!(
-        chat.standing(world.me.id),
-        Some(Standing::Creator | Standing::Administrator)
-    );
-    if own || chat.is_private() || entitled {
-        Ok(())
-    } else {
-        Err(ApiError::bad_request("message can't be deleted"))
-    }
+    let entitled = matches!(chat.standing(world.me.id), Some(Standing::Creator | Standing::Administrator));
+    if own || chat.is_private() || entitled { Ok(()) } else { Err(ApiError::bad_request("message can't be deleted")) }
 }

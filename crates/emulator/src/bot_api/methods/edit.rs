@@ -73,34 +73,19 @@ fn find(world: &World, call: &Call) -> Result<Found, ApiError> {
     }
     let chat_ref = which.chat_id.ok_or_else(|| ApiError::bad_request("chat_id is empty"))?;
     let chat = chats::open(world, &chat_ref)?;
-    let id = which
-        .message_id
-        .ok_or_else(|| ApiError::bad_request("message identifier is not specified"))?;
-    let message = chat
-        .message(id)
-        .ok_or_else(|| ApiError::bad_request("message to edit not found"))?;
+    let id = which.message_id.ok_or_else(|| ApiError::bad_request("message identifier is not specified"))?;
+    let message = chat.message(id).ok_or_else(|| ApiError::bad_request("message to edit not found"))?;
     let theirs = message.from != world.me.id || matches!(message.content, Content::Service(_));
     // A message with a reply keyboard cannot be edited: Telegram would have to show the keyboard anew.
-    let fixed = message
-        .markup
-        .as_ref()
-        .is_some_and(|markup| markup.kind != MarkupKind::Inline);
+    let fixed = message.markup.as_ref().is_some_and(|markup| markup.kind != MarkupKind::Inline);
     if theirs || fixed {
         return Err(ApiError::bad_request("message can't be edited"));
     }
-    let markup = which
-        .reply_markup
-        .map(|given| given.check(chat.is_private()))
-        .transpose()?
-        .flatten();
+    let markup = which.reply_markup.map(|given| given.check(chat.is_private())).transpose()?.flatten();
     if markup.as_ref().is_some_and(|markup| markup.kind != MarkupKind::Inline) {
         return Err(ApiError::bad_request("inline keyboard expected"));
     }
-    Ok(Found {
-        chat_id: chat.id,
-        id,
-        markup,
-    })
+    Ok(Found { chat_id: chat.id, id, markup })
 }
 
 fn current<'a>(world: &'a World, found: &Found) -> Result<&'a Message, ApiError> {
@@ -127,10 +112,7 @@ fn changed(world: &mut World, found: Found, content: Content, also: impl FnOnce(
 pub fn text(world: &mut World, call: &Call) -> Outcome {
     let found = find(world, call)?;
     if call.parameters.read::<Rich>()?.rich_message.is_some() {
-        return Err(ApiError::new(
-            501,
-            "Not Implemented: rich messages are not emulated yet",
-        ));
+        return Err(ApiError::new(501, "Not Implemented: rich messages are not emulated yet"));
     }
     let given: Text = call.parameters.read()?;
     if !matches!(current(world, &found)?.content, Content::Text(_)) {

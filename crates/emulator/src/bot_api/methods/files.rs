@@ -91,15 +91,7 @@ fn small(world: &mut World, upload: &Upload, scale: f64) -> FileNo {
         Ok(size) => (side(size.width), side(size.height)),
         Err(_) => (THUMBNAIL_SIDE, THUMBNAIL_SIDE * 3 / 4),
     };
-    world.add_file(file(
-        MediaKind::Photo,
-        upload,
-        Traits {
-            width,
-            height,
-            ..Traits::default()
-        },
-    ))
+    world.add_file(file(MediaKind::Photo, upload, Traits { width, height, ..Traits::default() }))
 }
 
 fn uploaded<'a>(call: &'a Call, field: &str, value: Option<&str>) -> Result<Option<&'a Upload>, ApiError> {
@@ -123,10 +115,7 @@ fn uploaded<'a>(call: &'a Call, field: &str, value: Option<&str>) -> Result<Opti
 /// A file that was sent before, named by its id.
 fn known(world: &World, kind: MediaKind, source: Source<'_>) -> Result<Box<[FileNo]>, ApiError> {
     let Some(id) = source.value else {
-        return Err(ApiError::bad_request(format!(
-            "there is no {} in the request",
-            source.field
-        )));
+        return Err(ApiError::bad_request(format!("there is no {} in the request", source.field)));
     };
     let wrong = || ApiError::bad_request("wrong file identifier/HTTP URL specified");
     let no = world.files.by_id(id).ok_or_else(wrong)?;
@@ -142,11 +131,7 @@ fn known(world: &World, kind: MediaKind, source: Source<'_>) -> Result<Box<[File
 }
 
 fn check(upload: &Upload, kind: MediaKind) -> Result<(), ApiError> {
-    let most = if kind == MediaKind::Photo {
-        MAX_PHOTO
-    } else {
-        MAX_UPLOAD
-    };
+    let most = if kind == MediaKind::Photo { MAX_PHOTO } else { MAX_UPLOAD };
     if upload.bytes.is_empty() {
         return Err(ApiError::bad_request("file must be non-empty"));
     }
@@ -164,14 +149,8 @@ fn clean_name(name: &str) -> String {
 }
 
 fn mime_type(upload: &Upload, kind: MediaKind) -> String {
-    let told = upload
-        .mime_type
-        .as_deref()
-        .filter(|told| *told != "application/octet-stream" && told.is_ascii());
-    let ending = upload
-        .name
-        .rsplit_once('.')
-        .map(|(_, ending)| ending.to_ascii_lowercase());
+    let told = upload.mime_type.as_deref().filter(|told| *told != "application/octet-stream" && told.is_ascii());
+    let ending = upload.name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     let by_name = match ending.as_deref() {
         Some("jpg" | "jpeg") => Some("image/jpeg"),
         Some("png") => Some("image/png"),

@@ -87,10 +87,7 @@ fn source(world: &World, chat: &ChatRef, id: i32, deed: &str) -> Result<Message,
 
 fn forwarded(message: Message, mut envelope: Envelope) -> (Envelope, Content) {
     let earlier = message.extra.and_then(|extra| extra.forwarded);
-    let origin = earlier.unwrap_or(Origin {
-        user: message.from,
-        date: message.date,
-    });
+    let origin = earlier.unwrap_or(Origin { user: message.from, date: message.date });
     envelope.extra.get_or_insert_default().forwarded = Some(origin);
     (envelope, message.content)
 }
@@ -125,11 +122,8 @@ pub fn copy(world: &mut World, call: &Call) -> Outcome {
     let envelope = envelope(world, chat_id, &target, &mut call.parameters.read()?)?;
     let mut content = message.content;
     if let (Content::Media(media), Some(text)) = (&mut content, given.caption.as_deref()) {
-        media.caption = speech::caption(Given {
-            text,
-            parse_mode: given.parse_mode.as_deref(),
-            entities: given.caption_entities,
-        })?;
+        media.caption =
+            speech::caption(Given { text, parse_mode: given.parse_mode.as_deref(), entities: given.caption_entities })?;
         media.caption_above = given.show_caption_above_media.unwrap_or(media.caption_above);
     }
     let id = post(world, chat_id, envelope, content)?;
@@ -151,12 +145,7 @@ pub fn copy_several(world: &mut World, call: &Call) -> Outcome {
 }
 
 fn target(chat_id: ChatRef, message_thread_id: Option<i32>) -> Target {
-    Target {
-        business_connection_id: None,
-        chat_id,
-        message_thread_id,
-        direct_messages_topic_id: None,
-    }
+    Target { business_connection_id: None, chat_id, message_thread_id, direct_messages_topic_id: None }
 }
 
 /// Those that can be said again; none at all is an error.
@@ -166,14 +155,9 @@ fn sources(world: &World, from: &ChatRef, ids: &[i32], deed: &str) -> Result<Vec
         return Err(ApiError::bad_request("message identifiers must be from 1 to 100"));
     }
     if !ids.is_sorted_by(|before, after| before < after) {
-        return Err(ApiError::bad_request(
-            "message identifiers must be in a strictly increasing order",
-        ));
+        return Err(ApiError::bad_request("message identifiers must be in a strictly increasing order"));
     }
-    let found: Vec<_> = ids
-        .iter()
-        .filter_map(|id| source(world, from, *id, deed).ok())
-        .collect();
+    let found: Vec<_> = ids.iter().filter_map(|id| source(world, from, *id, deed).ok()).collect();
     if found.is_empty() {
         return Err(ApiError::bad_request(format!("there are no messages to {deed}")));
     }
@@ -190,10 +174,7 @@ fn several(
     let chat_id = open(world, target)?;
     let mut ids = Vec::new();
     for message in sources {
-        let mut options = Options {
-            protect_content,
-            ..Options::default()
-        };
+        let mut options = Options { protect_content, ..Options::default() };
         let (envelope, content) = again(message, envelope(world, chat_id, target, &mut options)?);
         ids.push(json!({"message_id": post(world, chat_id, envelope, content)?}));
     }

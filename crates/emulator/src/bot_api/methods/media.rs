@@ -97,14 +97,7 @@ pub fn photo(world: &mut World, call: &Call) -> Outcome {
 
 pub fn document(world: &mut World, call: &Call) -> Outcome {
     let given: Document = call.parameters.read()?;
-    single(
-        world,
-        call,
-        MediaKind::Document,
-        given.document,
-        given.thumbnail,
-        Traits::default(),
-    )
+    single(world, call, MediaKind::Document, given.document, given.thumbnail, Traits::default())
 }
 
 pub fn video(world: &mut World, call: &Call) -> Outcome {
@@ -116,34 +109,19 @@ pub fn video(world: &mut World, call: &Call) -> Outcome {
 pub fn animation(world: &mut World, call: &Call) -> Outcome {
     let given: Animation = call.parameters.read()?;
     let traits = moving(given.width, given.height, given.duration);
-    single(
-        world,
-        call,
-        MediaKind::Animation,
-        given.animation,
-        given.thumbnail,
-        traits,
-    )
+    single(world, call, MediaKind::Animation, given.animation, given.thumbnail, traits)
 }
 
 pub fn audio(world: &mut World, call: &Call) -> Outcome {
     let given: Audio = call.parameters.read()?;
     let (performer, title) = (given.performer, given.title);
-    let traits = Traits {
-        duration: given.duration.unwrap_or(0),
-        performer,
-        title,
-        ..Traits::default()
-    };
+    let traits = Traits { duration: given.duration.unwrap_or(0), performer, title, ..Traits::default() };
     single(world, call, MediaKind::Audio, given.audio, given.thumbnail, traits)
 }
 
 pub fn voice(world: &mut World, call: &Call) -> Outcome {
     let given: Voice = call.parameters.read()?;
-    let traits = Traits {
-        duration: given.duration.unwrap_or(0),
-        ..Traits::default()
-    };
+    let traits = Traits { duration: given.duration.unwrap_or(0), ..Traits::default() };
     single(world, call, MediaKind::Voice, given.voice, None, traits)
 }
 
@@ -169,11 +147,7 @@ fn single(
     let caption = call.parameters.read::<Caption>()?.words()?;
     let shown: Shown = call.parameters.read()?;
     let envelope = envelope(world, chat_id, &target, &mut call.parameters.read()?)?;
-    let source = Source {
-        field: kind.name(),
-        value: file.as_deref(),
-        thumbnail: thumbnail.as_deref(),
-    };
+    let source = Source { field: kind.name(), value: file.as_deref(), thumbnail: thumbnail.as_deref() };
     let files = stored(world, call, kind, source, traits)?;
     let media = Media {
         kind,
@@ -214,39 +188,22 @@ impl InputMedia {
             "video" => Ok(MediaKind::Video),
             "audio" => Ok(MediaKind::Audio),
             "animation" => Ok(MediaKind::Animation),
-            other => Err(ApiError::bad_request(format!(
-                "can't parse InputMedia: type \"{other}\" is unsupported"
-            ))),
+            other => Err(ApiError::bad_request(format!("can't parse InputMedia: type \"{other}\" is unsupported"))),
         }
     }
 
     /// Stores its file and gives the content of a message.
     pub fn content(self, world: &mut World, call: &Call) -> Result<Content, ApiError> {
         let kind = self.kind()?;
-        let caption = Caption {
-            caption: self.caption,
-            parse_mode: self.parse_mode,
-            caption_entities: self.caption_entities,
-        };
+        let caption =
+            Caption { caption: self.caption, parse_mode: self.parse_mode, caption_entities: self.caption_entities };
         let caption = caption.words()?;
-        let traits = Traits {
-            performer: self.performer,
-            title: self.title,
-            ..moving(self.width, self.height, self.duration)
-        };
-        let source = Source {
-            field: "media",
-            value: Some(&self.media),
-            thumbnail: self.thumbnail.as_deref(),
-        };
+        let traits =
+            Traits { performer: self.performer, title: self.title, ..moving(self.width, self.height, self.duration) };
+        let source = Source { field: "media", value: Some(&self.media), thumbnail: self.thumbnail.as_deref() };
         let files = stored(world, call, kind, source, traits)?;
-        let media = Media {
-            kind,
-            files,
-            caption,
-            caption_above: self.show_caption_above_media,
-            spoiler: self.has_spoiler,
-        };
+        let media =
+            Media { kind, files, caption, caption_above: self.show_caption_above_media, spoiler: self.has_spoiler };
         Ok(Content::Media(Box::new(media)))
     }
 }
@@ -279,17 +236,10 @@ pub fn group(world: &mut World, call: &Call) -> Outcome {
     let mut envelope = envelope(world, chat_id, &target, &mut options)?;
     envelope.extra.get_or_insert_default().media_group = Some(fastrand::u64(1 << 53..1 << 54).to_string().into());
     // Every file is stored before anything is said: a group is sent whole or not at all.
-    let contents = given
-        .media
-        .into_iter()
-        .map(|media| media.content(world, call))
-        .collect::<Result<Vec<_>, _>>()?;
+    let contents = given.media.into_iter().map(|media| media.content(world, call)).collect::<Result<Vec<_>, _>>()?;
     let mut messages = vec![b'['];
     for content in contents {
-        let envelope = super::send::Envelope {
-            markup: None,
-            extra: envelope.extra.clone(),
-        };
+        let envelope = super::send::Envelope { markup: None, extra: envelope.extra.clone() };
         let id = post(world, chat_id, envelope, content)?;
         if messages.len() > 1 {
             messages.push(b',');
@@ -315,15 +265,11 @@ fn same_kinds(media: &[InputMedia]) -> Result<(), ApiError> {
             MediaKind::Document => "document",
             MediaKind::Audio => "audio",
             MediaKind::Animation | MediaKind::Voice => {
-                return Err(ApiError::bad_request(
-                    "can't use the media of the specified type in the album",
-                ));
+                return Err(ApiError::bad_request("can't use the media of the specified type in the album"));
             }
         };
         if *first.get_or_insert(class) != class {
-            return Err(ApiError::bad_request(format!(
-                "{class} can't be mixed with other media types"
-            )));
+            return Err(ApiError::bad_request(format!("{class} can't be mixed with other media types")));
         }
     }
     Ok(())

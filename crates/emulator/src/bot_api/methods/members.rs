@@ -44,10 +44,7 @@ pub fn count(world: &mut World, call: &Call) -> Outcome {
     let given: WhichChat = call.parameters.read()?;
     let chat = chats::open(world, &given.chat_id)?;
     let present = |standing: &&Standing| !matches!(standing, Standing::Left | Standing::Kicked);
-    let count = chat
-        .group
-        .as_ref()
-        .map_or(2, |group| group.members.values().filter(present).count());
+    let count = chat.group.as_ref().map_or(2, |group| group.members.values().filter(present).count());
     Ok(count.to_string().into())
 }
 
@@ -58,17 +55,9 @@ pub fn administrators(world: &mut World, call: &Call) -> Outcome {
         return Err(ApiError::bad_request("there are no administrators in the private chat"));
     };
     // Other bots would be left out unless asked for, but there are none: this bot is always told of itself.
-    let heads = group
-        .members
-        .iter()
-        .filter(|(_, standing)| matches!(standing, Standing::Creator | Standing::Administrator));
-    Ok(json!(
-        heads
-            .map(|(id, standing)| world.member(*id, *standing))
-            .collect::<Vec<_>>()
-    )
-    .to_string()
-    .into())
+    let heads =
+        group.members.iter().filter(|(_, standing)| matches!(standing, Standing::Creator | Standing::Administrator));
+    Ok(json!(heads.map(|(id, standing)| world.member(*id, *standing)).collect::<Vec<_>>()).to_string().into())
 }
 
 pub fn leave(world: &mut World, call: &Call) -> Outcome {
@@ -76,9 +65,7 @@ pub fn leave(world: &mut World, call: &Call) -> Outcome {
     let chat = chats::open(world, &given.chat_id)?;
     let chat_id = chat.id;
     if chat.is_private() {
-        return Err(ApiError::bad_request(
-            "chat member status can't be changed in private chats",
-        ));
+        return Err(ApiError::bad_request("chat member status can't be changed in private chats"));
     }
     let me = world.me.id;
     world.leave(chat_id, me);

@@ -74,9 +74,7 @@ pub fn unpin_all(world: &mut World, call: &Call) -> Outcome {
 fn entitled<'a>(world: &'a World, chat: &ChatRef) -> Result<&'a Chat, ApiError> {
     let chat = chats::open(world, chat)?;
     match chat.standing(world.me.id) {
-        Some(Standing::Member) => Err(ApiError::bad_request(
-            "not enough rights to manage pinned messages in the chat",
-        )),
+        Some(Standing::Member) => Err(ApiError::bad_request("not enough rights to manage pinned messages in the chat")),
         _ => Ok(chat),
     }
 }
@@ -85,8 +83,6 @@ fn set(world: &mut World, chat_id: i64, change: impl FnOnce(&mut Vec<i32>)) {
     let Some(chat) = world.chat_mut(chat_id) else { return };
     change(&mut chat.pinned);
     let pinned = chat.pinned.last().copied();
-    world
-        .events
-        .tell("pin", || json!({"chat_id": chat_id, "message_id": pinned}));
+    world.events.tell("pin", || json!({"chat_id": chat_id, "message_id": pinned}));
     world.chat_changed(chat_id);
 }

@@ -69,11 +69,7 @@ pub struct Poll {
 #[serde(untagged)]
 enum GivenOption {
     Text(String),
-    Full {
-        text: String,
-        text_parse_mode: Option<String>,
-        text_entities: Option<Vec<GivenEntity>>,
-    },
+    Full { text: String, text_parse_mode: Option<String>, text_entities: Option<Vec<GivenEntity>> },
 }
 
 pub fn send(world: &mut World, call: &Call) -> Outcome {
@@ -109,25 +105,14 @@ fn poll(given: Poll) -> Result<content::Poll, ApiError> {
     let question = question.ok_or_else(|| ApiError::bad_request("poll question must be non-empty"))?;
     at_most(&question, MAX_QUESTION, "poll question length must not exceed 300")?;
     if !OPTIONS.contains(&given.options.len()) {
-        return Err(ApiError::bad_request(
-            "poll must have at least 1 and at most 12 answer options",
-        ));
+        return Err(ApiError::bad_request("poll must have at least 1 and at most 12 answer options"));
     }
-    let options = given
-        .options
-        .into_iter()
-        .enumerate()
-        .map(option)
-        .collect::<Result<Vec<_>, _>>()?;
+    let options = given.options.into_iter().enumerate().map(option).collect::<Result<Vec<_>, _>>()?;
     let correct = given.correct_option_ids.unwrap_or_default();
     if quiz && (correct.is_empty() || correct.iter().any(|id| *id >= options.len())) {
         return Err(ApiError::bad_request("wrong correct option ID specified"));
     }
-    let explanation = words(
-        given.explanation,
-        given.explanation_parse_mode,
-        given.explanation_entities,
-    )?;
+    let explanation = words(given.explanation, given.explanation_parse_mode, given.explanation_entities)?;
     if let Some(words) = &explanation {
         at_most(words, MAX_EXPLANATION, "explanation is too long")?;
     }
@@ -143,11 +128,7 @@ fn poll(given: Poll) -> Result<content::Poll, ApiError> {
         members_only: given.members_only.unwrap_or(false),
         correct,
         explanation,
-        description: words(
-            given.description,
-            given.description_parse_mode,
-            given.description_entities,
-        )?,
+        description: words(given.description, given.description_parse_mode, given.description_entities)?,
         open_period: given.open_period,
         close_date: given.close_date,
     })
@@ -156,22 +137,14 @@ fn poll(given: Poll) -> Result<content::Poll, ApiError> {
 fn option((place, given): (usize, GivenOption)) -> Result<PollOption, ApiError> {
     let (text, mode, entities) = match given {
         GivenOption::Text(text) => (text, None, None),
-        GivenOption::Full {
-            text,
-            text_parse_mode,
-            text_entities,
-        } => (text, text_parse_mode, text_entities),
+        GivenOption::Full { text, text_parse_mode, text_entities } => (text, text_parse_mode, text_entities),
     };
     let text = words(Some(text), mode, entities)?.unwrap_or_default();
     if text.text.is_empty() {
         return Err(ApiError::bad_request("poll option must be non-empty"));
     }
     at_most(&text, MAX_OPTION, "poll options length must not exceed 100")?;
-    Ok(PollOption {
-        id: place.to_string(),
-        text,
-        voters: Vec::new(),
-    })
+    Ok(PollOption { id: place.to_string(), text, voters: Vec::new() })
 }
 
 fn words(
@@ -180,20 +153,11 @@ fn words(
     entities: Option<Vec<GivenEntity>>,
 ) -> Result<Option<Words>, ApiError> {
     let Some(text) = text else { return Ok(None) };
-    speech::words(Given {
-        text: &text,
-        parse_mode: parse_mode.as_deref(),
-        entities,
-    })
-    .map(Some)
+    speech::words(Given { text: &text, parse_mode: parse_mode.as_deref(), entities }).map(Some)
 }
 
 fn at_most(words: &Words, most: usize, otherwise: &str) -> Result<(), ApiError> {
-    if utf16_len(&words.text) <= most {
-        Ok(())
-    } else {
-        Err(ApiError::bad_request(otherwise))
-    }
+    if utf16_len(&words.text) <= most { Ok(()) } else { Err(ApiError::bad_request(otherwise)) }
 }
 
 #[derive(Debug, Deserialize)]
@@ -220,29 +184,15 @@ pub fn stop(world: &mut World, call: &Call) -> Outcome {
     if poll.closed {
         return Err(ApiError::bad_request("poll has already been closed"));
     }
-    let markup = given
-        .reply_markup
-        .map(|given| given.check(chat.is_private()))
-        .transpose()?
-        .flatten();
+    let markup = given.reply_markup.map(|given| given.check(chat.is_private())).transpose()?.flatten();
     world.change(chat_id, given.message_id, false, |message| {
         if let Content::Poll(poll) = &mut message.content {
             poll.closed = true;
         }
         message.markup = markup.map(Box::new);
     });
-    match world
-        .chat(chat_id)
-        .and_then(|chat| chat.message(given.message_id))
-        .map(|message| &message.content)
-    {
-        Some(Content::Poll(poll)) => Ok(json!(PollView {
-            world,
-            poll,
-            in_message: false
-        })
-        .to_string()
-        .into()),
+    match world.chat(chat_id).and_then(|chat| chat.message(given.message_id)).map(|message| &message.content) {
+        Some(Content::Poll(poll)) => Ok(json!(PollView { world, poll, in_message: false }).to_string().into()),
         _ => Err(ApiError::bad_request("message with poll to stop not found")),
     }
 }

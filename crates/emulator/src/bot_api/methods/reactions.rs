@@ -41,12 +41,7 @@ pub fn set(world: &mut World, call: &Call) -> Outcome {
         return Err(ApiError::bad_request("REACTIONS_TOO_MANY"));
     }
     let raw = kinds_json(&kinds)?;
-    world.react(
-        chat_id,
-        given.message_id,
-        world.me.id,
-        (!kinds.is_empty()).then_some(raw),
-    );
+    world.react(chat_id, given.message_id, world.me.id, (!kinds.is_empty()).then_some(raw));
     Ok(b"true".to_vec())
 }
 

@@ -86,11 +86,7 @@ pub fn message(world: &mut World, call: &Call) -> Outcome {
     let target: Target = call.parameters.read()?;
     let chat_id = open(world, &target)?;
     let text: Text = call.parameters.read()?;
-    let given = Given {
-        text: &text.text,
-        parse_mode: text.parse_mode.as_deref(),
-        entities: text.entities,
-    };
+    let given = Given { text: &text.text, parse_mode: text.parse_mode.as_deref(), entities: text.entities };
     let content = Content::Text(speech::message_text(given)?);
     let mut options: Options = call.parameters.read()?;
     let preview: Preview = call.parameters.read()?;
@@ -142,32 +138,19 @@ pub fn envelope(world: &World, chat_id: i64, target: &Target, options: &mut Opti
             None => return Err(ApiError::bad_request("message to be replied not found")),
         }
     }
-    let markup = options
-        .reply_markup
-        .take()
-        .map(|given| given.check(chat.is_private()))
-        .transpose()?
-        .flatten();
+    let markup = options.reply_markup.take().map(|given| given.check(chat.is_private())).transpose()?.flatten();
     let plain = !extra.protected
         && extra.effect_id.is_none()
         && extra.thread.is_none()
         && extra.reply_to.is_none()
         && extra.quote.is_none();
-    Ok(Envelope {
-        markup,
-        extra: (!plain).then(|| Box::new(extra)),
-    })
+    Ok(Envelope { markup, extra: (!plain).then(|| Box::new(extra)) })
 }
 
 fn quoted(message: &crate::world::message::Message, quote: String) -> Result<Quote, ApiError> {
     let words = message.content.words().map(|words| &*words.text).unwrap_or_default();
-    let at = words
-        .find(&quote)
-        .ok_or_else(|| ApiError::bad_request("QUOTE_TEXT_INVALID"))?;
-    Ok(Quote {
-        position: utf16_len(&words[..at]) as u32,
-        text: quote.into(),
-    })
+    let at = words.find(&quote).ok_or_else(|| ApiError::bad_request("QUOTE_TEXT_INVALID"))?;
+    Ok(Quote { position: utf16_len(&words[..at]) as u32, text: quote.into() })
 }
 
 /// Says the message and answers with it.
@@ -177,22 +160,13 @@ pub fn said(world: &mut World, chat_id: i64, envelope: Envelope, content: Conten
 }
 
 pub fn post(world: &mut World, chat_id: i64, envelope: Envelope, content: Content) -> Result<i32, ApiError> {
-    let draft = Draft {
-        from: world.me.id,
-        content,
-        markup: envelope.markup,
-        extra: envelope.extra,
-    };
-    world
-        .post(chat_id, draft)
-        .ok_or_else(|| ApiError::bad_request("chat not found"))
+    let draft = Draft { from: world.me.id, content, markup: envelope.markup, extra: envelope.extra };
+    world.post(chat_id, draft).ok_or_else(|| ApiError::bad_request("chat not found"))
 }
 
 /// A message as the bot sees it.
 pub fn shown(world: &World, chat_id: i64, id: i32) -> Outcome {
-    world
-        .rendered(chat_id, id, Audience::Bot)
-        .ok_or_else(|| ApiError::bad_request("message not found"))
+    world.rendered(chat_id, id, Audience::Bot).ok_or_else(|| ApiError::bad_request("message not found"))
 }
 
 #[derive(Debug, Deserialize)]
@@ -309,14 +283,7 @@ pub fn dice(world: &mut World, call: &Call) -> Outcome {
         "🎰" => 64,
         _ => return Err(ApiError::bad_request("DICE_EMOTICON_INVALID")),
     };
-    simple(
-        world,
-        call,
-        Content::Dice(Box::new(content::Dice {
-            emoji,
-            value: fastrand::u8(1..=sides),
-        })),
-    )
+    simple(world, call, Content::Dice(Box::new(content::Dice { emoji, value: fastrand::u8(1..=sides) })))
 }
 
 #[derive(Debug, Deserialize)]
@@ -368,11 +335,7 @@ const MAX_CALLBACK_TEXT: usize = 200;
 
 pub fn answer_callback_query(world: &mut World, call: &Call) -> Outcome {
     let given: CallbackAnswer = call.parameters.read()?;
-    if given
-        .text
-        .as_ref()
-        .is_some_and(|text| text.chars().count() > MAX_CALLBACK_TEXT)
-    {
+    if given.text.as_ref().is_some_and(|text| text.chars().count() > MAX_CALLBACK_TEXT) {
         return Err(ApiError::bad_request("MESSAGE_TOO_LONG"));
     }
     let answer = Answer {

@@ -35,18 +35,11 @@ pub fn set_webhook(world: &mut World, call: &Call) -> Outcome {
     if url.is_empty() {
         return remove(world, given.drop_pending_updates.unwrap_or(false));
     }
-    if reqwest::Url::parse(&url)
-        .ok()
-        .is_none_or(|url| !matches!(url.scheme(), "http" | "https"))
-    {
-        return Err(ApiError::bad_request(
-            "bad webhook: An HTTPS URL must be provided for webhook",
-        ));
+    if reqwest::Url::parse(&url).ok().is_none_or(|url| !matches!(url.scheme(), "http" | "https")) {
+        return Err(ApiError::bad_request("bad webhook: An HTTPS URL must be provided for webhook"));
     }
     if let Some(secret) = &given.secret_token {
-        let spelled = secret
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+        let spelled = secret.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
         if !spelled || secret.len() > 256 {
             return Err(ApiError::bad_request("secret token contains unallowed characters"));
         }
@@ -100,9 +93,7 @@ fn changed(world: &mut World, drop_pending: bool, description: &str) -> Outcome 
     }
     world.queue.land_all();
     world.profile_changed();
-    world
-        .events
-        .tell("webhook", || json!({"webhook": world.webhook_info()}));
+    world.events.tell("webhook", || json!({"webhook": world.webhook_info()}));
     world.updates_ready.notify_waiters();
     described(description)
 }

@@ -19,23 +19,13 @@ pub(super) fn inner_links(text: &str, finds: &mut Vec<Find>) {
         at = colon + 3;
         let begins = ["tg", "ton", "tonsite"].into_iter().filter_map(|scheme| {
             let begin = colon.checked_sub(scheme.len())?;
-            bytes[begin..colon]
-                .eq_ignore_ascii_case(scheme.as_bytes())
-                .then_some(begin)
+            bytes[begin..colon].eq_ignore_ascii_case(scheme.as_bytes()).then_some(begin)
         });
         let Some(begin) = begins.min() else { continue };
-        let host_length = bytes[at..]
-            .iter()
-            .take(253)
-            .take_while(|byte| is_host_byte(**byte))
-            .count();
+        let host_length = bytes[at..].iter().take(253).take_while(|byte| is_host_byte(**byte)).count();
         if host_length > 0 {
             let end = path_end(text, at + host_length);
-            finds.push(Find {
-                kind: EntityKind::Url,
-                begin,
-                end,
-            });
+            finds.push(Find { kind: EntityKind::Url, begin, end });
             at = end;
         }
     }
@@ -77,9 +67,7 @@ impl Candidate {
     fn around(text: &str, floor: usize, dot: usize) -> Self {
         let bytes = text.as_bytes();
         let mut begin = run_begin(text, floor, dot, is_domain_character);
-        let domain_end = run_end(text, dot, |character| {
-            character == '@' || is_domain_character(character)
-        });
+        let domain_end = run_end(text, dot, |character| character == '@' || is_domain_character(character));
         let has_at = bytes[dot..domain_end].contains(&b'@');
         if has_at {
             begin = run_begin(text, floor, begin, is_userinfo_character);
@@ -103,11 +91,7 @@ impl Candidate {
         } else if head.ends_with(|last| is_word(last) || matches!(last, '/' | '#' | '@')) {
             stands_free = false;
         }
-        Self {
-            begin,
-            end,
-            stands_free,
-        }
+        Self { begin, end, stands_free }
     }
 }
 
@@ -132,10 +116,7 @@ fn port_end(bytes: &[u8], at: usize) -> usize {
         return at;
     }
     let digits: Vec<u8> = bytes[at + 1..].iter().copied().take_while(u8::is_ascii_digit).collect();
-    let significant = digits
-        .iter()
-        .position(|&digit| digit != b'0')
-        .map_or(&[][..], |first| &digits[first..]);
+    let significant = digits.iter().position(|&digit| digit != b'0').map_or(&[][..], |first| &digits[first..]);
     let is_port = match significant.len() {
         1..=4 => true,
         5 => significant <= b"65535".as_slice(),
@@ -160,25 +141,13 @@ fn path_end(text: &str, at: usize) -> usize {
 fn judge(text: &str, begin: usize, end: usize) -> Option<Find> {
     let candidate = &text[begin..end];
     if is_email(candidate) {
-        return Some(Find {
-            kind: EntityKind::Email,
-            begin,
-            end,
-        });
+        return Some(Find { kind: EntityKind::Email, begin, end });
     }
     if candidate.strip_prefix("mailto:").is_some_and(is_email) {
-        return Some(Find {
-            kind: EntityKind::Email,
-            begin: begin + "mailto:".len(),
-            end,
-        });
+        return Some(Find { kind: EntityKind::Email, begin: begin + "mailto:".len(), end });
     }
     let length = link_length(candidate)?;
-    Some(Find {
-        kind: EntityKind::Url,
-        begin,
-        end: begin + length,
-    })
+    Some(Find { kind: EntityKind::Url, begin, end: begin + length })
 }
 
 fn is_email(text: &str) -> bool {
@@ -190,9 +159,7 @@ fn is_email(text: &str) -> bool {
     let inner_parts = user_parts.try_fold(0, |count, part| (part.len() < 27).then_some(count + 1));
     let is_user = (1..36).contains(&last_part.len())
         && inner_parts.is_some_and(|count| count <= 10)
-        && user
-            .bytes()
-            .all(|byte| is_host_byte(byte) || matches!(byte, b'.' | b'+'));
+        && user.bytes().all(|byte| is_host_byte(byte) || matches!(byte, b'.' | b'+'));
     if !is_user {
         return false;
     }
@@ -220,11 +187,9 @@ fn is_host_byte(byte: u8) -> bool {
 /// How much of a candidate is a link, if it is one at all.
 fn link_length(candidate: &str) -> Option<usize> {
     let schemes = ["http://", "https://", "ftp://", "tonsite://"];
-    let scheme = schemes.into_iter().find(|scheme| {
-        candidate
-            .get(..scheme.len())
-            .is_some_and(|head| head.eq_ignore_ascii_case(scheme))
-    });
+    let scheme = schemes
+        .into_iter()
+        .find(|scheme| candidate.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme)));
     let rest = &candidate[scheme.map_or(0, str::len)..];
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let host = authority.split_once('@').map_or(authority, |(_, host)| host);
@@ -261,10 +226,7 @@ fn balanced_length(path: &str) -> usize {
 
 fn is_host(host: &str, has_scheme: bool) -> bool {
     let parts: Vec<&str> = host.split('.').collect();
-    if parts
-        .iter()
-        .any(|part| part.is_empty() || part.len() >= 64 || part.ends_with('-'))
-    {
+    if parts.iter().any(|part| part.is_empty() || part.len() >= 64 || part.ends_with('-')) {
         return false;
     }
     let [.., second, top] = parts.as_slice() else {

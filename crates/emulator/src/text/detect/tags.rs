@@ -20,11 +20,7 @@ pub(super) fn mentions(text: &str, finds: &mut Vec<Find>) {
             _ => SHORT_USERNAMES.iter().any(|short| name.eq_ignore_ascii_case(short)),
         };
         if is_taken && !char_after(text, end).is_some_and(is_word) {
-            finds.push(Find {
-                kind: EntityKind::Mention,
-                begin,
-                end,
-            });
+            finds.push(Find { kind: EntityKind::Mention, begin, end });
         }
         end
     });
@@ -48,11 +44,7 @@ pub(super) fn commands(text: &str, finds: &mut Vec<Find>) {
             }
         }
         if !char_after(text, end).is_some_and(sticks) {
-            finds.push(Find {
-                kind: EntityKind::BotCommand,
-                begin,
-                end,
-            });
+            finds.push(Find { kind: EntityKind::BotCommand, begin, end });
         }
         end
     });
@@ -67,10 +59,7 @@ pub(super) fn hashtags(text: &str, finds: &mut Vec<Find>) {
         // The tag itself is cut at the longest length, yet the run is read to its end.
         let (mut count, mut has_letter) = (0, false);
         let (mut end, mut run_end) = (begin + 1, begin + 1);
-        for character in text[begin + 1..]
-            .chars()
-            .take_while(|&character| is_hashtag_character(character))
-        {
+        for character in text[begin + 1..].chars().take_while(|&character| is_hashtag_character(character)) {
             run_end += character.len_utf8();
             if count < LONGEST {
                 count += 1;
@@ -88,11 +77,7 @@ pub(super) fn hashtags(text: &str, finds: &mut Vec<Find>) {
             }
         }
         if has_letter && text.as_bytes().get(run_end) != Some(&b'#') {
-            finds.push(Find {
-                kind: EntityKind::Hashtag,
-                begin,
-                end,
-            });
+            finds.push(Find { kind: EntityKind::Hashtag, begin, end });
         }
         run_end
     });
@@ -120,11 +105,7 @@ pub(super) fn cashtags(text: &str, finds: &mut Vec<Find>) {
             }
         }
         if !char_after(text, end).is_some_and(sticks) {
-            finds.push(Find {
-                kind: EntityKind::Cashtag,
-                begin,
-                end,
-            });
+            finds.push(Find { kind: EntityKind::Cashtag, begin, end });
         }
         end
     });
@@ -140,11 +121,7 @@ fn each_sign(text: &str, sign: u8, mut look: impl FnMut(usize) -> usize) {
 }
 
 fn name_end(text: &str, begin: usize) -> usize {
-    begin
-        + text.as_bytes()[begin..]
-            .iter()
-            .take_while(|&&byte| is_name_byte(byte))
-            .count()
+    begin + text.as_bytes()[begin..].iter().take_while(|&&byte| is_name_byte(byte)).count()
 }
 
 fn char_before(text: &str, at: usize) -> Option<char> {

@@ -57,26 +57,13 @@ pub(super) fn read(source: &str, begin: usize) -> Result<(StartTag, usize), Stri
     let Some(&(name, meaning)) = TAGS.iter().find(|(name, _)| *name == given) else {
         return Err(format!("Unsupported start tag \"{given}\" at byte offset {begin}"));
     };
-    let mut reader = Attributes {
-        source,
-        bytes,
-        begin,
-        name,
-        at,
-    };
-    let mut tag = StartTag {
-        name,
-        meaning,
-        argument: String::new(),
-        unix_time: 0,
-    };
+    let mut reader = Attributes { source, bytes, begin, name, at };
+    let mut tag = StartTag { name, meaning, argument: String::new(), unix_time: 0 };
     while let Some((attribute, value)) = reader.next()? {
         tag.take(attribute, value);
     }
     if name == "span" && tag.argument != "spoiler" {
-        return Err(format!(
-            "Tag \"span\" must have class \"tg-spoiler\" at byte offset {begin}"
-        ));
+        return Err(format!("Tag \"span\" must have class \"tg-spoiler\" at byte offset {begin}"));
     }
     Ok((tag, reader.at + 1))
 }
@@ -128,18 +115,12 @@ impl<'a> Attributes<'a> {
         }
         let attribute = &self.source[attribute_begin..self.at];
         if attribute.is_empty() {
-            return Err(format!(
-                "Empty attribute name in the tag \"{name}\" at byte offset {begin}"
-            ));
+            return Err(format!("Empty attribute name in the tag \"{name}\" at byte offset {begin}"));
         }
         let unclosed = || format!("Unclosed start tag \"{name}\" at byte offset {begin}");
         self.skip_blanks();
         if self.byte() != b'=' {
-            return if self.byte() == 0 {
-                Err(unclosed())
-            } else {
-                Ok(Some((attribute, None)))
-            };
+            return if self.byte() == 0 { Err(unclosed()) } else { Ok(Some((attribute, None))) };
         }
         self.at += 1;
         self.skip_blanks();
@@ -176,11 +157,7 @@ impl<'a> Attributes<'a> {
         self.at += 1;
         let mut value = String::new();
         while self.at < self.bytes.len() && self.byte() != quote {
-            let reference = if self.byte() == b'&' {
-                decode_reference(self.bytes, self.at)
-            } else {
-                None
-            };
+            let reference = if self.byte() == b'&' { decode_reference(self.bytes, self.at) } else { None };
             if let Some((code, next)) = reference {
                 value.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
                 self.at = next;

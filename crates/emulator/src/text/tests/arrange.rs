@@ -4,10 +4,8 @@ use super::super::EntityKind::{self, *};
 use super::super::{Entity, arrange};
 
 fn settles(given: &[(EntityKind, u32, u32)], expected: &str) {
-    let mut entities: Vec<Entity> = given
-        .iter()
-        .map(|&(kind, offset, length)| Entity::new(kind, offset, length))
-        .collect();
+    let mut entities: Vec<Entity> =
+        given.iter().map(|&(kind, offset, length)| Entity::new(kind, offset, length)).collect();
     arrange::settle(&mut entities);
     assert_eq!(super::shown(&entities), expected, "of {given:?}");
     arrange::settle(&mut entities);
@@ -34,19 +32,11 @@ fn what_overlaps_is_resolved() {
 fn styles_yield_to_frames() {
     settles(&[(Bold, 0, 6), (Code, 2, 2)], "bold 0+2, code 2+2, bold 4+2");
     settles(&[(Code, 0, 4), (Bold, 1, 2)], "code 0+4");
-    settles(
-        &[(Bold, 1, 4), (Blockquote, 0, 3)],
-        "blockquote 0+3, bold 1+2, bold 3+2",
-    );
+    settles(&[(Bold, 1, 4), (Blockquote, 0, 3)], "blockquote 0+3, bold 1+2, bold 3+2");
 }
 
 #[test]
 fn among_equals_containers_come_first() {
-    let all = [
-        (Spoiler, 0, 1),
-        (Bold, 0, 1),
-        (Italic, 0, 1),
-        (ExpandableBlockquote, 0, 1),
-    ];
+    let all = [(Spoiler, 0, 1), (Bold, 0, 1), (Italic, 0, 1), (ExpandableBlockquote, 0, 1)];
     settles(&all, "expandable_blockquote 0+1, bold 0+1, italic 0+1, spoiler 0+1");
 }

@@ -21,10 +21,7 @@ fn endures_for(unit: &str, length: usize) {
             detect(&mut formatted);
         }
     }
-    let mut formatted = Formatted {
-        text: source,
-        entities: Vec::new(),
-    };
+    let mut formatted = Formatted { text: source, entities: Vec::new() };
     detect(&mut formatted);
     tidy(&mut formatted);
     assert!(begin.elapsed() < PATIENCE, "{unit:?} took {:?}", begin.elapsed());
@@ -32,9 +29,8 @@ fn endures_for(unit: &str, length: usize) {
 
 #[test]
 fn repeated_marks_are_read_in_linear_time() {
-    for unit in [
-        "<", "*", "_", "`", "[", "|", "!", ">", "\\", "&", "&#", "<b>", "<b>x</b>", "<b x='", "[x](", "![x](",
-    ] {
+    for unit in ["<", "*", "_", "`", "[", "|", "!", ">", "\\", "&", "&#", "<b>", "<b>x</b>", "<b x='", "[x](", "![x]("]
+    {
         endures(unit);
     }
 }
@@ -48,37 +44,17 @@ fn a_megabyte_of_one_mark_is_read() {
 
 #[test]
 fn repeated_styles_are_arranged_in_linear_time() {
-    for unit in [
-        "*a*_b_",
-        "<b>a<i>b</i></b>",
-        "<code>a</code><b>b</b>",
-        ">a\n",
-        ">a||\n\n",
-        "__a__*b*`c`~d~||e||",
-    ] {
+    for unit in ["*a*_b_", "<b>a<i>b</i></b>", "<code>a</code><b>b</b>", ">a\n", ">a||\n\n", "__a__*b*`c`~d~||e||"] {
         endures(unit);
     }
 }
 
 #[test]
 fn repeated_signs_are_looked_through_in_linear_time() {
-    for unit in [
-        "@", "/", "#", "$", ".", ":", "a.b", "a@b.", "@a.b/", "://", "a.ru/(", "#a", "a.ru ", ".@", "/a.b/c",
-    ] {
+    for unit in ["@", "/", "#", "$", ".", ":", "a.b", "a@b.", "@a.b/", "://", "a.ru/(", "#a", "a.ru ", ".@", "/a.b/c"] {
         endures(unit);
     }
-    for unit in [
-        "\r",
-        "\u{200F}",
-        "\u{2028}a",
-        " ",
-        "\u{200B}",
-        "ж.",
-        "@ж.@",
-        "http://",
-        "tg://",
-        "a.b@c.d@",
-    ] {
+    for unit in ["\r", "\u{200F}", "\u{2028}a", " ", "\u{200B}", "ж.", "@ж.@", "http://", "tg://", "a.b@c.d@"] {
         endures(unit);
     }
 }

@@ -35,14 +35,7 @@ fn marks_do_not_nest_and_may_be_escaped() {
 
 #[test]
 fn what_has_no_end_is_refused() {
-    for (source, place) in [
-        ("a*b", 1),
-        ("я_b", 2),
-        ("`", 0),
-        ("```a``", 0),
-        ("*a* [b", 4),
-        ("```\n", 0),
-    ] {
+    for (source, place) in [("a*b", 1), ("я_b", 2), ("`", 0), ("```a``", 0), ("*a* [b", 4), ("```\n", 0)] {
         let complaint = format!("Can't find end of the entity starting at byte offset {place}");
         super::fails(ParseMode::Markdown, source, &complaint);
     }

@@ -25,16 +25,8 @@ fn every_mark_has_its_meaning() {
     becomes("[x](a.b/\\))", "x", "text_link 0+1 http://a.b/)");
     becomes("[a\\.b]", "a.b", "text_link 0+3 http://a.b/");
     becomes("[x](tg://user?id=5)", "x", "text_mention 0+1 5");
-    becomes(
-        "![👍](tg://emoji?id=5368324170671202286)",
-        "👍",
-        "custom_emoji 0+2 5368324170671202286",
-    );
-    becomes(
-        "![x](tg://time?unix=1647531900&format=r)",
-        "x",
-        "date_time 0+1 1647531900 r",
-    );
+    becomes("![👍](tg://emoji?id=5368324170671202286)", "👍", "custom_emoji 0+2 5368324170671202286");
+    becomes("![x](tg://time?unix=1647531900&format=r)", "x", "date_time 0+1 1647531900 r");
     becomes("![x](tg://time?unix=1647531900)", "x", "date_time 0+1 1647531900 ");
 }
 
@@ -58,22 +50,14 @@ fn marks_nest() {
     becomes("_a __b__ c_", "a b c", "italic 0+2, italic 2+3, underline 2+1");
     becomes("*[a](a.b)*", "a", "text_link 0+1 http://a.b/, bold 0+1");
     becomes("[*a*](a.b)", "a", "text_link 0+1 http://a.b/, bold 0+1");
-    becomes(
-        "||~__*x*__~||",
-        "x",
-        "bold 0+1, underline 0+1, strikethrough 0+1, spoiler 0+1",
-    );
+    becomes("||~__*x*__~||", "x", "bold 0+1, underline 0+1, strikethrough 0+1, spoiler 0+1");
     becomes("___a_\r__", "a\r", "underline 0+2, italic 0+1");
     becomes("**~~||||", "", "");
 }
 
 #[test]
 fn anything_may_be_escaped() {
-    becomes(
-        "\\_\\*\\[\\]\\(\\)\\~\\`\\>\\#\\+\\-\\=\\|\\{\\}\\.\\!\\a\\\\",
-        "_*[]()~`>#+-=|{}.!a\\",
-        "",
-    );
+    becomes("\\_\\*\\[\\]\\(\\)\\~\\`\\>\\#\\+\\-\\=\\|\\{\\}\\.\\!\\a\\\\", "_*[]()~`>#+-=|{}.!a\\", "");
     becomes("\\ж\\", "\\ж\\", "");
     becomes("`a.b*\\`\\\\`", "a.b*`\\", "code 0+6");
     becomes("👍 *да*", "👍 да", "bold 3+2");
@@ -105,10 +89,7 @@ fn what_has_no_end_is_refused() {
         (">*a", "Bold", 1),
         (">*a||\nb", "Bold", 1),
     ] {
-        fails(
-            source,
-            &format!("Can't find end of {name} entity at byte offset {place}"),
-        );
+        fails(source, &format!("Can't find end of {name} entity at byte offset {place}"));
     }
 }
 
@@ -120,10 +101,7 @@ fn wrong_addresses_are_refused() {
     fails("![a]", "The entity must contain a tg://emoji or tg://time URL");
     fails("![a](http://a.b)", "Invalid tg://emoji or tg://time URL specified");
     fails("![a](tg://emoji?id=x)", "Invalid tg://emoji or tg://time URL specified");
-    fails(
-        "![a](tg://time?unix=0)",
-        "Invalid tg://emoji or tg://time URL specified",
-    );
+    fails("![a](tg://time?unix=0)", "Invalid tg://emoji or tg://time URL specified");
     fails("![a](tg://time?unix=5&format=x)", "Invalid date format used");
     becomes("[a](nowhere)", "a", "");
 }

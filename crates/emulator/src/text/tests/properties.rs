@@ -24,9 +24,7 @@ fn any_mode() -> impl Strategy<Value = ParseMode> {
 }
 
 fn given() -> impl Strategy<Value = GivenEntity> {
-    let kinds = ["bold", "italic", "spoiler", "blockquote", "code", "pre", "text_link"]
-        .map(Box::from)
-        .to_vec();
+    let kinds = ["bold", "italic", "spoiler", "blockquote", "code", "pre", "text_link"].map(Box::from).to_vec();
     (prop::sample::select(kinds), 0..12_i32, 0..12_i32).prop_map(|(kind, offset, length)| GivenEntity {
         kind,
         offset,

@@ -11,11 +11,7 @@ fn tidied(source: &str) -> Formatted {
 
 fn becomes(source: &str, text: &str, entities: &str) {
     let formatted = tidied(source);
-    assert_eq!(
-        (&*formatted.text, &*super::shown(&formatted.entities)),
-        (text, entities),
-        "{source:?}"
-    );
+    assert_eq!((&*formatted.text, &*super::shown(&formatted.entities)), (text, entities), "{source:?}");
 }
 
 #[test]
@@ -42,26 +38,16 @@ fn forbidden_characters_go() {
 
 #[test]
 fn a_text_that_shows_nothing_is_empty() {
-    for source in [
-        "",
-        " \n ",
-        "\t",
-        "\u{200B}\u{200D}",
-        "\u{FEFF} \u{2800}",
-        "\u{333}",
-        "<b>\u{3000}</b>",
-        "\u{E0020}\r",
-    ] {
+    for source in
+        ["", " \n ", "\t", "\u{200B}\u{200D}", "\u{FEFF} \u{2800}", "\u{333}", "<b>\u{3000}</b>", "\u{E0020}\r"]
+    {
         becomes(source, "", "");
     }
 }
 
 #[test]
 fn a_clean_text_keeps_its_memory() {
-    let mut formatted = Formatted {
-        text: "чистый текст 👍".to_owned(),
-        entities: Vec::new(),
-    };
+    let mut formatted = Formatted { text: "чистый текст 👍".to_owned(), entities: Vec::new() };
     let before = formatted.text.as_ptr();
     tidy(&mut formatted);
     assert_eq!(formatted.text.as_ptr(), before);
@@ -72,14 +58,7 @@ fn only_a_hundred_marks_are_kept() {
     let formatted = tidied(&"<b>a</b> ".repeat(150));
     assert_eq!((formatted.text.len(), formatted.entities.len()), (299, 100));
     let formatted = tidied(&"<b>a</b> <code>b</code> ".repeat(60));
-    assert_eq!(
-        formatted
-            .entities
-            .iter()
-            .filter(|entity| entity.kind == EntityKind::Code)
-            .count(),
-        60
-    );
+    assert_eq!(formatted.entities.iter().filter(|entity| entity.kind == EntityKind::Code).count(), 60);
     assert_eq!(formatted.entities.len(), 100);
     let formatted = tidied(&"<tg-emoji emoji-id='1'>👍</tg-emoji>".repeat(150));
     assert_eq!(formatted.entities.len(), 150);

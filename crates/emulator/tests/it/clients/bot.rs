@@ -19,11 +19,7 @@ pub struct Bot {
 impl Bot {
     pub fn start(command: &mut Command) -> Self {
         let (reader, writer) = std::io::pipe().unwrap();
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(writer)
-            .kill_on_drop(true);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(writer).kill_on_drop(true);
         let process = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let wrote = Arc::<Mutex<Vec<u8>>>::default();
         let kept = wrote.clone();
@@ -38,16 +34,10 @@ impl Bot {
 
     /// Asks it to end and gives it time to; a bot that does not is killed with the test's failure.
     pub async fn stop(mut self) {
-        let id = self
-            .process
-            .id()
-            .expect("the bot ended before it was asked to")
-            .to_string();
+        let id = self.process.id().expect("the bot ended before it was asked to").to_string();
         let asked = Command::new("kill").args(["-TERM", &id]).status().await.unwrap();
         assert!(asked.success(), "kill: {asked}");
-        let ended = timeout(PATIENCE, self.process.wait())
-            .await
-            .expect("the bot goes on though asked to end");
+        let ended = timeout(PATIENCE, self.process.wait()).await.expect("the bot goes on though asked to end");
         let ended = ended.unwrap();
         assert!(ended.success(), "the bot ended with {ended}");
     }

@@ -77,24 +77,13 @@ impl Walk {
         let stage = Stage::new().await;
         let (anna, boris) = (stage.person("Anna").await, stage.person("Boris").await);
         let mut command = (library.command)();
-        command
-            .env("TOKEN", &stage.token)
-            .env("API_URL", &stage.base)
-            .env("PICTURE", library::path("picture.png"));
+        command.env("TOKEN", &stage.token).env("API_URL", &stage.base).env("PICTURE", library::path("picture.png"));
         command.env("HTML", talk::HTML).env("MARKDOWN", talk::MARKDOWN);
         if way == Way::Webhook {
             command.env("SECRET", SECRET);
         }
         let bot = Bot::start(&mut command);
-        Self {
-            stage,
-            hearing: Hearing::default(),
-            library,
-            way,
-            bot,
-            anna,
-            boris,
-        }
+        Self { stage, hearing: Hearing::default(), library, way, bot, anna, boris }
     }
 
     /// Anna says a text in her private chat; gives the message's id.
@@ -137,12 +126,7 @@ impl Walk {
     /// What the bot called so far, oldest first.
     async fn calls(&self) -> Vec<Value> {
         let log = self.stage.get("/log?limit=100000").await;
-        log.as_array()
-            .unwrap()
-            .iter()
-            .filter(|entry| entry["event"] == "call")
-            .cloned()
-            .collect()
+        log.as_array().unwrap().iter().filter(|entry| entry["event"] == "call").cloned().collect()
     }
 
     async fn end(self) {
@@ -150,20 +134,14 @@ impl Walk {
         let polled = calls.iter().any(|call| is(call, "getUpdates"));
         assert_eq!(polled, self.way == Way::Polling, "who polls has no webhook");
         // Over a webhook it may come as the answer to a post, and so a moment later than what was said with it.
-        let acted = calls
-            .iter()
-            .any(|call| is(call, "sendChatAction") && call["status"] == 200);
+        let acted = calls.iter().any(|call| is(call, "sendChatAction") && call["status"] == 200);
         assert!(acted, "no chat action");
         let webhook = &self.stage.get("").await["webhook"];
         assert_eq!(webhook.get("last_error_message"), None, "{webhook}");
         for call in &calls {
             for complaint in call["complaints"].as_array().unwrap() {
                 let known = self.library.superfluous.iter().any(|(known, _)| complaint == known);
-                assert!(
-                    known,
-                    "{} sent what Telegram does not know: {call:#}",
-                    self.library.name
-                );
+                assert!(known, "{} sent what Telegram does not know: {call:#}", self.library.name);
             }
         }
         for call in calls.iter().filter(|call| call["status"] != 200) {
@@ -179,8 +157,5 @@ fn is(call: &Value, method: &str) -> bool {
 }
 
 fn text_of(message: &Value) -> String {
-    message["text"]
-        .as_str()
-        .unwrap_or_else(|| panic!("no text: {message:#}"))
-        .to_owned()
+    message["text"].as_str().unwrap_or_else(|| panic!("no text: {message:#}")).to_owned()
 }

@@ -19,9 +19,7 @@ pub struct Operation<'a> {
 
 impl Document {
     pub fn read() -> Self {
-        Self {
-            json: serde_json::from_str(include_str!("../../../src/people/openapi.json")).unwrap(),
-        }
+        Self { json: serde_json::from_str(include_str!("../../../src/people/openapi.json")).unwrap() }
     }
 
     pub fn operations(&self) -> Vec<Operation<'_>> {
@@ -30,12 +28,7 @@ impl Document {
         for (path, shared) in paths {
             for (method, json) in shared.as_object().unwrap() {
                 if METHODS.contains(&method.as_str()) {
-                    operations.push(Operation {
-                        method,
-                        path,
-                        json,
-                        shared,
-                    });
+                    operations.push(Operation { method, path, json, shared });
                 }
             }
         }
@@ -43,10 +36,7 @@ impl Document {
     }
 
     pub fn operation(&self, method: &str, path: &str) -> Operation<'_> {
-        let found = self
-            .operations()
-            .into_iter()
-            .find(|it| it.method == method && it.path == path);
+        let found = self.operations().into_iter().find(|it| it.method == method && it.path == path);
         found.unwrap_or_else(|| panic!("{method} {path} is not described"))
     }
 
@@ -70,10 +60,7 @@ impl Document {
     /// What a reference stands for; anything else stands for itself.
     pub fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
         match value.get("$ref").and_then(Value::as_str) {
-            Some(reference) => self
-                .json
-                .pointer(&reference[1..])
-                .unwrap_or_else(|| panic!("{reference}")),
+            Some(reference) => self.json.pointer(&reference[1..]).unwrap_or_else(|| panic!("{reference}")),
             None => value,
         }
     }
@@ -101,16 +88,11 @@ impl Document {
             complaints.push(format!("{path} is {value}, which is none of the choices"));
         }
         if !is_of_type(&schema["type"], value) {
-            complaints.push(format!(
-                "{path} is not {}: {value}",
-                schema["type"].as_str().unwrap_or("of these types")
-            ));
+            complaints.push(format!("{path} is not {}: {value}", schema["type"].as_str().unwrap_or("of these types")));
             return;
         }
         if let Value::Array(items) = value {
-            items
-                .iter()
-                .for_each(|item| self.check(&format!("{path}[]"), &schema["items"], item, complaints));
+            items.iter().for_each(|item| self.check(&format!("{path}[]"), &schema["items"], item, complaints));
         }
         if let Value::Object(object) = value {
             self.check_object(path, schema, object, complaints);
@@ -141,9 +123,7 @@ impl Document {
 
 impl Operation<'_> {
     pub fn parameters<'a>(&'a self, document: &'a Document) -> Vec<&'a Value> {
-        let all = list(self.shared, "parameters")
-            .iter()
-            .chain(list(self.json, "parameters"));
+        let all = list(self.shared, "parameters").iter().chain(list(self.json, "parameters"));
         all.map(|parameter| document.resolved(parameter)).collect()
     }
 
@@ -156,18 +136,14 @@ impl Operation<'_> {
         let content = self.body(document)["content"].as_object();
         let of_kind = |(kind, content): (&String, &Value)| {
             let examples = content["examples"].as_object().unwrap().values();
-            examples
-                .map(|example| (kind.clone(), example["value"].clone()))
-                .collect::<Vec<_>>()
+            examples.map(|example| (kind.clone(), example["value"].clone())).collect::<Vec<_>>()
         };
         content.into_iter().flatten().flat_map(of_kind).collect()
     }
 
     /// What is described for a status.
     pub fn answer<'a>(&'a self, document: &'a Document, status: u16) -> Option<&'a Value> {
-        self.json["responses"]
-            .get(status.to_string())
-            .map(|answer| document.resolved(answer))
+        self.json["responses"].get(status.to_string()).map(|answer| document.resolved(answer))
     }
 
     /// The address with the examples of all parameters that have one. What a file is called is known only later.
@@ -192,11 +168,7 @@ impl Operation<'_> {
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    value
-        .get(name)
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default()
+    value.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 fn is_of_type(kind: &Value, value: &Value) -> bool {

@@ -28,9 +28,7 @@ fn compare(path: &str, sent: &Value, read: &Value, lost: &mut Vec<String>) {
                 }
             }
             // A null says no more than a field that is not there.
-            let added = read
-                .iter()
-                .filter(|(name, value)| !value.is_null() && !sent.contains_key(*name));
+            let added = read.iter().filter(|(name, value)| !value.is_null() && !sent.contains_key(*name));
             lost.extend(added.map(|(name, value)| format!("{path}.{name} was not sent: {value}")));
         }
         (Value::Array(sent), Value::Array(read)) if sent.len() == read.len() => {
@@ -63,14 +61,8 @@ mod tests {
             lost
         };
         assert!(told(json!({"a": [1, {"b": 2}]}), json!({"a": [1.0, {"b": 2}]})).is_empty());
-        assert_eq!(
-            told(json!({"a": {"b": 1}}), json!({"a": {}})),
-            ["it.a.b is passed over: 1"]
-        );
-        assert_eq!(
-            told(json!({"a": "x"}), json!({"a": "y"})),
-            [r#"it.a: "x" reads as "y""#]
-        );
+        assert_eq!(told(json!({"a": {"b": 1}}), json!({"a": {}})), ["it.a.b is passed over: 1"]);
+        assert_eq!(told(json!({"a": "x"}), json!({"a": "y"})), [r#"it.a: "x" reads as "y""#]);
         assert_eq!(told(json!({}), json!({"a": 1, "b": null})), ["it.a was not sent: 1"]);
         assert_eq!(told(json!([1]), json!([])), ["it: [1] reads as []"]);
     }

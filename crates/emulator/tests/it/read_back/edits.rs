@@ -39,10 +39,7 @@ pub async fn text(scene: &Scene) {
     check(&message, &first);
     assert_eq!(message.text.as_deref(), Some("Hello again"));
     assert_eq!(message.entities.as_ref().map(|it| it[0].type_field), Some(Kind::Bold));
-    assert_eq!(
-        message.link_preview_options.as_ref().and_then(|it| it.is_disabled),
-        Some(true)
-    );
+    assert_eq!(message.link_preview_options.as_ref().and_then(|it| it.is_disabled), Some(true));
 
     let mut parameters = which;
     parameters["text"] = json!("Once more");
@@ -54,9 +51,7 @@ pub async fn text(scene: &Scene) {
 
 async fn photo(scene: &Scene) -> Message {
     let parameters = json!({"chat_id": scene.anna, "caption": "Before"});
-    scene
-        .upload("sendPhoto", parameters, &[("photo", "a.png", &picture(90, 60))])
-        .await
+    scene.upload("sendPhoto", parameters, &[("photo", "a.png", &picture(90, 60))]).await
 }
 
 pub async fn caption(scene: &Scene) {
@@ -70,10 +65,7 @@ pub async fn caption(scene: &Scene) {
     parameters["parse_mode"] = json!("HTML");
     let message = edited(scene, "editMessageCaption", parameters).await;
     check(&message, &first);
-    assert_eq!(
-        (message.caption.as_deref(), message.show_caption_above_media),
-        (Some("After"), Some(true))
-    );
+    assert_eq!((message.caption.as_deref(), message.show_caption_above_media), (Some("After"), Some(true)));
     assert_eq!(message.caption_entities.map(|it| it[0].type_field), Some(Kind::Italic));
 
     let mut parameters = which;
@@ -91,29 +83,19 @@ pub async fn media(scene: &Scene) {
     let parameters = json!({
         "chat_id": scene.anna, "message_id": first.message_id, "media": media, "reply_markup": button(),
     });
-    let message = whole(
-        scene
-            .upload("editMessageMedia", parameters, &[("sheet", "sheet.pdf", b"%PDF-1.7")])
-            .await,
-    );
+    let message = whole(scene.upload("editMessageMedia", parameters, &[("sheet", "sheet.pdf", b"%PDF-1.7")]).await);
     check(&message, &first);
     assert_eq!((message.caption.as_deref(), message.photo), (Some("The sheet"), None));
     let document = message.document.unwrap();
     assert_eq!(document.file_name.as_deref(), Some("sheet.pdf"));
-    assert_eq!(
-        (document.mime_type.as_deref(), document.file_size),
-        (Some("application/pdf"), Some(8))
-    );
+    assert_eq!((document.mime_type.as_deref(), document.file_size), (Some("application/pdf"), Some(8)));
 
     // The same file again, by its id, in the message that has lost it meanwhile.
     let photo_id = &first.photo.unwrap()[0].file_id;
     let media = json!({"type": "photo", "media": photo_id, "has_spoiler": true});
     let parameters = json!({"chat_id": scene.anna, "message_id": first.message_id, "media": media});
     let message = edited(scene, "editMessageMedia", parameters).await;
-    assert_eq!(
-        (&message.photo.unwrap()[0].file_id, message.has_media_spoiler),
-        (photo_id, Some(true))
-    );
+    assert_eq!((&message.photo.unwrap()[0].file_id, message.has_media_spoiler), (photo_id, Some(true)));
 }
 
 pub async fn reply_markup(scene: &Scene) {
@@ -130,28 +112,12 @@ pub async fn reply_markup(scene: &Scene) {
 
 pub async fn delete_message(scene: &Scene) {
     let message = scene.tells_anna("Hello").await;
-    scene
-        .does(
-            "deleteMessage",
-            json!({"chat_id": scene.anna, "message_id": message.message_id}),
-        )
-        .await;
-    assert_eq!(
-        scene.stage.get(&format!("/chats/{}/messages", scene.anna)).await,
-        json!([])
-    );
+    scene.does("deleteMessage", json!({"chat_id": scene.anna, "message_id": message.message_id})).await;
+    assert_eq!(scene.stage.get(&format!("/chats/{}/messages", scene.anna)).await, json!([]));
 }
 
 pub async fn delete_messages(scene: &Scene) {
-    let ids = [
-        scene.tells_anna("One").await.message_id,
-        scene.tells_anna("Two").await.message_id,
-    ];
-    scene
-        .does("deleteMessages", json!({"chat_id": scene.anna, "message_ids": ids}))
-        .await;
-    assert_eq!(
-        scene.stage.get(&format!("/chats/{}/messages", scene.anna)).await,
-        json!([])
-    );
+    let ids = [scene.tells_anna("One").await.message_id, scene.tells_anna("Two").await.message_id];
+    scene.does("deleteMessages", json!({"chat_id": scene.anna, "message_ids": ids})).await;
+    assert_eq!(scene.stage.get(&format!("/chats/{}/messages", scene.anna)).await, json!([]));
 }

@@ -3,8 +3,6 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use frankenstein::types::Message;
 use frankenstein::updates::{Update, UpdateContent};
 use opora_emulator::bot_api::methods;
@@ -16,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::compare::read_back;
-use crate::stage::{PIXEL_PNG, Stage};
+use crate::stage::{PIXEL_PNG, Stage, base64};
 
 pub const EFFECT: &str = "5104841245755180586";
 
@@ -61,13 +59,7 @@ impl Scene {
         let anna = json!({"first_name": "Anna", "last_name": "Sørensen", "username": "anna_s", "language_code": "en"});
         let anna = stage.post("/users", anna).await["id"].as_i64().unwrap();
         let boris = stage.person("Boris").await;
-        Self {
-            stage,
-            anna,
-            boris,
-            next_update: AtomicI64::new(0),
-            heard: Mutex::default(),
-        }
+        Self { stage, anna, boris, next_update: AtomicI64::new(0), heard: Mutex::default() }
     }
 
     pub fn heard(&self) -> Vec<Heard> {
@@ -123,10 +115,7 @@ impl Scene {
         };
         self.check_surroundings(&crew, &message).await;
         let button = &message.reply_markup.as_ref().unwrap().inline_keyboard[0][0];
-        assert_eq!(
-            (button.text.as_str(), button.callback_data.as_deref()),
-            ("Take it", Some("take:1"))
-        );
+        assert_eq!((button.text.as_str(), button.callback_data.as_deref()), ("Take it", Some("take:1")));
         message
     }
 
@@ -160,30 +149,15 @@ impl Scene {
         assert!(message.date.abs_diff(now) < 60, "{} is not now", message.date);
         let from = message.from.as_ref().unwrap();
         assert_eq!((from.id, from.is_bot), (123_456_789, true));
-        assert_eq!(
-            (message.chat.id, message.chat.title.as_deref()),
-            (crew.chat, Some("Crew"))
-        );
-        assert_eq!(
-            (message.chat.username.as_deref(), message.chat.is_forum),
-            (Some("the_crew"), Some(true))
-        );
-        assert_eq!(
-            (message.message_thread_id, message.is_topic_message),
-            (Some(crew.topic), Some(true))
-        );
+        assert_eq!((message.chat.id, message.chat.title.as_deref()), (crew.chat, Some("Crew")));
+        assert_eq!((message.chat.username.as_deref(), message.chat.is_forum), (Some("the_crew"), Some(true)));
+        assert_eq!((message.message_thread_id, message.is_topic_message), (Some(crew.topic), Some(true)));
         assert_eq!(message.has_protected_content, Some(true));
         assert_eq!(message.effect_id.as_deref(), Some(EFFECT));
         let replied = message.reply_to_message.as_ref().unwrap();
-        assert_eq!(
-            (replied.message_id, replied.text.as_deref()),
-            (crew.said, Some("Who takes the evening?"))
-        );
+        assert_eq!((replied.message_id, replied.text.as_deref()), (crew.said, Some("Who takes the evening?")));
         let quote = message.quote.as_ref().unwrap();
-        assert_eq!(
-            (quote.text.as_str(), quote.position, quote.is_manual),
-            ("the evening", 10, Some(true))
-        );
+        assert_eq!((quote.text.as_str(), quote.position, quote.is_manual), ("the evening", 10, Some(true)));
     }
 
     /// A supergroup "Crew" of Anna, Boris and the bot.
@@ -197,11 +171,7 @@ impl Scene {
         let chat = chat["id"].as_i64().unwrap();
         let text = json!({"from": self.anna, "text": "Who takes the evening?", "thread_id": topic});
         let said = self.acts(chat, "send", text).await["message_id"].as_i64().unwrap();
-        Crew {
-            chat,
-            topic: topic as i32,
-            said: said as i32,
-        }
+        Crew { chat, topic: topic as i32, said: said as i32 }
     }
 
     /// A person does something in a chat.
@@ -211,27 +181,15 @@ impl Scene {
 
     /// The bot says a text to Anna.
     pub async fn tells_anna(&self, text: &str) -> Message {
-        self.ask("sendMessage", json!({"chat_id": self.anna, "text": text}))
-            .await
+        self.ask("sendMessage", json!({"chat_id": self.anna, "text": text})).await
     }
 
     /// Makes the bot an administrator of a group, for which the people's side has no door.
     pub fn promote_bot(&self, chat: i64) {
-        let bot = self
-            .stage
-            .emulator
-            .bot(&Token::parse(&self.stage.token).unwrap())
-            .unwrap();
+        let bot = self.stage.emulator.bot(&Token::parse(&self.stage.token).unwrap()).unwrap();
         let mut world = bot.world();
         let me = world.me.id;
-        world
-            .chat_mut(chat)
-            .unwrap()
-            .group
-            .as_mut()
-            .unwrap()
-            .members
-            .insert(me, Standing::Administrator);
+        world.chat_mut(chat).unwrap().group.as_mut().unwrap().members.insert(me, Standing::Administrator);
     }
 
     /// Asks for every kind of update, and takes what there is.
@@ -248,11 +206,7 @@ impl Scene {
 
     async fn noted<T: DeserializeOwned + Serialize>(&self, method: &str, names: Vec<String>, result: Value) -> T {
         let typed = read_back(method, &result);
-        self.heard.lock().unwrap().push(Heard {
-            method: method.to_owned(),
-            parameters: names,
-            result,
-        });
+        self.heard.lock().unwrap().push(Heard { method: method.to_owned(), parameters: names, result });
         let log = self.stage.get("/log?limit=1").await;
         assert_eq!(log[0]["complaints"], json!([]), "{method}");
         typed
@@ -269,5 +223,5 @@ pub fn picture(width: u32, height: u32) -> Vec<u8> {
 
 /// A file as the people's side takes it.
 pub fn file(name: &str, bytes: &[u8]) -> Value {
-    json!({"name": name, "base64": STANDARD.encode(bytes)})
+    json!({"name": name, "base64": base64(bytes)})
 }

@@ -25,14 +25,8 @@ async fn hears(scene: &Scene, mut said: serde_json::Value) -> Message {
     assert_eq!(messages.len(), 1);
     let message = messages.remove(0);
     let from = message.from.as_ref().unwrap();
-    assert_eq!(
-        (from.id, from.is_bot, from.first_name.as_str()),
-        (scene.anna as u64, false, "Anna")
-    );
-    assert_eq!(
-        (from.language_code.as_deref(), from.username.as_deref()),
-        (Some("en"), Some("anna_s"))
-    );
+    assert_eq!((from.id, from.is_bot, from.first_name.as_str()), (scene.anna as u64, false, "Anna"));
+    assert_eq!((from.language_code.as_deref(), from.username.as_deref()), (Some("en"), Some("anna_s")));
     assert_eq!(message.chat.id, scene.anna);
     message
 }
@@ -52,12 +46,7 @@ pub async fn get_updates(scene: &Scene) {
 pub async fn text(scene: &Scene) {
     let message = hears(scene, json!({"text": "/start now, see example.org"})).await;
     assert_eq!(message.text.as_deref(), Some("/start now, see example.org"));
-    let kinds: Vec<_> = message
-        .entities
-        .unwrap()
-        .iter()
-        .map(|entity| entity.type_field)
-        .collect();
+    let kinds: Vec<_> = message.entities.unwrap().iter().map(|entity| entity.type_field).collect();
     assert_eq!(kinds, [Kind::BotCommand, Kind::Url]);
 }
 
@@ -67,14 +56,8 @@ pub async fn reply_in_topic(scene: &Scene) {
     let reply = json!({"from": scene.boris, "text": "I do", "reply_to": crew.said});
     scene.acts(crew.chat, "send", reply).await;
     let heard = messages(scene).await;
-    assert_eq!(
-        (heard[0].message_thread_id, heard[0].is_topic_message),
-        (Some(crew.topic), Some(true))
-    );
-    assert_eq!(
-        heard[0].reply_to_message.as_ref().map(|replied| replied.message_id),
-        Some(crew.said)
-    );
+    assert_eq!((heard[0].message_thread_id, heard[0].is_topic_message), (Some(crew.topic), Some(true)));
+    assert_eq!(heard[0].reply_to_message.as_ref().map(|replied| replied.message_id), Some(crew.said));
 }
 
 pub async fn photo(scene: &Scene) {
@@ -82,67 +65,35 @@ pub async fn photo(scene: &Scene) {
     let message = hears(scene, json!({"photo": photo, "caption": "The #shelf"})).await;
     assert_eq!(message.caption.as_deref(), Some("The #shelf"));
     assert_eq!(message.caption_entities.map(|it| it[0].type_field), Some(Kind::Hashtag));
-    let sizes: Vec<_> = message
-        .photo
-        .unwrap()
-        .iter()
-        .map(|size| (size.width, size.height))
-        .collect();
+    let sizes: Vec<_> = message.photo.unwrap().iter().map(|size| (size.width, size.height)).collect();
     assert_eq!(sizes, [(320, 240), (800, 600)]);
 }
 
 pub async fn document(scene: &Scene) {
     let document = json!({"name": "list.txt", "base64": "YWJj", "mime_type": "text/plain"});
     let document = hears(scene, json!({"document": document})).await.document.unwrap();
-    assert_eq!(
-        (document.file_name.as_deref(), document.file_size),
-        (Some("list.txt"), Some(3))
-    );
+    assert_eq!((document.file_name.as_deref(), document.file_size), (Some("list.txt"), Some(3)));
     assert_eq!(document.mime_type.as_deref(), Some("text/plain"));
 }
 
 pub async fn voice(scene: &Scene) {
-    let voice = hears(scene, json!({"voice": file("v.ogg", b"words")}))
-        .await
-        .voice
-        .unwrap();
-    assert_eq!(
-        (voice.mime_type.as_deref(), voice.file_size),
-        (Some("audio/ogg"), Some(5))
-    );
+    let voice = hears(scene, json!({"voice": file("v.ogg", b"words")})).await.voice.unwrap();
+    assert_eq!((voice.mime_type.as_deref(), voice.file_size), (Some("audio/ogg"), Some(5)));
 }
 
 pub async fn album(scene: &Scene) {
     let album = [file("1.png", &picture(90, 60)), file("2.png", &picture(60, 90))];
-    scene
-        .acts(
-            scene.anna,
-            "send",
-            json!({"from": scene.anna, "album": album, "caption": "Both"}),
-        )
-        .await;
+    scene.acts(scene.anna, "send", json!({"from": scene.anna, "album": album, "caption": "Both"})).await;
     let heard = messages(scene).await;
     assert_eq!(heard.len(), 2);
     assert!(heard[0].media_group_id.is_some() && heard[0].media_group_id == heard[1].media_group_id);
-    assert_eq!(
-        (heard[0].caption.as_deref(), heard[1].caption.as_deref()),
-        (Some("Both"), None)
-    );
+    assert_eq!((heard[0].caption.as_deref(), heard[1].caption.as_deref()), (Some("Both"), None));
 }
 
 pub async fn contact(scene: &Scene) {
-    let contact = hears(scene, json!({"contact": {"phone_number": "+15550123"}}))
-        .await
-        .contact
-        .unwrap();
-    assert_eq!(
-        (contact.phone_number.as_str(), contact.first_name.as_str()),
-        ("+15550123", "Anna")
-    );
-    assert_eq!(
-        (contact.user_id, contact.last_name.as_deref()),
-        (Some(scene.anna as u64), Some("Sørensen"))
-    );
+    let contact = hears(scene, json!({"contact": {"phone_number": "+15550123"}})).await.contact.unwrap();
+    assert_eq!((contact.phone_number.as_str(), contact.first_name.as_str()), ("+15550123", "Anna"));
+    assert_eq!((contact.user_id, contact.last_name.as_deref()), (Some(scene.anna as u64), Some("Sørensen")));
 }
 
 pub async fn location(scene: &Scene) {
@@ -154,34 +105,17 @@ pub async fn location(scene: &Scene) {
 
 /// A plain group, and a supergroup with a topic. The bot also hears that it was added.
 pub async fn created_groups(scene: &Scene) {
-    scene
-        .stage
-        .post(
-            "/chats",
-            json!({"type": "group", "title": "Few", "members": [scene.anna]}),
-        )
-        .await;
+    scene.stage.post("/chats", json!({"type": "group", "title": "Few", "members": [scene.anna]})).await;
     let updates = scene.updates().await;
-    let UpdateContent::MyChatMember(added) = &updates[0] else {
-        panic!("first of all it was added")
-    };
-    assert_eq!(
-        (added.from.id, added.chat.title.as_deref()),
-        (scene.anna as u64, Some("Few"))
-    );
-    assert!(matches!(
-        (&added.old_chat_member, &added.new_chat_member),
-        (ChatMember::Left(_), ChatMember::Member(_))
-    ));
+    let UpdateContent::MyChatMember(added) = &updates[0] else { panic!("first of all it was added") };
+    assert_eq!((added.from.id, added.chat.title.as_deref()), (scene.anna as u64, Some("Few")));
+    assert!(matches!((&added.old_chat_member, &added.new_chat_member), (ChatMember::Left(_), ChatMember::Member(_))));
     assert!(matches!(&updates[1], UpdateContent::Message(it) if it.group_chat_created == Some(true)));
     let crew = scene.crew().await;
     let heard = messages(scene).await;
     assert_eq!(heard[0].supergroup_chat_created, Some(true));
     let topic = heard[1].forum_topic_created.as_ref().unwrap();
-    assert_eq!(
-        (topic.name.as_str(), heard[1].message_thread_id),
-        ("Shifts", Some(crew.topic))
-    );
+    assert_eq!((topic.name.as_str(), heard[1].message_thread_id), ("Shifts", Some(crew.topic)));
     assert!(topic.icon_color > 0);
 }
 
@@ -207,55 +141,27 @@ pub async fn comings_and_goings(scene: &Scene) {
         (ChatMember::Member(_), ChatMember::Left(left)) => ("left", left.user.id),
         other => panic!("{other:?}"),
     };
-    assert_eq!(
-        (standings(joined), standings(gone)),
-        (("joined", carl as u64), ("left", carl as u64))
-    );
-    assert_eq!(
-        came.new_chat_members.as_ref().map(|members| members[0].id),
-        Some(carl as u64)
-    );
-    assert_eq!(
-        went.left_chat_member.as_ref().map(|member| member.id),
-        Some(carl as u64)
-    );
+    assert_eq!((standings(joined), standings(gone)), (("joined", carl as u64), ("left", carl as u64)));
+    assert_eq!(came.new_chat_members.as_ref().map(|members| members[0].id), Some(carl as u64));
+    assert_eq!(went.left_chat_member.as_ref().map(|member| member.id), Some(carl as u64));
 }
 
 pub async fn pinned(scene: &Scene) {
     let message = scene.tells_anna("The rules").await;
-    scene
-        .does(
-            "pinChatMessage",
-            json!({"chat_id": scene.anna, "message_id": message.message_id}),
-        )
-        .await;
+    scene.does("pinChatMessage", json!({"chat_id": scene.anna, "message_id": message.message_id})).await;
     let note = messages(scene).await.remove(0);
     let Some(MaybeInaccessibleMessage::Message(pinned)) = note.pinned_message.map(|it| *it) else {
         panic!("the pinned message is there to read")
     };
-    assert_eq!(
-        (pinned.message_id, pinned.text.as_deref()),
-        (message.message_id, Some("The rules"))
-    );
+    assert_eq!((pinned.message_id, pinned.text.as_deref()), (message.message_id, Some("The rules")));
 }
 
 pub async fn edited(scene: &Scene) {
     let said = hears(scene, json!({"text": "Too late"})).await;
-    scene
-        .acts(
-            scene.anna,
-            "send",
-            json!({"from": scene.anna, "edit": said.message_id, "text": "In time"}),
-        )
-        .await;
+    scene.acts(scene.anna, "send", json!({"from": scene.anna, "edit": said.message_id, "text": "In time"})).await;
     let updates = scene.updates().await;
-    let [UpdateContent::EditedMessage(message)] = &updates[..] else {
-        panic!("{updates:?}")
-    };
-    assert_eq!(
-        (message.message_id, message.text.as_deref()),
-        (said.message_id, Some("In time"))
-    );
+    let [UpdateContent::EditedMessage(message)] = &updates[..] else { panic!("{updates:?}") };
+    assert_eq!((message.message_id, message.text.as_deref()), (said.message_id, Some("In time")));
     assert!(message.edit_date.is_some_and(|date| date >= message.date));
 }
 
@@ -266,15 +172,11 @@ pub async fn press(scene: &Scene) {
     let press = json!({"from": scene.anna, "message_id": message.message_id, "data": "yes", "wait": 0});
     let pressed = scene.acts(scene.anna, "press", press).await;
     let updates = scene.updates().await;
-    let [UpdateContent::CallbackQuery(query)] = &updates[..] else {
-        panic!("{updates:?}")
-    };
+    let [UpdateContent::CallbackQuery(query)] = &updates[..] else { panic!("{updates:?}") };
     assert_eq!(pressed["callback_query_id"], query.id);
     assert_eq!((query.from.id, query.data.as_deref()), (scene.anna as u64, Some("yes")));
     assert!(!query.chat_instance.is_empty());
-    let Some(MaybeInaccessibleMessage::Message(shown)) = &query.message else {
-        panic!("{query:?}")
-    };
+    let Some(MaybeInaccessibleMessage::Message(shown)) = &query.message else { panic!("{query:?}") };
     assert_eq!(**shown, message);
 }
 
@@ -293,9 +195,7 @@ pub async fn vote(scene: &Scene) {
         assert_eq!((&poll.id, poll.total_voter_count as usize), (id, chosen.len()));
         assert_eq!((&answer.poll_id, &answer.option_ids), (id, &chosen));
         assert_eq!(answer.user.as_ref().map(|user| user.id), Some(scene.anna as u64));
-        let persistent = chosen
-            .iter()
-            .map(|at| poll.options[*at as usize].persistent_id.clone().unwrap());
+        let persistent = chosen.iter().map(|at| poll.options[*at as usize].persistent_id.clone().unwrap());
         assert_eq!(answer.option_persistent_ids, persistent.collect::<Vec<_>>());
     }
 }
@@ -309,10 +209,7 @@ pub async fn block(scene: &Scene) {
     };
     assert_eq!((blocked.chat.id, blocked.from.id), (scene.anna, scene.anna as u64));
     assert!(matches!(&blocked.new_chat_member, ChatMember::Kicked(bot) if bot.user.is_bot && bot.until_date == 0));
-    assert!(matches!(
-        (&again.old_chat_member, &again.new_chat_member),
-        (ChatMember::Kicked(_), ChatMember::Member(_))
-    ));
+    assert!(matches!((&again.old_chat_member, &again.new_chat_member), (ChatMember::Kicked(_), ChatMember::Member(_))));
 }
 
 pub async fn reaction(scene: &Scene) {
@@ -339,8 +236,5 @@ pub async fn reaction(scene: &Scene) {
     assert_eq!(first.user.as_ref().map(|user| user.id), Some(scene.anna as u64));
     assert!(matches!(&first.new_reaction[..], [ReactionType::Emoji(it)] if it.emoji == "👍"));
     assert!(matches!(&second.new_reaction[..], [ReactionType::CustomEmoji(_)]));
-    assert_eq!(
-        (second.old_reaction.as_slice(), third.new_reaction.len()),
-        (first.new_reaction.as_slice(), 0)
-    );
+    assert_eq!((second.old_reaction.as_slice(), third.new_reaction.len()), (first.new_reaction.as_slice(), 0));
 }

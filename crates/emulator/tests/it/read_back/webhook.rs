@@ -19,30 +19,17 @@ fn nowhere() -> Value {
 
 pub async fn set(scene: &Scene) {
     scene.stage.says(scene.anna, "Before").await;
-    assert!(
-        scene
-            .upload::<bool>("setWebhook", nowhere(), &[("certificate", "own.pem", b"-----BEGIN")])
-            .await
-    );
+    assert!(scene.upload::<bool>("setWebhook", nowhere(), &[("certificate", "own.pem", b"-----BEGIN")]).await);
     let info: WebhookInfo = scene.ask("getWebhookInfo", json!({})).await;
-    assert_eq!(
-        (info.url.as_str(), info.has_custom_certificate),
-        ("http://127.0.0.1:9/hook", true)
-    );
+    assert_eq!((info.url.as_str(), info.has_custom_certificate), ("http://127.0.0.1:9/hook", true));
     assert_eq!((info.pending_update_count, info.max_connections), (0, Some(7)));
     assert_eq!(info.ip_address.as_deref(), Some("127.0.0.1"));
-    assert_eq!(
-        info.allowed_updates,
-        Some(vec![AllowedUpdate::Message, AllowedUpdate::ChatMember])
-    );
+    assert_eq!(info.allowed_updates, Some(vec![AllowedUpdate::Message, AllowedUpdate::ChatMember]));
 }
 
 pub async fn info(scene: &Scene) {
     let none: WebhookInfo = scene.ask("getWebhookInfo", json!({})).await;
-    assert_eq!(
-        (none.url.as_str(), none.has_custom_certificate, none.max_connections),
-        ("", false, None)
-    );
+    assert_eq!((none.url.as_str(), none.has_custom_certificate, none.max_connections), ("", false, None));
     scene.does("setWebhook", nowhere()).await;
     scene.stage.says(scene.anna, "Anybody?").await;
     let started = Instant::now();

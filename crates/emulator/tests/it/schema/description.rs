@@ -30,9 +30,7 @@ impl Description {
     }
 
     pub fn parameters(&self, method: &str) -> impl Iterator<Item = &str> {
-        list(&self.json["methods"][method]["fields"])
-            .iter()
-            .map(|field| text(&field["name"]))
+        list(&self.json["methods"][method]["fields"]).iter().map(|field| text(&field["name"]))
     }
 
     /// Checks the result of a method.
@@ -71,9 +69,7 @@ impl Description {
             _ => match (kind.strip_prefix("Array of "), value) {
                 (Some(of), Value::Array(items)) => {
                     let path = format!("{path}[]");
-                    return items
-                        .iter()
-                        .for_each(|item| self.check_one(&path, of, item, complaints));
+                    return items.iter().for_each(|item| self.check_one(&path, of, item, complaints));
                 }
                 (Some(_), _) => false,
                 (None, _) => return self.check_named(path, kind, value, complaints),

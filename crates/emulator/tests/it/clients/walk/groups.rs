@@ -7,9 +7,7 @@ use super::{Walk, text_of};
 /// Boris, who blocked the bot, takes it back.
 pub async fn unblocking(walk: &mut Walk) {
     let boris = walk.boris;
-    walk.stage
-        .post(&format!("/chats/{boris}/unblock"), json!({"from": boris}))
-        .await;
+    walk.stage.post(&format!("/chats/{boris}/unblock"), json!({"from": boris})).await;
     assert_eq!(text_of(&walk.next_in(boris).await), "welcome back Boris");
 }
 
@@ -25,18 +23,11 @@ pub async fn group(walk: &mut Walk) {
     let answer = walk.next_in(chat).await;
     assert_eq!(text_of(&answer), "Team: 3 people, you are creator");
     assert_eq!(answer["reply_to_message"]["message_id"], asked["message_id"]);
-    assert_eq!(
-        (&answer["message_thread_id"], &answer["is_topic_message"]),
-        (topic, &json!(true))
-    );
+    assert_eq!((&answer["message_thread_id"], &answer["is_topic_message"]), (topic, &json!(true)));
 
     let clara = walk.stage.person("Clara").await;
-    walk.stage
-        .post(&format!("/chats/{chat}/join"), json!({"from": clara}))
-        .await;
+    walk.stage.post(&format!("/chats/{chat}/join"), json!({"from": clara})).await;
     assert_eq!(text_of(&walk.next_in(chat).await), "welcome Clara");
-    walk.stage
-        .post(&format!("/chats/{chat}/leave"), json!({"from": clara}))
-        .await;
+    walk.stage.post(&format!("/chats/{chat}/leave"), json!({"from": clara})).await;
     assert_eq!(text_of(&walk.next_in(chat).await), "goodbye Clara");
 }

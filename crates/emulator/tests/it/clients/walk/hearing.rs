@@ -58,10 +58,7 @@ impl Hearing {
 impl Heard {
     async fn listen(&mut self, stage: &Stage, chat: i64, patience: Duration) {
         let (token, revision, seconds) = (&stage.token, self.revision, patience.as_secs());
-        let url = format!(
-            "{}/client/{token}/chats/{chat}/messages?revision={revision}&wait={seconds}",
-            stage.base
-        );
+        let url = format!("{}/client/{token}/chats/{chat}/messages?revision={revision}&wait={seconds}", stage.base);
         let response = stage.http.get(url).send().await.unwrap();
         self.revision = response.headers()["opora-revision"].to_str().unwrap().parse().unwrap();
         let mut messages: Vec<Value> = response.json().await.unwrap();

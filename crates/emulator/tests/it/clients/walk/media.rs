@@ -15,21 +15,12 @@ pub async fn photo(walk: &mut Walk) {
     assert_eq!(walk.text().await, format!("photo 1x1 {} bytes", bytes.len()));
 
     let same = walk.next().await;
-    assert_eq!(
-        (&same["document"]["file_name"], &same["caption"]),
-        (&json!("same.png"), &json!("the same bytes"))
-    );
-    assert!(
-        content(walk, &same["document"]).await == bytes,
-        "what came back is not what was sent"
-    );
+    assert_eq!((&same["document"]["file_name"], &same["caption"]), (&json!("same.png"), &json!("the same bytes")));
+    assert!(content(walk, &same["document"]).await == bytes, "what came back is not what was sent");
 
     let mine = walk.next().await;
     assert_eq!(mine["caption"], "mine");
-    assert_eq!(
-        mine["caption_entities"],
-        json!([{"type": "bold", "offset": 0, "length": 4}])
-    );
+    assert_eq!(mine["caption_entities"], json!([{"type": "bold", "offset": 0, "length": 4}]));
     let picture = std::fs::read(library::path("picture.png")).unwrap();
     assert_eq!(content(walk, largest(&mine)).await, picture);
 
@@ -38,10 +29,7 @@ pub async fn photo(walk: &mut Walk) {
     assert_eq!(first["media_group_id"], second["media_group_id"]);
     assert_eq!((&first["caption"], second.get("caption")), (&json!("album"), None));
     assert_eq!(content(walk, largest(&first)).await, picture);
-    assert!(
-        content(walk, largest(&second)).await == bytes,
-        "the received photo was not sent on"
-    );
+    assert!(content(walk, largest(&second)).await == bytes, "the received photo was not sent on");
 }
 
 pub async fn document(walk: &mut Walk) {
@@ -49,10 +37,7 @@ pub async fn document(walk: &mut Walk) {
     let file = json!({"name": "план.txt", "base64": BASE64_STANDARD.encode(&text), "mime_type": "text/plain"});
     walk.sends(json!({"document": file, "caption": "Plan"})).await;
     let answer = walk.next().await;
-    assert_eq!(
-        text_of(&answer),
-        format!("document план.txt text/plain Plan {} bytes", text.len())
-    );
+    assert_eq!(text_of(&answer), format!("document план.txt text/plain Plan {} bytes", text.len()));
 }
 
 /// A photo that no network delivers in one piece, full of what a careless parser trips over.
@@ -64,10 +49,7 @@ fn large_photo() -> Vec<u8> {
 }
 
 fn largest(message: &Value) -> &Value {
-    message["photo"]
-        .as_array()
-        .and_then(|sizes| sizes.last())
-        .unwrap_or_else(|| panic!("no photo: {message:#}"))
+    message["photo"].as_array().and_then(|sizes| sizes.last()).unwrap_or_else(|| panic!("no photo: {message:#}"))
 }
 
 async fn content(walk: &Walk, file: &Value) -> Vec<u8> {

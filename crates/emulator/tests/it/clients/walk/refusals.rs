@@ -38,31 +38,11 @@ const REFUSALS: &[Refusal] = &[
         "can't parse entities: Can't find end tag corresponding to start tag \"b\"",
         "CantParseEntities",
     ),
-    bad(
-        "no message to edit",
-        "editMessageText",
-        "message to edit not found",
-        "MessageToEditNotFound",
-    ),
-    bad(
-        "no message to delete",
-        "deleteMessage",
-        "message to delete not found",
-        "MessageToDeleteNotFound",
-    ),
-    bad(
-        "no message to reply to",
-        "sendMessage",
-        "message to be replied not found",
-        "MessageToReplyNotFound",
-    ),
+    bad("no message to edit", "editMessageText", "message to edit not found", "MessageToEditNotFound"),
+    bad("no message to delete", "deleteMessage", "message to delete not found", "MessageToDeleteNotFound"),
+    bad("no message to reply to", "sendMessage", "message to be replied not found", "MessageToReplyNotFound"),
     bad("too long", "sendMessage", "message is too long", "MessageIsTooLong"),
-    bad(
-        "no file",
-        "sendPhoto",
-        "wrong file identifier/HTTP URL specified",
-        "WrongFileIdOrUrl",
-    ),
+    bad("no file", "sendPhoto", "wrong file identifier/HTTP URL specified", "WrongFileIdOrUrl"),
     bad("button data", "sendMessage", "BUTTON_DATA_INVALID", "ButtonDataInvalid"),
     bad(
         "old query",
@@ -93,13 +73,7 @@ const fn bad(
     description: &'static str,
     in_teloxide: &'static str,
 ) -> Refusal {
-    Refusal {
-        name,
-        method,
-        status: 400,
-        description,
-        in_teloxide,
-    }
+    Refusal { name, method, status: 400, description, in_teloxide }
 }
 
 pub async fn limit(walk: &mut Walk) {
@@ -108,33 +82,21 @@ pub async fn limit(walk: &mut Walk) {
     walk.says("/limit").await;
     assert_eq!(walk.text().await, "waited 1 s");
     let calls = walk.calls().await;
-    let limited = calls
-        .iter()
-        .rposition(|call| call["status"] == 429)
-        .expect("a limited call");
-    let again = calls[limited..]
-        .iter()
-        .find(|call| call["parameters"]["text"] == "waited 1 s")
-        .expect("another try");
+    let limited = calls.iter().rposition(|call| call["status"] == 429).expect("a limited call");
+    let again = calls[limited..].iter().find(|call| call["parameters"]["text"] == "waited 1 s").expect("another try");
     let waited_ms = again["at"].as_i64().unwrap() - calls[limited]["at"].as_i64().unwrap();
     assert!(waited_ms >= 900, "tried again after {waited_ms} ms");
 }
 
 pub async fn all(walk: &mut Walk) {
-    walk.stage
-        .post(&format!("/chats/{}/block", walk.boris), json!({"from": walk.boris}))
-        .await;
-    walk.stage
-        .post("/faults", json!({"method": "getMyCommands", "status": 401}))
-        .await;
+    walk.stage.post(&format!("/chats/{}/block", walk.boris), json!({"from": walk.boris})).await;
+    walk.stage.post("/faults", json!({"method": "getMyCommands", "status": 401})).await;
     let before = walk.calls().await.len();
     walk.says(&format!("/errors {}", walk.boris)).await;
     assert_eq!(walk.text().await, "the same");
     let sorted: Vec<String> = walk.text().await.lines().map(str::to_owned).collect();
-    let expected: Vec<String> = REFUSALS
-        .iter()
-        .map(|refusal| format!("{}: {}", refusal.name, (walk.library.sorted)(refusal)))
-        .collect();
+    let expected: Vec<String> =
+        REFUSALS.iter().map(|refusal| format!("{}: {}", refusal.name, (walk.library.sorted)(refusal))).collect();
     assert_eq!(sorted, expected);
 
     let calls = walk.calls().await;
@@ -153,11 +115,8 @@ pub fn is_provoked(call: &Value) -> bool {
 impl Refusal {
     fn is(&self, call: &Value) -> bool {
         let description = call["answer"]["description"].as_str().unwrap_or_default();
-        let description = if self.status == 400 {
-            description.trim_start_matches("Bad Request: ")
-        } else {
-            description
-        };
+        let description =
+            if self.status == 400 { description.trim_start_matches("Bad Request: ") } else { description };
         is(call, self.method) && call["status"] == self.status && description == self.description
     }
 }

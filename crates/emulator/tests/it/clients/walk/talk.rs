@@ -46,11 +46,7 @@ pub async fn greeting(walk: &mut Walk) {
     let id = hello["message_id"].as_i64().unwrap();
     let press = json!({"from": walk.anna, "message_id": id, "data": "choice:yes"});
     let answer = walk.stage.post(&format!("/chats/{}/press", walk.anna), press).await;
-    assert_eq!(
-        (&answer["answered"], &answer["show_alert"]),
-        (&json!(true), &json!(true)),
-        "{answer}"
-    );
+    assert_eq!((&answer["answered"], &answer["show_alert"]), (&json!(true), &json!(true)), "{answer}");
     assert_eq!(answer["text"], "You chose yes");
     let edited = walk.edited(id).await;
     assert_eq!(text_of(&edited), "Chosen: yes");
@@ -74,18 +70,13 @@ pub async fn sharing(walk: &mut Walk) {
     let thanks = walk.next().await;
     assert_eq!(text_of(&thanks), "contact +79001234567 Anna own=true");
     assert_eq!(thanks["reply_markup"]["remove_keyboard"], true);
-    walk.sends(json!({"contact": {"phone_number": "+1", "first_name": "Clara", "user_id": 0}}))
-        .await;
+    walk.sends(json!({"contact": {"phone_number": "+1", "first_name": "Clara", "user_id": 0}})).await;
     assert_eq!(walk.text().await, "contact +1 Clara own=false");
 
-    walk.sends(json!({"location": {"latitude": 55.7558, "longitude": 37.6173}}))
-        .await;
+    walk.sends(json!({"location": {"latitude": 55.7558, "longitude": 37.6173}})).await;
     assert_eq!(walk.text().await, "location 55.7558 37.6173");
     let place = &walk.next().await["location"];
-    assert!(
-        (place["latitude"].as_f64().unwrap() - 55.7558).abs() < 0.0001,
-        "{place}"
-    );
+    assert!((place["latitude"].as_f64().unwrap() - 55.7558).abs() < 0.0001, "{place}");
 }
 
 pub async fn formatting(walk: &mut Walk) {
@@ -94,25 +85,14 @@ pub async fn formatting(walk: &mut Walk) {
         let sent = walk.next().await;
         assert_eq!(text_of(&sent), FORMATTED, "{command}");
         let entities = sent["entities"].as_array().unwrap();
-        let found = |kind: &str| {
-            entities
-                .iter()
-                .find(|it| it["type"] == kind)
-                .cloned()
-                .unwrap_or(Value::Null)
-        };
+        let found = |kind: &str| entities.iter().find(|it| it["type"] == kind).cloned().unwrap_or(Value::Null);
         assert_eq!(found("text_link")["url"], "https://example.org/", "{command}");
         assert_eq!(found("pre")["language"], "rust", "{command}");
         assert_eq!(walk.text().await.lines().collect::<Vec<_>>(), ENTITIES, "{command}");
     }
-    walk.says("👍 Write to me@example.org, @somebody or https://example.org/ #now")
-        .await;
-    let found = [
-        "email 12 14 me@example.org",
-        "mention 28 9 @somebody",
-        "url 41 20 https://example.org/",
-        "hashtag 62 4 #now",
-    ];
+    walk.says("👍 Write to me@example.org, @somebody or https://example.org/ #now").await;
+    let found =
+        ["email 12 14 me@example.org", "mention 28 9 @somebody", "url 41 20 https://example.org/", "hashtag 62 4 #now"];
     assert_eq!(walk.text().await.lines().collect::<Vec<_>>(), found);
 }
 
@@ -149,18 +129,10 @@ pub async fn tidying(walk: &mut Walk) {
 pub async fn voting(walk: &mut Walk) {
     walk.says("/poll").await;
     let sent = walk.next().await;
-    let texts: Vec<&Value> = sent["poll"]["options"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| &it["text"])
-        .collect();
+    let texts: Vec<&Value> = sent["poll"]["options"].as_array().unwrap().iter().map(|it| &it["text"]).collect();
     assert_eq!(
         (&sent["poll"]["question"], texts),
-        (
-            &json!("Tea or coffee?"),
-            vec![&json!("Tea"), &json!("Coffee"), &json!("Both")]
-        )
+        (&json!("Tea or coffee?"), vec![&json!("Tea"), &json!("Coffee"), &json!("Both")])
     );
     let vote = json!({"from": walk.anna, "message_id": sent["message_id"], "option_ids": [0, 2]});
     walk.stage.post(&format!("/chats/{}/vote", walk.anna), vote).await;
