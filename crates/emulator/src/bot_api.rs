@@ -26,7 +26,7 @@ use self::error::ApiError;
 use self::methods::{Method, Run};
 use crate::clock::Stopwatch;
 use crate::delivery::{polling, webhook};
-use crate::emulator::{Bot, Emulator};
+use crate::emulator::{Bot, Emulator, WorldGuard};
 use crate::world::World;
 use crate::world::event::{CallRecord, Entry};
 use crate::world::fault::{Cut, Fault};
@@ -64,7 +64,16 @@ async fn run(emulator: &Emulator, bot: &Arc<Bot>, mut call: Call) -> Response {
     let watch = Stopwatch::start();
     let method = methods::find(&call.method);
     call.complaints = method.map(|method| complaints(method, &call)).unwrap_or_default();
-    let fault = bot.world().faults.strike_call(&call.method, chats::named_in(&call));
+    let fault = {
+        let mut world = bot.world();
+        let fault = world.faults.strike_call(&call.method, chats::named_in(&call));
+        if fault.is_none() && !method.is_some_and(Method::waits) {
+            // The usual call takes the lock once.
+            let outcome = effect(&mut world, method, &call);
+            return settle(emulator, bot, world, Settled { call, outcome, fault, watch });
+        }
+        fault
+    };
     if let Some(delay_ms) = fault.as_ref().and_then(|fault| fault.order.delay_ms) {
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
     }
@@ -73,13 +82,27 @@ async fn run(emulator: &Emulator, bot: &Arc<Bot>, mut call: Call) -> Response {
         None => before_the_lock(emulator, bot, method, &mut call).await,
     };
     let mut world = bot.world();
-    let webhook_before = world.webhook_generation;
     let outcome = early.unwrap_or_else(|| effect(&mut world, method, &call));
+    settle(emulator, bot, world, Settled { call, outcome, fault, watch })
+}
+
+/// A call that has had its effect.
+struct Settled {
+    call: Call,
+    outcome: Outcome,
+    fault: Option<Fault>,
+    watch: Stopwatch,
+}
+
+/// Notes the call, sees to a webhook that it changed, and makes the answer.
+fn settle(emulator: &Emulator, bot: &Arc<Bot>, mut world: WorldGuard<'_>, settled: Settled) -> Response {
+    let Settled { call, outcome, fault, watch } = settled;
     let noted = Noted::new(&outcome, fault.as_ref());
     let (body, cut_short) = (noted.answer.clone(), fault.is_some_and(|fault| fault.order.cut.is_some()));
-    note(&mut world, call, noted, watch);
-    let webhook_changed = world.webhook_generation != webhook_before;
+    let oldest = note(&mut world, call, noted, watch);
+    let webhook_changed = std::mem::take(&mut world.webhook_changed);
     drop(world);
+    drop(oldest);
     if webhook_changed {
         webhook::run(emulator, bot);
     }
@@ -193,7 +216,8 @@ impl Noted {
     }
 }
 
-fn note(world: &mut World, call: Call, noted: Noted, watch: Stopwatch) {
+/// Gives back what fell out of the log, to be freed outside the lock.
+fn note(world: &mut World, call: Call, noted: Noted, watch: Stopwatch) -> Vec<Entry> {
     let record = CallRecord {
         id: world.log.next_id(),
         at_ms: world.clock.now_ms(),
@@ -207,10 +231,11 @@ fn note(world: &mut World, call: Call, noted: Noted, watch: Stopwatch) {
         fault: noted.fault,
     };
     world.events.tell("call", || record.shown());
-    world.log.push(Entry::Call(record));
+    let oldest = world.log.push(Entry::Call(record));
     if noted.fault.is_some() {
         world.events.tell("faults", || serde_json::json!({"faults": world.faults.active()}));
     }
+    oldest
 }
 
 /// An answer whose connection breaks before its first byte of content.

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use tokio::sync::Notify;
 
 use crate::bot_api::error::ApiError;
@@ -35,6 +36,8 @@ pub struct Emulator {
 struct Shared {
     settings: Settings,
     bots: RwLock<HashMap<Token, Arc<Bot>>>,
+    /// Held while a bot is made: two first calls at once must not begin its journal twice.
+    making: Mutex<()>,
     /// For webhooks, and for media that a bot names by a link.
     http: reqwest::Client,
 }
@@ -61,7 +64,8 @@ impl Emulator {
             .no_proxy()
             .build()
             .map_err(io::Error::other)?;
-        let emulator = Self { shared: Arc::new(Shared { settings, bots: RwLock::default(), http }) };
+        let emulator =
+            Self { shared: Arc::new(Shared { settings, bots: RwLock::default(), making: Mutex::default(), http }) };
         if let Some(data) = &emulator.shared.settings.data {
             for world in journal::open_all(data, emulator.limits())? {
                 let bot = emulator.adopt(world);
@@ -82,7 +86,7 @@ impl Emulator {
     /// The bot of a token as it came on the wire, with Telegram's error for one that cannot be.
     pub(crate) fn by_token(&self, token: &str) -> Result<Arc<Bot>, ApiError> {
         // Most calls are of a known bot: no token needs to be made for them.
-        if let Some(bot) = self.shared.bots.read().unwrap_or_else(PoisonError::into_inner).get(token) {
+        if let Some(bot) = self.shared.bots.read().get(token) {
             return Ok(bot.clone());
         }
         let token = Token::parse(token).ok_or_else(ApiError::unauthorized)?;
@@ -96,19 +100,18 @@ impl Emulator {
 
     /// The bot of a token that has been used before.
     pub fn known(&self, token: &Token) -> Option<Arc<Bot>> {
-        self.shared.bots.read().unwrap_or_else(PoisonError::into_inner).get(token).cloned()
+        self.shared.bots.read().get(token).cloned()
     }
 
     pub fn bots(&self) -> Vec<Arc<Bot>> {
-        let mut bots: Vec<_> =
-            self.shared.bots.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+        let mut bots: Vec<_> = self.shared.bots.read().values().cloned().collect();
         bots.sort_by_key(|bot| bot.token.bot_id());
         bots
     }
 
     /// Forgets a bot and everything of it.
     pub fn forget(&self, token: &Token) -> bool {
-        let bot = self.shared.bots.write().unwrap_or_else(PoisonError::into_inner).remove(token);
+        let bot = self.shared.bots.write().remove(token);
         let Some(bot) = bot else { return false };
         let mut world = bot.world();
         world.webhook_generation += 1;
@@ -131,15 +134,19 @@ impl Emulator {
     }
 
     fn create(&self, token: &Token) -> Option<Arc<Bot>> {
+        let _making = self.shared.making.lock();
+        if let Some(bot) = self.known(token) {
+            return Some(bot);
+        }
+        if self.shared.bots.read().len() >= MAX_BOTS {
+            return None;
+        }
         let mut world = World::new(token.clone(), self.limits());
         if let Some(data) = &self.shared.settings.data {
             match journal::create(data, &world) {
                 Ok(journal) => world.journal = Some(journal),
                 Err(error) => tracing::error!(bot = token.bot_id(), %error, "this bot will not be kept over restarts"),
             }
-        }
-        if self.shared.bots.read().unwrap_or_else(PoisonError::into_inner).len() >= MAX_BOTS {
-            return None;
         }
         tracing::info!(bot = token.bot_id(), "a new bot");
         Some(self.adopt(world))
@@ -152,16 +159,17 @@ impl Emulator {
             updates_ready: world.updates_ready.clone(),
             world: Mutex::new(world),
         });
-        let mut bots = self.shared.bots.write().unwrap_or_else(PoisonError::into_inner);
-        // Two first calls may race; the one that came first stands.
-        bots.entry(bot.token.clone()).or_insert(bot).clone()
+        self.shared.bots.write().insert(bot.token.clone(), bot.clone());
+        bot
     }
 }
 
+/// A world while it is locked.
+pub type WorldGuard<'a> = MutexGuard<'a, World>;
+
 impl Bot {
-    /// The world, locked. Never held over an await.
-    pub fn world(&self) -> MutexGuard<'_, World> {
-        // A panic in one call leaves a world that is at worst incomplete, which a test tool can live with.
-        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The world, locked. Never held over an await, and short: the lock spins before it sleeps.
+    pub fn world(&self) -> WorldGuard<'_> {
+        self.world.lock()
     }
 }

@@ -22,6 +22,8 @@ use crate::world::limit::Limits;
 use crate::world::queue::{Lane, Queued};
 use crate::world::update::UpdateKind;
 
+const LINES: &str = "journal.jsonl";
+
 /// The way to a bot's file.
 #[derive(Debug)]
 pub struct Journal {
@@ -53,40 +55,75 @@ pub fn open_all(data: &Path, limits: Limits) -> io::Result<Vec<World>> {
     fs::create_dir_all(data)?;
     let mut folders: Vec<PathBuf> = fs::read_dir(data)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     folders.sort();
-    let mut worlds = Vec::new();
+    let mut worlds: Vec<World> = Vec::new();
     for folder in folders {
-        let lines = folder.join("journal.jsonl");
+        let lines = folder.join(LINES);
         if !lines.is_file() {
             continue;
         }
         let mut world = read::world(&folder, &lines, limits)?;
-        world.journal = Some(begin(&folder, &world)?);
+        world.journal = Some(resume(&folder, &world)?);
         tracing::info!(bot = world.token.bot_id(), chats = world.chats().count(), "kept from the last run");
+        // A bot that was forgotten and made again just before a crash has two folders; the later one stands.
+        if let Some(older) = worlds.iter().position(|older| older.token == world.token)
+            && let Some(journal) = worlds.remove(older).journal
+        {
+            journal.erase();
+        }
         worlds.push(world);
     }
     Ok(worlds)
 }
 
-/// Begins the journal of a new bot.
+/// Begins the journal of a new bot, in a folder of its own: one that is being erased may be of the same token.
 pub fn create(data: &Path, world: &World) -> io::Result<Journal> {
-    let secret = crate::world::file::digest_of(world.token.as_str().as_bytes());
-    begin(&data.join(format!("{}-{secret:016x}", world.token.bot_id())), world)
+    let digest = crate::world::file::digest_of(world.token.as_str().as_bytes());
+    let folder = data.join(format!("{}-{digest:016x}-{}", world.token.bot_id(), world.created_ms));
+    let mut lines = Vec::new();
+    write_world(world, |line| {
+        lines.extend(line);
+        Ok(())
+    })?;
+    start(&folder, move |folder| begin(folder, |file| file.write_all(&lines)))
 }
 
-/// Writes the whole world as it is now and goes on from there.
-fn begin(folder: &Path, world: &World) -> io::Result<Journal> {
-    fs::create_dir_all(folder.join("files"))?;
+/// Writes the whole world as it is now, short, and goes on from there.
+fn resume(folder: &Path, world: &World) -> io::Result<Journal> {
+    let file = begin(folder, |file| write_world(world, |line| file.write_all(&line)))?;
+    start(folder, move |_| Ok(file))
+}
+
+/// Starts the writing thread; it also opens the file, so that no call waits for the disk.
+fn start(
+    folder: &Path,
+    open: impl FnOnce(&Path) -> io::Result<BufWriter<File>> + Send + 'static,
+) -> io::Result<Journal> {
     let (sender, receiver) = mpsc::channel();
     let journal = Journal { sender, folder: folder.to_owned() };
-    let (old, new) = (folder.join("journal.jsonl"), folder.join("journal.new"));
+    let folder = folder.to_owned();
+    let run = move || match open(&folder) {
+        Ok(file) => write_all(&receiver, file, &folder),
+        Err(error) => {
+            tracing::error!(%error, folder = %folder.display(), "this bot will not be kept over restarts");
+        }
+    };
+    thread::Builder::new().name("journal".into()).spawn(run)?;
+    Ok(journal)
+}
+
+/// A new file with its first lines, put into place once they are on disk.
+fn begin(
+    folder: &Path,
+    first_lines: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<BufWriter<File>> {
+    fs::create_dir_all(folder.join("files"))?;
+    let new = folder.join("journal.new");
     let mut file = BufWriter::new(File::create(&new)?);
-    write_world(world, |line| file.write_all(&line))?;
+    first_lines(&mut file)?;
     file.flush()?;
     file.get_ref().sync_all()?;
-    fs::rename(new, old)?;
-    let folder = folder.to_owned();
-    thread::Builder::new().name("journal".into()).spawn(move || write_all(&receiver, file, &folder))?;
-    Ok(journal)
+    fs::rename(new, folder.join(LINES))?;
+    Ok(file)
 }
 
 fn write_world(world: &World, mut write: impl FnMut(Vec<u8>) -> io::Result<()>) -> io::Result<()> {

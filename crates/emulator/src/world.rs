@@ -67,6 +67,8 @@ pub struct World {
     pub poller: u64,
     /// Raised each time the webhook is set or deleted.
     pub webhook_generation: u64,
+    /// The same, until somebody has begun to post for the new one.
+    pub webhook_changed: bool,
     pub created_ms: i64,
     pub journal: Option<Journal>,
     users: HashMap<i64, User>,
@@ -103,6 +105,7 @@ impl World {
             updates_ready: Arc::default(),
             poller: 0,
             webhook_generation: 0,
+            webhook_changed: false,
             created_ms: clock.now_ms(),
             journal: None,
             users: HashMap::new(),

@@ -25,10 +25,7 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
         start_over(data)?;
     }
     let (listener, address) = serve::listen([127, 0, 0, 1].into(), arguments.port).await?;
-    let settings = Settings {
-        data: data.clone(),
-        ..Settings::default()
-    };
+    let settings = Settings { data: data.clone(), ..Settings::default() };
     let emulator = Emulator::new(settings).with_context(|| serve::data_trouble(data.as_deref()))?;
     let base = format!("http://{address}");
     println!("Opora {} demo", env!("CARGO_PKG_VERSION"));
@@ -66,23 +63,24 @@ fn start_over(data: &Path) -> anyhow::Result<()> {
     }
 }
 
+/// A client for this very process: a proxy that the environment names could not reach it.
+pub fn http() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap_or_default()
+}
+
 /// The people of the demo; adding them again changes nothing.
 async fn add_people(base: String, language: Language) {
     let people = match language {
         Language::Ru => [("Анна", "Петрова", "anna_p", "ru"), ("Борис", "Ким", "boris_kim", "ru")],
         Language::En => [("Anna", "Peters", "anna_p", "en"), ("Boris", "Kim", "boris_kim", "en")],
     };
-    let http = reqwest::Client::new();
+    let http = http();
     for (id, (first_name, last_name, username, language_code)) in (1001..).zip(people) {
         let person = json!({
             "id": id, "first_name": first_name, "last_name": last_name, "username": username,
             "language_code": language_code,
         });
-        let added = http
-            .post(format!("{base}/client/{TOKEN}/users"))
-            .json(&person)
-            .send()
-            .await;
+        let added = http.post(format!("{base}/client/{TOKEN}/users")).json(&person).send().await;
         if let Err(error) = added.and_then(reqwest::Response::error_for_status) {
             tracing::warn!(%error, "a person of the demo could not be added");
         }

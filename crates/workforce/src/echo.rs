@@ -7,25 +7,19 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::cli::Language;
+use crate::demo;
 
 const POLL_SECONDS: u64 = 25;
 
 /// Polls for ever; an error is told once and tried again after a second.
 pub async fn run(base: String, token: String, language: Language) {
-    let bot = Echo {
-        http: reqwest::Client::new(),
-        url: format!("{base}/bot{token}"),
-        texts: Texts::of(language),
-    };
+    let bot = Echo { http: demo::http(), url: format!("{base}/bot{token}"), texts: Texts::of(language) };
     if let Err(error) = bot.introduce().await {
         tracing::warn!(error = %error, "the demo bot could not introduce itself");
     }
     let mut offset = 0;
     loop {
-        match bot
-            .call("getUpdates", json!({"offset": offset, "timeout": POLL_SECONDS}))
-            .await
-        {
+        match bot.call("getUpdates", json!({"offset": offset, "timeout": POLL_SECONDS})).await {
             Ok(updates) => {
                 for update in updates.as_array().into_iter().flatten() {
                     offset = update["update_id"].as_i64().unwrap_or(offset) + 1;
@@ -50,12 +44,7 @@ struct Echo {
 
 impl Echo {
     async fn call(&self, method: &str, parameters: Value) -> anyhow::Result<Value> {
-        let response = self
-            .http
-            .post(format!("{}/{method}", self.url))
-            .json(&parameters)
-            .send()
-            .await?;
+        let response = self.http.post(format!("{}/{method}", self.url)).json(&parameters).send().await?;
         let mut answer: Value = response.json().await?;
         anyhow::ensure!(answer["ok"] == true, "{method}: {}", answer["description"]);
         Ok(answer["result"].take())
@@ -71,8 +60,7 @@ impl Echo {
         ]);
         self.call("setMyCommands", json!({"commands": commands})).await?;
         self.call("setMyName", json!({"name": texts.name})).await?;
-        self.call("setMyDescription", json!({"description": texts.description}))
-            .await?;
+        self.call("setMyDescription", json!({"description": texts.description})).await?;
         Ok(())
     }
 
@@ -97,19 +85,12 @@ impl Echo {
         }
         if let Some(contact) = message.get("contact") {
             let own = contact["user_id"] == message["from"]["id"];
-            let thanks = if own {
-                self.texts.own_contact
-            } else {
-                self.texts.other_contact
-            };
+            let thanks = if own { self.texts.own_contact } else { self.texts.other_contact };
             let text = format!("{thanks} {}", contact["phone_number"].as_str().unwrap_or_default());
             return self.say(chat, &text, json!({"remove_keyboard": true})).await;
         }
         if let Some(location) = message.get("location") {
-            let text = format!(
-                "{} {}, {}",
-                self.texts.location, location["latitude"], location["longitude"]
-            );
+            let text = format!("{} {}, {}", self.texts.location, location["latitude"], location["longitude"]);
             return self.say(chat, &text, json!({"remove_keyboard": true})).await;
         }
         Ok(())
@@ -135,8 +116,7 @@ impl Echo {
                     [{"text": texts.location_button, "request_location": true}],
                     [{"text": texts.plain_button}],
                 ]);
-                self.say(chat, texts.choose, json!({"keyboard": rows, "resize_keyboard": true}))
-                    .await
+                self.say(chat, texts.choose, json!({"keyboard": rows, "resize_keyboard": true})).await
             }
             "/poll" => {
                 let options = json!([{"text": texts.poll_yes}, {"text": texts.poll_no}]);
@@ -144,8 +124,7 @@ impl Echo {
                 self.call("sendPoll", poll).await.map(drop)
             }
             _ => {
-                self.call("sendChatAction", json!({"chat_id": chat, "action": "typing"}))
-                    .await?;
+                self.call("sendChatAction", json!({"chat_id": chat, "action": "typing"})).await?;
                 self.say(chat, text, Value::Null).await
             }
         }

@@ -13,10 +13,7 @@ use crate::cli;
 /// `opora emulator`.
 pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
     let (listener, address) = listen(arguments.listen, arguments.port).await?;
-    let settings = Settings {
-        limits: arguments.limits.into(),
-        data: arguments.data.clone(),
-    };
+    let settings = Settings { limits: arguments.limits.into(), data: arguments.data.clone() };
     let emulator = Emulator::new(settings).with_context(|| data_trouble(arguments.data.as_deref()))?;
     println!("Bot API emulator {}", env!("CARGO_PKG_VERSION"));
     println!("  chat page    http://{address}/");
@@ -57,7 +54,5 @@ pub async fn until_stopped(listener: TcpListener, router: Router) -> anyhow::Res
 }
 
 pub fn data_trouble(data: Option<&std::path::Path>) -> String {
-    data.map_or_else(String::new, |data| {
-        format!("cannot use the data directory {}", data.display())
-    })
+    data.map_or_else(String::new, |data| format!("cannot use the data directory {}", data.display()))
 }

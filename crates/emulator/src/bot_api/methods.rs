@@ -59,6 +59,11 @@ pub fn all() -> &'static [Method] {
 }
 
 impl Method {
+    /// Whether it has something to wait for before its effect.
+    pub fn waits(&self) -> bool {
+        matches!(self.run, Run::Poll) || !self.links.is_empty()
+    }
+
     pub fn parameter_names(&self) -> Vec<&'static str> {
         self.parameters.iter().flat_map(|names| names().iter().copied()).collect()
     }

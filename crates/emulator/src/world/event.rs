@@ -90,13 +90,17 @@ impl Log {
         self.last_id
     }
 
-    pub fn push(&mut self, entry: Entry) {
+    /// Adds an entry; gives back what fell out.
+    pub fn push(&mut self, entry: Entry) -> Vec<Entry> {
         self.bytes += entry.bytes();
         self.entries.push_back(entry);
+        let mut oldest = Vec::new();
         while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
-            let Some(oldest) = self.entries.pop_front() else { break };
-            self.bytes -= oldest.bytes();
+            let Some(entry) = self.entries.pop_front() else { break };
+            self.bytes -= entry.bytes();
+            oldest.push(entry);
         }
+        oldest
     }
 
     /// The newest `limit` entries, oldest first, as they appear in the stream of events.

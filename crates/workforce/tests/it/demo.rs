@@ -39,8 +39,13 @@ impl Demo {
 
     /// On the port that another one had, as when it is started again.
     pub async fn start_on(port: &str, arguments: &[&str]) -> Self {
+        Self::start_in(&[], port, arguments).await
+    }
+
+    /// With variables in its environment.
+    pub async fn start_in(variables: &[(&str, &str)], port: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(OPORA);
-        command.args(["demo", "--language", "en", "--port", port]).args(arguments);
+        command.args(["demo", "--language", "en", "--port", port]).args(arguments).envs(variables.iter().copied());
         let mut process = command.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
         let printed = timeout(PATIENCE, until_ready(&mut output)).await.expect("the demo did not get ready");

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::demo::{ANNA, BORIS, Demo, PATIENCE, until};
@@ -57,6 +58,27 @@ async fn fresh_starts_over() {
     demo.stop().await;
     assert!(!journal(folder.path()).contains("forget me"));
     assert!(beside.is_file(), "only what the demo made may go");
+}
+
+#[tokio::test]
+async fn a_bot_that_many_call_first_is_kept_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = demo_in(&folder, &[]).await;
+    let path = "client/123456789:AAtesttesttesttesttesttesttesttestt";
+    let url = format!("{}/{path}/users", demo.base);
+    let people = (1..=16).map(|id| {
+        let request = demo.http.post(&url).json(&json!({"id": id, "first_name": "One of many"}));
+        tokio::spawn(request.send())
+    });
+    for person in people.collect::<Vec<_>>() {
+        assert_eq!(person.await.unwrap().unwrap().status(), 200);
+    }
+    demo.stop().await;
+
+    let demo = demo_in(&folder, &[]).await;
+    let world: Value = demo.http.get(format!("{}/{path}", demo.base)).send().await.unwrap().json().await.unwrap();
+    assert_eq!(world["users"].as_array().map(Vec::len), Some(16), "{world}");
+    demo.stop().await;
 }
 
 async fn demo_in(folder: &TempDir, more: &[&str]) -> Demo {

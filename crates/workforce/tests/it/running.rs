@@ -49,6 +49,15 @@ async fn a_second_one_on_the_same_port_says_which_port_is_taken() {
 }
 
 #[tokio::test]
+async fn a_proxy_of_the_environment_does_not_come_between() {
+    let nobody = "http://127.0.0.1:1";
+    let demo = Demo::start_in(&[("HTTP_PROXY", nobody), ("http_proxy", nobody)], "0", &[]).await;
+    demo.says(ANNA, "/start").await;
+    demo.hears(ANNA, "Hello!").await;
+    demo.stop().await;
+}
+
+#[tokio::test]
 async fn sigterm_ends_it_while_a_page_and_a_bot_are_connected() {
     ends_by("TERM").await;
 }

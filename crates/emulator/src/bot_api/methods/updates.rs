@@ -88,6 +88,7 @@ fn remove(world: &mut World, drop_pending: bool) -> Outcome {
 
 fn changed(world: &mut World, drop_pending: bool, description: &str) -> Outcome {
     world.webhook_generation += 1;
+    world.webhook_changed = true;
     if drop_pending {
         drop_updates(world);
     }
