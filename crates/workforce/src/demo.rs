@@ -68,21 +68,24 @@ pub fn http() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap_or_default()
 }
 
-/// The people of the demo; adding them again changes nothing.
+/// Names the bot and adds the people of the demo; doing it again changes nothing.
 async fn add_people(base: String, language: Language) {
     let people = match language {
         Language::Ru => [("Анна", "Петрова", "anna_p", "ru"), ("Борис", "Ким", "boris_kim", "ru")],
         Language::En => [("Anna", "Peters", "anna_p", "en"), ("Boris", "Kim", "boris_kim", "en")],
     };
-    let http = http();
-    for (id, (first_name, last_name, username, language_code)) in (1001..).zip(people) {
+    let people = (1001..).zip(people).map(|(id, (first_name, last_name, username, language_code))| {
         let person = json!({
             "id": id, "first_name": first_name, "last_name": last_name, "username": username,
             "language_code": language_code,
         });
-        let added = http.post(format!("{base}/client/{TOKEN}/users")).json(&person).send().await;
+        ("users", person)
+    });
+    let http = http();
+    for (what, body) in std::iter::once(("bot", json!({"username": "opora_echo_bot"}))).chain(people) {
+        let added = http.post(format!("{base}/client/{TOKEN}/{what}")).json(&body).send().await;
         if let Err(error) = added.and_then(reqwest::Response::error_for_status) {
-            tracing::warn!(%error, "a person of the demo could not be added");
+            tracing::warn!(%error, what, "the demo could not be set up");
         }
     }
 }

@@ -48,15 +48,13 @@ impl Call {
         if let Some(query) = request.uri().query() {
             call.add_form(query.as_bytes());
         }
-        let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let content_type = content_type.unwrap_or_default().to_owned();
-        // The boundary's letters matter, the type's do not.
-        let kind = content_type.to_ascii_lowercase();
-        if kind.starts_with("multipart/form-data") {
-            call.add_multipart(&content_type, request.into_body()).await?;
+        let content_type = request.headers().get(header::CONTENT_TYPE).cloned();
+        let content_type = content_type.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if is(content_type, "multipart/form-data") {
+            call.add_multipart(content_type, request.into_body()).await?;
         } else {
             let body = plain_body(request).await?;
-            call.add_body(&kind, &body)?;
+            call.add_body(content_type, &body)?;
         }
         call.parameters.check()?;
         Ok(call)
@@ -66,11 +64,10 @@ impl Call {
     /// no call.
     pub async fn from_webhook_reply(content_type: &str, body: Vec<u8>) -> Option<Self> {
         let mut call = Self::default();
-        let kind = content_type.to_ascii_lowercase();
-        if kind.starts_with("multipart/form-data") {
+        if is(content_type, "multipart/form-data") {
             call.add_multipart(content_type, body.into()).await.ok()?;
         } else {
-            call.add_body(&kind, &body).ok()?;
+            call.add_body(content_type, &body).ok()?;
         }
         call.method = call.parameters.take("method").filter(|method| !method.is_empty())?.into();
         Some(call)
@@ -99,9 +96,9 @@ impl Call {
     }
 
     fn add_body(&mut self, content_type: &str, body: &[u8]) -> Result<(), ApiError> {
-        if content_type.starts_with("application/json") {
+        if is(content_type, "application/json") {
             self.parameters.add_json(body)
-        } else if content_type.starts_with("application/x-www-form-urlencoded") || content_type.is_empty() {
+        } else if is(content_type, "application/x-www-form-urlencoded") || content_type.is_empty() {
             self.add_form(body);
             Ok(())
         } else if body.is_empty() {
@@ -156,6 +153,11 @@ async fn read_out(mut body: BodyDataStream) {
             return;
         }
     }
+}
+
+/// Whether a content type is of this kind; case does not matter, and parameters may follow.
+fn is(content_type: &str, kind: &str) -> bool {
+    content_type.get(..kind.len()).is_some_and(|start| start.eq_ignore_ascii_case(kind))
 }
 
 fn not_utf8() -> ApiError {
