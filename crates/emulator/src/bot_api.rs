@@ -40,16 +40,12 @@ pub type Outcome = Result<Vec<u8>, ApiError>;
 const LOGGED_OUT: &str = "Logged out";
 
 /// Answers `/bot<token>/<method>`.
-pub async fn answer(emulator: &Emulator, token: &str, method: &str, request: Request) -> Response {
-    let bot = match emulator.by_token(token) {
-        Ok(bot) => bot,
-        Err(error) => return error.into_response(),
-    };
-    match Call::read(method, request).await {
+pub async fn answer(emulator: &Emulator, bot: Arc<Bot>, method: String, request: Request) -> Response {
+    match Call::read(&method, request).await {
         Ok(call) => run(emulator, &bot, call).await,
         Err(error) => {
             let noted = Noted { answer: error.body().into(), status: error.code, fault: None };
-            note(&mut bot.world(), Call::unread(method), noted, Stopwatch::start());
+            note(&mut bot.world(), Call::unread(&method), noted, Stopwatch::start());
             error.into_response()
         }
     }
@@ -66,7 +62,10 @@ async fn run(emulator: &Emulator, bot: &Arc<Bot>, mut call: Call) -> Response {
     call.complaints = method.map(|method| complaints(method, &call)).unwrap_or_default();
     let fault = {
         let mut world = bot.world();
-        let fault = world.faults.strike_call(&call.method, chats::named_in(&call));
+        let fault = match world.faults.active() {
+            [] => None,
+            _ => chats::struck(&mut world, &call),
+        };
         if fault.is_none() && !method.is_some_and(Method::waits) {
             // The usual call takes the lock once.
             let outcome = effect(&mut world, method, &call);
@@ -124,7 +123,7 @@ async fn before_the_lock(
     match method.run {
         Run::Poll => Some(poll(bot, method, call).await),
         Run::Now(_) if method.links.is_empty() => None,
-        Run::Now(_) => call.fetch_links(emulator.http(), method).await.err().map(Err),
+        Run::Now(_) => call.fetch_links(emulator.links(), method).await.err().map(Err),
     }
 }
 
@@ -159,6 +158,9 @@ fn forced(fault: Option<&Fault>) -> Option<ApiError> {
     let order = &fault?.order;
     if let Some(seconds) = order.retry_after {
         return Some(ApiError::too_many_requests(seconds));
+    }
+    if order.status == Some(429) && order.description.is_none() {
+        return Some(ApiError::too_many_requests(1));
     }
     if let Some(status) = order.status {
         let description = order.description.clone().unwrap_or_else(|| default_description(status).to_owned());
@@ -217,7 +219,8 @@ impl Noted {
 }
 
 /// Gives back what fell out of the log, to be freed outside the lock.
-fn note(world: &mut World, call: Call, noted: Noted, watch: Stopwatch) -> Vec<Entry> {
+fn note(world: &mut World, mut call: Call, noted: Noted, watch: Stopwatch) -> Option<Arc<Entry>> {
+    call.shorten();
     let record = CallRecord {
         id: world.log.next_id(),
         at_ms: world.clock.now_ms(),

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
+use reqwest::redirect::Policy;
 use tokio::sync::Notify;
 
 use crate::bot_api::error::ApiError;
@@ -18,6 +20,9 @@ use crate::world::limit::Limits;
 
 /// A test tool does not need more bots than this, and a stray client must not fill the memory.
 const MAX_BOTS: usize = 10_000;
+
+/// How long a link's server may take.
+const LINK_PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -38,8 +43,10 @@ struct Shared {
     bots: RwLock<HashMap<Token, Arc<Bot>>>,
     /// Held while a bot is made: two first calls at once must not begin its journal twice.
     making: Mutex<()>,
-    /// For webhooks, and for media that a bot names by a link.
+    /// For webhooks.
     http: reqwest::Client,
+    /// For media that a bot names by a link.
+    links: reqwest::Client,
 }
 
 /// One bot's world with what is needed around its lock.
@@ -57,15 +64,18 @@ impl Emulator {
     pub fn new(settings: Settings) -> io::Result<Self> {
         // Whoever embeds the emulator may have chosen a provider already; either one serves.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
+        let client = || {
             // A developer's webhook has a certificate of its own making.
-            .tls_danger_accept_invalid_certs(true)
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .build()
-            .map_err(io::Error::other)?;
-        let emulator =
-            Self { shared: Arc::new(Shared { settings, bots: RwLock::default(), making: Mutex::default(), http }) };
+            reqwest::Client::builder().tls_danger_accept_invalid_certs(true).no_proxy()
+        };
+        let shared = Shared {
+            settings,
+            bots: RwLock::default(),
+            making: Mutex::default(),
+            http: client().redirect(Policy::none()).build().map_err(io::Error::other)?,
+            links: client().redirect(Policy::limited(5)).timeout(LINK_PATIENCE).build().map_err(io::Error::other)?,
+        };
+        let emulator = Self { shared: Arc::new(shared) };
         if let Some(data) = &emulator.shared.settings.data {
             for world in journal::open_all(data, emulator.limits())? {
                 let bot = emulator.adopt(world);
@@ -79,8 +89,12 @@ impl Emulator {
         self.shared.settings.limits
     }
 
-    pub fn http(&self) -> &reqwest::Client {
+    pub(crate) fn http(&self) -> &reqwest::Client {
         &self.shared.http
+    }
+
+    pub(crate) fn links(&self) -> &reqwest::Client {
+        &self.shared.links
     }
 
     /// The bot of a token as it came on the wire, with Telegram's error for one that cannot be.

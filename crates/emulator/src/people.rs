@@ -7,6 +7,7 @@ mod bots;
 mod chats;
 mod events;
 mod faults;
+mod migrate;
 mod press;
 mod read;
 mod send;
@@ -24,6 +25,7 @@ use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use serde_json::json;
 
+use crate::bot_api::error::ApiError;
 use crate::emulator::{Bot, Emulator};
 use crate::page;
 use crate::token::Token;
@@ -62,6 +64,7 @@ routes! {
     post "/client/{token}/chats/{chat}/unblock" chats::unblock,
     post "/client/{token}/chats/{chat}/join" chats::join,
     post "/client/{token}/chats/{chat}/leave" chats::leave,
+    post "/client/{token}/chats/{chat}/migrate" migrate::migrate,
     get "/client/{token}/files/{file}" read::file,
     get "/client/{token}/faults" faults::list,
     post "/client/{token}/faults" faults::order,
@@ -101,9 +104,10 @@ impl IntoResponse for Refused {
     }
 }
 
-impl From<crate::bot_api::error::ApiError> for Refused {
-    fn from(error: crate::bot_api::error::ApiError) -> Self {
-        Self::bad(error.description.trim_start_matches("Bad Request: ").to_owned())
+impl From<ApiError> for Refused {
+    fn from(error: ApiError) -> Self {
+        let status = StatusCode::from_u16(error.code).unwrap_or(StatusCode::BAD_REQUEST);
+        Self { status, message: error.description.trim_start_matches("Bad Request: ").to_owned() }
     }
 }
 

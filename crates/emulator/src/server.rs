@@ -51,9 +51,10 @@ async fn bot_side(State(emulator): State<Emulator>, request: Request<Body>) -> R
             return ApiError::new(405, "Method Not Allowed").into_response();
         }
         let method = method.strip_prefix("test/").unwrap_or(method).trim_end_matches('/').to_owned();
-        let token = token.to_owned();
-        drop(path);
-        return bot_api::answer(&emulator, &token, &method, request).await;
+        return match emulator.by_token(token) {
+            Ok(bot) => bot_api::answer(&emulator, bot, method, request).await,
+            Err(error) => error.into_response(),
+        };
     }
     if path.starts_with("/bot") { ApiError::new(404, "Not Found").into_response() } else { nothing_here() }
 }

@@ -13,6 +13,7 @@ pub mod keyboard;
 pub mod limit;
 mod membership;
 pub mod message;
+mod migration;
 pub mod overview;
 pub mod profile;
 pub mod queue;

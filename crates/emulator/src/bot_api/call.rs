@@ -19,6 +19,10 @@ const MAX_PARTS: usize = 100;
 /// What may follow the last part of a form and is passed over.
 const MAX_EPILOGUE: usize = 64 << 10;
 
+/// What the log keeps of one parameter, and of a name.
+const MAX_NOTED: usize = 16 << 10;
+const MAX_NOTED_NAME: usize = 200;
+
 #[derive(Debug, Default)]
 pub struct Call {
     pub method: String,
@@ -69,6 +73,7 @@ impl Call {
         } else {
             call.add_body(content_type, &body).ok()?;
         }
+        call.parameters.check().ok()?;
         call.method = call.parameters.take("method").filter(|method| !method.is_empty())?.into();
         Some(call)
     }
@@ -93,6 +98,14 @@ impl Call {
             self.uploads.push(Upload { field: link, name, mime_type: None, bytes });
         }
         Ok(())
+    }
+
+    /// Leaves of the call what the log has room for.
+    pub fn shorten(&mut self) {
+        self.parameters.shorten(MAX_NOTED);
+        for text in self.complaints.iter_mut().chain(self.uploads.iter_mut().map(|upload| &mut upload.name)) {
+            shorten(text, MAX_NOTED_NAME);
+        }
     }
 
     fn add_body(&mut self, content_type: &str, body: &[u8]) -> Result<(), ApiError> {
@@ -131,6 +144,7 @@ impl Call {
             let bytes = part.bytes().await.map_err(|error| unread(&error))?;
             match name {
                 Some(name) => self.uploads.push(Upload { field, name, mime_type, bytes }),
+                None if bytes.len() > MAX_PLAIN_BODY => return Err(too_large()),
                 None => {
                     let text = String::from_utf8(bytes.into()).map_err(|_| not_utf8())?;
                     self.parameters.add_text(&field, text);
@@ -155,8 +169,17 @@ async fn read_out(mut body: BodyDataStream) {
     }
 }
 
+/// Cuts a text that is too long, at a character, and says so.
+pub fn shorten(text: &mut String, most: usize) {
+    if text.len() > most {
+        let whole = text.len();
+        text.truncate(text.floor_char_boundary(most));
+        text.push_str(&format!("… ({whole} bytes)"));
+    }
+}
+
 /// Whether a content type is of this kind; case does not matter, and parameters may follow.
-fn is(content_type: &str, kind: &str) -> bool {
+pub fn is(content_type: &str, kind: &str) -> bool {
     content_type.get(..kind.len()).is_some_and(|start| start.eq_ignore_ascii_case(kind))
 }
 

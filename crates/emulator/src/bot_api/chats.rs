@@ -9,6 +9,7 @@ use super::call::Call;
 use super::error::ApiError;
 use crate::world::World;
 use crate::world::chat::{Chat, ChatKind, Standing};
+use crate::world::fault::Fault;
 use crate::world::limit::{IN_CHAT, IN_GROUP, Limits, OVERALL};
 
 /// `chat_id`: a number or `@username`.
@@ -46,9 +47,18 @@ impl<'de> Deserialize<'de> for ChatRef {
     }
 }
 
-/// The chat that a call names, as far as one can tell before it is checked.
-pub fn named_in(call: &Call) -> Option<i64> {
-    call.parameters.get("chat_id")?.trim().parse().ok()
+/// The fault that strikes this call, if one does.
+pub fn struck(world: &mut World, call: &Call) -> Option<Fault> {
+    let chat = named_in(world, call);
+    world.faults.strike_call(&call.method, chat)
+}
+
+/// The chat that a call names, by id or by name.
+fn named_in(world: &World, call: &Call) -> Option<i64> {
+    match ChatRef::parse(call.parameters.get("chat_id")?) {
+        ChatRef::Id(id) => Some(id),
+        name => find(world, &name).ok().map(|chat| chat.id),
+    }
 }
 
 /// The chat, if the bot knows it.
@@ -95,7 +105,8 @@ pub fn check_limits(world: &mut World, call: &Call) -> Result<(), ApiError> {
     }
     let now_ms = world.clock.now_ms();
     let overall_ms = world.gauge.wait_ms(OVERALL, now_ms);
-    let chat = named_in(call).and_then(|id| world.chat_mut(id));
+    let named = named_in(world, call);
+    let chat = named.and_then(|id| world.chat_mut(id));
     let pace = chat.as_ref().map_or(IN_CHAT, |chat| if chat.is_private() { IN_CHAT } else { IN_GROUP });
     let chat_ms = chat.as_ref().map_or(0, |chat| chat.gauge.wait_ms(pace, now_ms));
     let wait_ms = overall_ms.max(chat_ms);

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use super::error::ApiError;
 use crate::emulator::Emulator;
 use crate::token::Token;
+use crate::world::fault::Cut;
 use crate::world::file::{Data, image_type};
 
 /// Answers a download; a path that is unknown, or whose link has died, is not found.
@@ -15,12 +16,16 @@ pub async fn download(emulator: &Emulator, token: &str, path: &str) -> Response 
     let Some(bot) = Token::parse(token).and_then(|token| emulator.known(&token)) else {
         return ApiError::unauthorized().into_response();
     };
-    let fault = bot.world().faults.strike_call("file", None);
+    let fault = bot.world().faults.strike_download();
     if let Some(delay_ms) = fault.as_ref().and_then(|fault| fault.order.delay_ms) {
         tokio::time::sleep(std::time::Duration::from_millis(delay_ms)).await;
     }
-    if let Some(status) = fault.as_ref().and_then(|fault| fault.order.status) {
-        return ApiError::new(status, super::default_description(status)).into_response();
+    let cut = fault.as_ref().and_then(|fault| fault.order.cut);
+    if cut == Some(Cut::Before) {
+        return super::cut();
+    }
+    if let Some(error) = super::forced(fault.as_ref()) {
+        return error.into_response();
     }
     let data = {
         let world = bot.world();
@@ -29,7 +34,7 @@ pub async fn download(emulator: &Emulator, token: &str, path: &str) -> Response 
     let Some(bytes) = bytes_of(data).await else {
         return ApiError::new(404, "Not Found").into_response();
     };
-    if fault.is_some_and(|fault| fault.order.cut.is_some()) {
+    if cut.is_some() {
         return half(bytes);
     }
     served(bytes, false)

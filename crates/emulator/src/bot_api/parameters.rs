@@ -78,6 +78,22 @@ impl Parameters {
         self.entries.iter().map(|entry| &*entry.value)
     }
 
+    /// How much text there is in all of them.
+    pub fn bytes(&self) -> usize {
+        self.entries.iter().map(|entry| entry.name.len() + entry.value.len()).sum()
+    }
+
+    /// Cuts values and names that are too long to be kept for the log.
+    pub fn shorten(&mut self, most: usize) {
+        for text in self.entries.iter_mut().flat_map(|entry| [&mut entry.name, &mut entry.value]) {
+            if text.len() > most {
+                let mut short = String::from(std::mem::take(text));
+                super::call::shorten(&mut short, most);
+                *text = short.into();
+            }
+        }
+    }
+
     /// Takes a parameter out.
     pub fn take(&mut self, name: &str) -> Option<Box<str>> {
         let at = self.entries.iter().position(|entry| &*entry.name == name)?;

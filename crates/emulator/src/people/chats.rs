@@ -75,7 +75,7 @@ pub(super) async fn create(at: At, Body(given): Body<NewChat>) -> Result<Json<Va
 }
 
 /// Groups have negative ids; those of supergroups begin with −100.
-fn chat_id(world: &World, kind: ChatKind, wanted: Option<i64>) -> Result<i64, Refused> {
+pub(super) fn chat_id(world: &World, kind: ChatKind, wanted: Option<i64>) -> Result<i64, Refused> {
     match wanted {
         Some(id) if !(-MAX_ID..=-1).contains(&id) => Err(Refused::bad("a group's id is from -(2^52 - 1) to -1")),
         Some(id) if world.chat(id).is_some() => Err(Refused::bad(format!("there is a chat {id} already"))),
@@ -178,6 +178,6 @@ pub(super) fn member(world: &World, chat_id: i64, user: i64) -> Result<(), Refus
     Ok(())
 }
 
-fn overview(world: &World, chat: i64) -> Value {
+pub(super) fn overview(world: &World, chat: i64) -> Value {
     world.chat(chat).map_or(json!({}), |chat| world.chat_overview(chat))
 }

@@ -82,7 +82,8 @@ pub(super) struct Newest {
 }
 
 pub(super) async fn log(at: At, Asked(newest): Asked<Newest>) -> Json<Vec<Value>> {
-    Json(at.bot.world().log.newest(newest.limit.unwrap_or(200)))
+    let entries = at.bot.world().log.newest(newest.limit.unwrap_or(200));
+    Json(entries.iter().map(|entry| entry.shown()).collect())
 }
 
 /// A file by its id, for the page to show.

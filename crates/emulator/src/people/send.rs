@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::chats::member;
 use super::upload::FileIn;
 use super::{At, Body, Refused};
-use crate::bot_api::call::{Call, Upload};
+use crate::bot_api::call::{self, Call, Upload};
 use crate::bot_api::methods::add_file;
 use crate::bot_api::speech::{self, Given};
 use crate::emulator::Emulator;
@@ -61,7 +61,7 @@ struct Sending {
 
 pub(super) async fn send(State(emulator): State<Emulator>, at: At, request: Request) -> Result<Json<Value>, Refused> {
     let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    let sending = if content_type.starts_with("multipart/form-data") {
+    let sending = if call::is(content_type, "multipart/form-data") {
         from_multipart(request).await?
     } else {
         from_json(Body::from_request(request, &emulator).await?.0)?
@@ -253,12 +253,22 @@ fn concerns_bot(world: &World, chat: &Chat, message: &Message) -> bool {
     if replied.is_some_and(|replied| replied.from == world.me.id) {
         return true;
     }
-    let Some(words) = message.content.words() else {
-        return false;
-    };
-    let name = world.me.username.as_deref().unwrap_or_default().to_ascii_lowercase();
-    let mentioned = words.text.to_ascii_lowercase().contains(&format!("@{name}"));
-    let command = words.entities.iter().any(|entity| entity.kind == EntityKind::BotCommand);
-    // A command with an @ names another bot, unless this one is named.
-    mentioned || (command && !words.text.contains('@'))
+    let Some(words) = message.content.words() else { return false };
+    let name = world.me.username.as_deref().unwrap_or_default();
+    words.entities.iter().any(|entity| {
+        let text = slice_utf16(&words.text, entity.offset, entity.length);
+        let named = text.split_once('@').map(|(_, named)| named.eq_ignore_ascii_case(name));
+        match entity.kind {
+            // A command may name its bot; one that names none is everybody's.
+            EntityKind::BotCommand => named.unwrap_or(true),
+            EntityKind::Mention => named == Some(true),
+            _ => false,
+        }
+    })
+}
+
+/// The stretch of a text that an entity covers.
+fn slice_utf16(text: &str, offset: u32, length: u32) -> String {
+    let units: Vec<u16> = text.encode_utf16().skip(offset as usize).take(length as usize).collect();
+    String::from_utf16_lossy(&units)
 }

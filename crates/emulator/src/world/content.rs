@@ -149,6 +149,8 @@ pub enum Service {
     Left(i64),
     TopicCreated { name: String, icon_color: u32 },
     Pinned(i32),
+    MigratedTo(i64),
+    MigratedFrom(i64),
 }
 
 impl Content {

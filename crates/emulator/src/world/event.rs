@@ -4,6 +4,7 @@
 //! entries within a bound of number and bytes.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
 use bytes::Bytes;
@@ -18,24 +19,19 @@ const MAX_BYTES: usize = 16 << 20;
 /// A page that falls this far behind is told so and reads everything anew.
 const MAX_BEHIND: usize = 4096;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Events {
-    sender: broadcast::Sender<Utf8Bytes>,
-}
-
-impl Default for Events {
-    fn default() -> Self {
-        Self { sender: broadcast::channel(MAX_BEHIND).0 }
-    }
+    /// Made for the first listener: its buffer is larger than most bots.
+    sender: Option<broadcast::Sender<Utf8Bytes>>,
 }
 
 impl Events {
-    pub fn subscribe(&self) -> broadcast::Receiver<Utf8Bytes> {
-        self.sender.subscribe()
+    pub fn subscribe(&mut self) -> broadcast::Receiver<Utf8Bytes> {
+        self.sender.get_or_insert_with(|| broadcast::channel(MAX_BEHIND).0).subscribe()
     }
 
     pub fn heard(&self) -> bool {
-        self.sender.receiver_count() > 0
+        self.sender.as_ref().is_some_and(|sender| sender.receiver_count() > 0)
     }
 
     /// Sends `event`, made only if somebody listens.
@@ -46,11 +42,11 @@ impl Events {
             #[serde(flatten)]
             inner: T,
         }
-        if self.heard()
+        if let Some(sender) = self.sender.as_ref().filter(|sender| sender.receiver_count() > 0)
             && let Ok(text) = serde_json::to_string(&Named { event: name, inner: event() })
         {
             // Nobody listening any more is no failure.
-            let _ = self.sender.send(text.into());
+            let _ = sender.send(text.into());
         }
     }
 }
@@ -79,7 +75,7 @@ pub struct CallRecord {
 
 #[derive(Debug, Default)]
 pub struct Log {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<Arc<Entry>>,
     bytes: usize,
     last_id: u64,
 }
@@ -90,29 +86,28 @@ impl Log {
         self.last_id
     }
 
-    /// Adds an entry; gives back what fell out.
-    pub fn push(&mut self, entry: Entry) -> Vec<Entry> {
+    /// Adds an entry; gives back the one that fell out for it, to be freed outside the lock.
+    pub fn push(&mut self, entry: Entry) -> Option<Arc<Entry>> {
         self.bytes += entry.bytes();
-        self.entries.push_back(entry);
-        let mut oldest = Vec::new();
+        self.entries.push_back(Arc::new(entry));
+        let mut oldest = None;
         while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
-            let Some(entry) = self.entries.pop_front() else { break };
-            self.bytes -= entry.bytes();
-            oldest.push(entry);
+            oldest = self.entries.pop_front();
+            self.bytes -= oldest.as_ref().map_or(self.bytes, |oldest| oldest.bytes());
         }
         oldest
     }
 
-    /// The newest `limit` entries, oldest first, as they appear in the stream of events.
-    pub fn newest(&self, limit: usize) -> Vec<serde_json::Value> {
+    /// The newest `limit` entries, oldest first; to be rendered outside the lock.
+    pub fn newest(&self, limit: usize) -> Vec<Arc<Entry>> {
         let from = self.entries.len().saturating_sub(limit);
-        self.entries.iter().skip(from).map(|entry| entry.shown()).collect()
+        self.entries.iter().skip(from).cloned().collect()
     }
 
     /// The update of this id, if the log still has it.
     pub fn update(&self, update_id: i64) -> Option<Bytes> {
         let prefix = format!("{{\"update_id\":{update_id},");
-        self.entries.iter().rev().find_map(|entry| match entry {
+        self.entries.iter().rev().find_map(|entry| match &**entry {
             Entry::Update { json, .. } if json.starts_with(prefix.as_bytes()) => Some(json.clone()),
             _ => None,
         })
@@ -131,13 +126,19 @@ impl Entry {
 
     fn bytes(&self) -> usize {
         match self {
-            Self::Call(call) => call.answer.len() + 256,
+            Self::Call(call) => call.bytes(),
             Self::Update { json, .. } => json.len() + 64,
         }
     }
 }
 
 impl CallRecord {
+    fn bytes(&self) -> usize {
+        let complaints: usize = self.complaints.iter().map(String::len).sum();
+        let uploads: usize = self.uploads.iter().map(|(field, name, _)| field.len() + name.len()).sum();
+        self.answer.len() + self.parameters.bytes() + complaints + uploads + 256
+    }
+
     pub fn shown(&self) -> serde_json::Value {
         let mut parameters = self.parameters.to_json();
         for (name, file, size) in &self.uploads {

@@ -112,6 +112,11 @@ impl Faults {
         })
     }
 
+    /// The fault that strikes a download: only one that names the method `file`, since a download is no call.
+    pub fn strike_download(&mut self) -> Option<Fault> {
+        self.strike(|order| order.method.as_ref().is_some_and(|name| name.eq_ignore_ascii_case("file")))
+    }
+
     /// The fault that strikes an update from this chat.
     pub fn strike_update(&mut self, chat_id: i64) -> Option<Fault> {
         self.strike(|order| order.updates.is_some() && order.chat_id.is_none_or(|chat| chat == chat_id))

@@ -164,6 +164,8 @@ impl<'a> MessageView<'a> {
                 let users: Vec<_> = users.iter().filter_map(|id| self.world.user(*id)).collect();
                 map.serialize_entry("new_chat_members", &users)
             }
+            Service::MigratedTo(chat) => map.serialize_entry("migrate_to_chat_id", chat),
+            Service::MigratedFrom(chat) => map.serialize_entry("migrate_from_chat_id", chat),
             Service::Left(user) => map.serialize_entry("left_chat_member", &self.world.user(*user)),
             Service::TopicCreated { name, icon_color } => {
                 map.serialize_entry("forum_topic_created", &json!({"name": name, "icon_color": icon_color}))

@@ -4,10 +4,15 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, base64};
 
 fn texts(updates: &[Value]) -> Vec<&str> {
     updates.iter().map(|update| update["message"]["text"].as_str().unwrap()).collect()
+}
+
+/// Sends a request and reads its whole answer; a connection may be cut at any point of it.
+async fn read(request: reqwest::RequestBuilder) -> reqwest::Result<bytes::Bytes> {
+    request.send().await?.bytes().await
 }
 
 /// Polls like a bot, confirming what came, until nothing comes.
@@ -57,12 +62,8 @@ async fn a_connection_is_cut_before_or_after_the_effect() {
     let url = format!("{}/bot{}/sendMessage", stage.base, stage.token);
     for (cut, said) in [("before", 0), ("after", 1)] {
         stage.post("/faults", json!({"method": "sendMessage", "cut": cut})).await;
-        let response = stage.http.post(&url).json(&json!({"chat_id": anna, "text": cut})).send().await;
-        let read = match response {
-            Ok(response) => response.bytes().await.map(drop),
-            Err(error) => Err(error),
-        };
-        assert!(read.is_err(), "the connection should have been cut");
+        let call = stage.http.post(&url).json(&json!({"chat_id": anna, "text": cut}));
+        assert!(read(call).await.is_err(), "the connection should have been cut");
         assert_eq!(stage.get(&format!("/chats/{anna}/messages")).await.as_array().unwrap().len(), said);
     }
 }
@@ -144,4 +145,33 @@ async fn an_order_that_does_nothing_is_refused() {
         assert!((400..=422).contains(&status), "{answer}");
         assert!(answer["error"].is_string());
     }
+}
+
+#[tokio::test]
+async fn a_fault_of_downloads_is_ordered_by_the_name_file() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let document = json!({"from": anna, "document": {"name": "a.txt", "base64": base64(&[7; 4096])}});
+    let sent = stage.post(&format!("/chats/{anna}/send"), document).await;
+    let file = stage.call("getFile", json!({"file_id": sent["document"]["file_id"]})).await;
+    let link = format!("{}/file/bot{}/{}", stage.base, stage.token, file["file_path"].as_str().unwrap());
+    // A fault of calls does not strike a download.
+    stage.post("/faults", json!({"retry_after": 3})).await;
+    assert_eq!(stage.http.get(&link).send().await.unwrap().status(), 200);
+    stage.people(reqwest::Method::DELETE, "/faults", None).await;
+    stage.post("/faults", json!({"method": "file", "status": 500})).await;
+    assert_eq!(stage.http.get(&link).send().await.unwrap().status(), 500);
+    stage.post("/faults", json!({"method": "file", "cut": "after"})).await;
+    assert!(read(stage.http.get(&link)).await.is_err(), "the download should have been cut");
+    assert_eq!(stage.http.get(&link).send().await.unwrap().bytes().await.unwrap().len(), 4096);
+}
+
+#[tokio::test]
+async fn a_fault_finds_its_chat_by_name_too() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let group = json!({"type": "supergroup", "title": "Crew", "members": [anna], "username": "our_crew"});
+    let id = stage.post("/chats", group).await["id"].clone();
+    stage.post("/faults", json!({"chat_id": id, "status": 500})).await;
+    assert_eq!(stage.refused("sendMessage", json!({"chat_id": "@our_crew", "text": "x"})).await.0, 500);
 }

@@ -111,3 +111,35 @@ async fn only_an_administrator_pins_and_deletes_what_others_said() {
         assert_eq!(stage.answer("deleteMessage", which).await.0, status);
     }
 }
+
+#[tokio::test]
+async fn a_group_that_was_upgraded_says_where_it_went() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let old = group(&stage, "group", &[anna], &[]).await["id"].as_i64().unwrap();
+    let before = stage.updates(0).await.len();
+    let new = stage.post(&format!("/chats/{old}/migrate"), json!({"from": anna})).await;
+    assert_eq!(new["type"], "supergroup");
+    let (status, answer) = stage.answer("sendMessage", json!({"chat_id": old, "text": "x"})).await;
+    assert_eq!((status, &answer["parameters"]["migrate_to_chat_id"]), (400, &new["id"]));
+    assert_eq!(answer["description"], "Bad Request: group chat was upgraded to a supergroup chat");
+    stage.call("sendMessage", json!({"chat_id": new["id"], "text": "x"})).await;
+    let updates = stage.updates(0).await;
+    assert_eq!(updates[before]["message"]["migrate_to_chat_id"], new["id"]);
+    assert_eq!(updates[before + 1]["message"]["migrate_from_chat_id"], old);
+}
+
+#[tokio::test]
+async fn a_mention_of_a_longer_name_is_not_the_bots() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    stage.post("/bot", json!({"username": "crew_bot", "can_read_all_group_messages": false})).await;
+    let chat = group(&stage, "group", &[anna], &[]).await["id"].as_i64().unwrap();
+    let before = stage.updates(0).await.len();
+    for text in ["hey @crew_bot2", "/start me@mail.example"] {
+        stage.post(&format!("/chats/{chat}/send"), json!({"from": anna, "text": text})).await;
+    }
+    let updates = stage.updates(0).await;
+    let heard: Vec<_> = updates[before..].iter().map(|it| &it["message"]["text"]).collect();
+    assert_eq!(heard, ["/start me@mail.example"]);
+}

@@ -113,6 +113,18 @@ async fn a_million_parameters_are_refused_at_once() {
 }
 
 #[tokio::test]
+async fn the_log_keeps_little_of_a_large_call() {
+    let stage = Stage::new().await;
+    let large = format!(r#"{{"{}":"{}"}}"#, "n".repeat(1 << 20), "v".repeat(1 << 20));
+    for _ in 0..5 {
+        assert_eq!(raw(&stage, "getMe", "application/json", large.clone()).await.0, 200);
+    }
+    let log = stage.get("/log").await.to_string();
+    assert!(log.len() < 1 << 20, "{} bytes", log.len());
+    assert!(log.contains("(1048576 bytes)"));
+}
+
+#[tokio::test]
 async fn a_photo_that_is_no_image_is_refused() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;

@@ -29,9 +29,11 @@ async fn a_chat_takes_a_burst_and_then_one_a_second() {
 async fn a_group_takes_twenty_a_minute() {
     let stage = limited().await;
     let anna = stage.person("Anna").await;
-    let group = stage.post("/chats", json!({"type": "group", "title": "Crew", "members": [anna]})).await["id"].clone();
-    for _ in 0..20 {
+    let group = json!({"type": "group", "title": "Crew", "members": [anna], "username": "our_crew"});
+    let group = stage.post("/chats", group).await["id"].clone();
+    for _ in 0..10 {
         stage.call("sendMessage", json!({"chat_id": group, "text": "x"})).await;
+        stage.call("sendMessage", json!({"chat_id": "@our_crew", "text": "x"})).await;
     }
     let (status, _) = stage.refused("sendMessage", json!({"chat_id": group, "text": "x"})).await;
     assert_eq!(status, 429);

@@ -26,6 +26,7 @@ pub async fn of_the_examples(document: &Document) -> (Stage, String) {
     let photo = stage.post("/chats/1001/send", json!({"from": ANNA, "photo": photo})).await;
     let crew = json!({"type": "supergroup", "title": "Crew", "is_forum": true, "members": [ANNA, 1002], "id": CREW});
     stage.post("/chats", crew).await;
+    stage.post("/chats", json!({"type": "group", "title": "Van", "members": [ANNA, 1002], "id": -4001})).await;
     stage.post("/faults", json!({"method": "getMe", "status": 500})).await;
     let file_id = photo["photo"][0]["file_id"].as_str().unwrap().to_owned();
     (stage, file_id)
