@@ -185,10 +185,9 @@ fn default_description(status: u16) -> &'static str {
 
 /// What a strict server would have said about parameters that Telegram passes over.
 fn complaints(method: &Method, call: &Call) -> Vec<String> {
-    let known = |name: &str| method.parameters.iter().any(|names| names().contains(&name));
-    let unknown = call.parameters.names().filter(|name| !known(name));
+    let unknown = call.parameters.names().filter(|name| !method.knows(name));
     let mut complaints: Vec<String> = unknown.map(|name| format!("unknown parameter \"{name}\"")).collect();
-    let stray = call.uploads.iter().filter(|upload| !known(&upload.field) && !call.refers_to(&upload.field));
+    let stray = call.uploads.iter().filter(|upload| !method.knows(&upload.field) && !call.refers_to(&upload.field));
     complaints.extend(stray.map(|upload| format!("a file was uploaded as \"{}\", which nothing names", upload.field)));
     complaints
 }

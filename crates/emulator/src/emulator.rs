@@ -1,6 +1,7 @@
 //! All bots of one emulator. A bot exists from the first use of its token.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub struct Emulator {
 
 #[derive(Debug)]
 struct Shared {
+    /// Keeps other emulators out of the data directory.
+    _lock: Option<File>,
     settings: Settings,
     bots: RwLock<HashMap<Token, Arc<Bot>>>,
     /// Held while a bot is made: two first calls at once must not begin its journal twice.
@@ -69,6 +72,7 @@ impl Emulator {
             reqwest::Client::builder().tls_danger_accept_invalid_certs(true).no_proxy()
         };
         let shared = Shared {
+            _lock: settings.data.as_deref().map(journal::lock).transpose()?,
             settings,
             bots: RwLock::default(),
             making: Mutex::default(),

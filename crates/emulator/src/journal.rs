@@ -6,9 +6,10 @@
 
 mod read;
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
@@ -23,6 +24,7 @@ use crate::world::queue::{Lane, Queued};
 use crate::world::update::UpdateKind;
 
 const LINES: &str = "journal.jsonl";
+const LOCK: &str = "emulator.lock";
 
 /// The way to a bot's file.
 #[derive(Debug)]
@@ -41,6 +43,9 @@ enum Job {
 /// An update as it is kept.
 #[derive(Deserialize, Serialize)]
 struct KeptUpdate<'a> {
+    number: u64,
+    /// The id of the next new update. What comes late or again keeps an old id, so it does not follow from `id`.
+    next_id: i64,
     id: i64,
     kind: UpdateKind,
     lane: Lane,
@@ -50,20 +55,34 @@ struct KeptUpdate<'a> {
     json: &'a RawValue,
 }
 
-/// Opens every bot of a data directory.
+/// Takes a data directory for this emulator alone, as long as the file is kept open.
+pub fn lock(data: &Path) -> io::Result<File> {
+    fs::create_dir_all(data)?;
+    let file = File::options().create(true).append(true).open(data.join(LOCK))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let message = format!("another emulator is using the data directory {}", data.display());
+            Err(io::Error::new(io::ErrorKind::ResourceBusy, message))
+        }
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Opens every bot of a data directory. A folder that cannot be read is left as it is, for somebody to look into.
 pub fn open_all(data: &Path, limits: Limits) -> io::Result<Vec<World>> {
     fs::create_dir_all(data)?;
     let mut folders: Vec<PathBuf> = fs::read_dir(data)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     folders.sort();
     let mut worlds: Vec<World> = Vec::new();
-    for folder in folders {
-        let lines = folder.join(LINES);
-        if !lines.is_file() {
-            continue;
-        }
-        let mut world = read::world(&folder, &lines, limits)?;
-        world.journal = Some(resume(&folder, &world)?);
-        tracing::info!(bot = world.token.bot_id(), chats = world.chats().count(), "kept from the last run");
+    for folder in folders.iter().filter(|folder| folder.join(LINES).is_file()) {
+        let world = match open(folder, limits) {
+            Ok(world) => world,
+            Err(error) => {
+                tracing::warn!(%error, folder = %folder.display(), "a bot that cannot be read is left out");
+                continue;
+            }
+        };
         // A bot that was forgotten and made again just before a crash has two folders; the later one stands.
         if let Some(older) = worlds.iter().position(|older| older.token == world.token)
             && let Some(journal) = worlds.remove(older).journal
@@ -75,10 +94,20 @@ pub fn open_all(data: &Path, limits: Limits) -> io::Result<Vec<World>> {
     Ok(worlds)
 }
 
+fn open(folder: &Path, limits: Limits) -> io::Result<World> {
+    let mut world = read::world(folder, &folder.join(LINES), limits)?;
+    world.journal = Some(resume(folder, &world)?);
+    tracing::info!(bot = world.token.bot_id(), chats = world.chats().count(), "kept from the last run");
+    Ok(world)
+}
+
 /// Begins the journal of a new bot, in a folder of its own: one that is being erased may be of the same token.
 pub fn create(data: &Path, world: &World) -> io::Result<Journal> {
     let digest = crate::world::file::digest_of(world.token.as_str().as_bytes());
-    let folder = data.join(format!("{}-{digest:016x}-{}", world.token.bot_id(), world.created_ms));
+    // A bot may be forgotten and made again within a millisecond; a later folder has a higher name.
+    static CREATED: AtomicU64 = AtomicU64::new(0);
+    let created = CREATED.fetch_add(1, Ordering::Relaxed);
+    let folder = data.join(format!("{}-{digest:016x}-{}-{created:08}", world.token.bot_id(), world.created_ms));
     let mut lines = Vec::new();
     write_world(world, |line| {
         lines.extend(line);
@@ -149,7 +178,7 @@ fn write_world(world: &World, mut write: impl FnMut(Vec<u8>) -> io::Result<()>) 
         }
     }
     for update in world.queue.iter() {
-        write(update_line(update))?;
+        write(update_line(update, world.queue.next_id()))?;
     }
     Ok(())
 }
@@ -160,8 +189,8 @@ impl Journal {
         let _ = self.sender.send(Job::Line(line(kind, value)));
     }
 
-    pub fn save_update(&self, update: &Queued) {
-        let _ = self.sender.send(Job::Line(update_line(update)));
+    pub fn save_update(&self, update: &Queued, next_id: i64) {
+        let _ = self.sender.send(Job::Line(update_line(update, next_id)));
     }
 
     /// Keeps the bytes of an upload under a name made from its content.
@@ -196,12 +225,12 @@ fn line<T: Serialize>(kind: &str, value: &T) -> Vec<u8> {
     line
 }
 
-fn update_line(update: &Queued) -> Vec<u8> {
+fn update_line(update: &Queued, next_id: i64) -> Vec<u8> {
     let Some(json) = crate::world::event::raw(&update.json) else {
         return Vec::new();
     };
-    let Queued { id, kind, lane, expires_ms, late, .. } = *update;
-    line("update", &KeptUpdate { id, kind, lane, expires_ms, late, json })
+    let Queued { number, id, kind, lane, expires_ms, late, .. } = *update;
+    line("update", &KeptUpdate { number, next_id, id, kind, lane, expires_ms, late, json })
 }
 
 fn write_all(jobs: &Receiver<Job>, mut file: BufWriter<File>, folder: &Path) {
@@ -241,4 +270,20 @@ fn write_blob(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
     fs::write(&new, bytes)?;
     fs::rename(new, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token::Token;
+
+    #[test]
+    fn a_bot_made_twice_within_a_millisecond_has_two_folders_the_later_one_last() -> io::Result<()> {
+        let data = tempfile::tempdir()?;
+        let token = Token::parse("123456789:AAtesttesttesttesttesttesttesttestt").ok_or(io::ErrorKind::Other)?;
+        let world = World::new(token, Limits::default());
+        let (one, two) = (create(data.path(), &world)?, create(data.path(), &world)?);
+        assert!(one.folder < two.folder, "{} {}", one.folder.display(), two.folder.display());
+        Ok(())
+    }
 }

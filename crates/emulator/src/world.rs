@@ -261,6 +261,13 @@ impl World {
         self.files.add(file)
     }
 
+    /// The path of a link to a file, which works for an hour from now.
+    pub fn open_link(&mut self, no: FileNo) -> Option<String> {
+        let (path, until) = self.files.open_link(no, self.clock.now())?;
+        self.save("link", &(no, until));
+        Some(path)
+    }
+
     pub fn profile_photos(&self, user: i64) -> &[Box<[FileNo]>] {
         self.photos.get(&user).map(Vec::as_slice).unwrap_or_default()
     }
@@ -280,7 +287,7 @@ impl World {
         self.events.tell("profile", || self.profile_overview());
     }
 
-    /// Queues a message for the bot as `message` or `edited_message`, unless privacy keeps it from the bot.
+    /// Queues a message for the bot as `message` or `edited_message`; privacy is the caller's to see to.
     pub fn queue_message(&mut self, kind: UpdateKind, chat_id: i64, id: i32) {
         let Some(json) = self.rendered(chat_id, id, Audience::Bot) else {
             return;
@@ -288,63 +295,48 @@ impl World {
         self.queue_update(kind, Lane::Chat(chat_id), chat_id, &json);
     }
 
-    /// Queues an update whose object is `inner`.
+    /// Queues an update whose object is `inner`. Of a chat that the bot is out of it hears only that it is.
     pub fn queue_update(&mut self, kind: UpdateKind, lane: Lane, chat_id: i64, inner: &[u8]) {
-        if !self.queue.allowed.allows(kind) {
+        let closed = kind != UpdateKind::MyChatMember && self.chat(chat_id).is_some_and(|chat| chat.closed_to_bot);
+        if closed || !self.queue.allowed.allows(kind) || !self.queue.has_room() {
             return;
         }
-        let fault = self.faults.strike_update(chat_id);
-        let struck = fault.as_ref().and_then(|fault| fault.order.updates);
-        if struck == Some(Delivery::RestartIds) {
+        let held = self.queue.take_held(chat_id);
+        // What lets a held one go is not struck itself: it must be there for the other to come behind.
+        let fault = if held.is_empty() { self.faults.strike_update(chat_id) } else { None };
+        if fault.as_ref().is_some_and(|fault| fault.order.updates == Some(Delivery::RestartIds)) {
             self.queue.restart_ids();
         }
-        let Some(id) = self.queue.take_id() else { return };
-        let json = update_json(id, kind, inner);
-        let now_ms = self.clock.now_ms();
-        let delay_ms = fault.and_then(|fault| fault.order.delay_ms).unwrap_or(0).min(i64::MAX as u64 / 2) as i64;
-        let update = Queued {
-            id,
-            kind,
-            lane,
-            expires_ms: now_ms + kind.life_ms(),
-            ready_ms: 0,
-            late: false,
-            delivered: false,
-            in_flight: false,
-            attempts: 0,
-            json,
-        };
+        let (id, now_ms) = (self.queue.take_id(), self.clock.now_ms());
+        let update = Queued::new(id, kind, lane, now_ms, update_json(id, kind, inner));
         self.note_update(&update.json);
-        let late = Queued { late: true, ready_ms: now_ms + delay_ms, ..update.clone() };
-        match struck {
-            Some(Delivery::Delay) => self.enqueue(late),
-            Some(Delivery::Duplicate) => {
+        match fault {
+            Some(fault) => self.queue_struck(update, &fault.order, now_ms),
+            None => {
                 self.enqueue(update);
-                self.enqueue(late);
             }
-            Some(Delivery::Reorder) => {
-                self.enqueue(Queued { late: true, ..update });
-                self.queue.swap_last();
-            }
-            _ => self.enqueue(update),
         }
-        if struck.is_some() {
-            self.events.tell("faults", || json!({"faults": self.faults.active()}));
+        for update in held {
+            self.forget_updates(&[update.number]);
+            self.enqueue(update);
         }
     }
 
-    pub fn enqueue(&mut self, update: Queued) {
+    /// Puts an update behind all that wait; gives its number.
+    pub fn enqueue(&mut self, update: Queued) -> u64 {
+        let next_id = self.queue.next_id();
+        let update = self.queue.push(update);
         if let Some(journal) = &self.journal {
-            journal.save_update(&update);
+            journal.save_update(update, next_id);
         }
-        self.queue.push(update);
         self.updates_ready.notify_waiters();
+        update.number
     }
 
-    /// Updates that the bot has taken, or that have expired.
-    pub fn forget_updates(&self, ids: &[i64]) {
-        if !ids.is_empty() {
-            self.save("taken", &ids);
+    /// Updates, by their numbers, that the bot has taken, or that have expired.
+    pub fn forget_updates(&self, numbers: &[u64]) {
+        if !numbers.is_empty() {
+            self.save("taken", &numbers);
         }
     }
 

@@ -12,6 +12,7 @@ mod pins;
 mod polls;
 mod reactions;
 mod send;
+mod signals;
 mod updates;
 
 use super::Outcome;
@@ -46,6 +47,13 @@ pub enum Run {
 /// A name that Telegram gave up and still takes, because libraries still send it, and the name it has now.
 const FORMER_NAMES: &[(&str, &str)] = &[("getChatMembersCount", "getChatMemberCount")];
 
+/// The same of parameters. A method that takes the new one takes the old one.
+const FORMER_PARAMETERS: &[(&str, &str)] = &[
+    ("reply_to_message_id", "reply_parameters"),
+    ("allow_sending_without_reply", "reply_parameters"),
+    ("disable_web_page_preview", "link_preview_options"),
+];
+
 /// The method of a name, which Telegram reads in any case.
 pub fn find(name: &str) -> Option<&'static Method> {
     let named = |name: &str| METHODS.iter().find(|method| method.name.eq_ignore_ascii_case(name));
@@ -62,6 +70,12 @@ impl Method {
     /// Whether it has something to wait for before its effect.
     pub fn waits(&self) -> bool {
         matches!(self.run, Run::Poll) || !self.links.is_empty()
+    }
+
+    /// Whether it takes a parameter of this name, be it a former one.
+    pub fn knows(&self, name: &str) -> bool {
+        let has = |name: &str| self.parameters.iter().any(|names| names().contains(&name));
+        has(name) || FORMER_PARAMETERS.iter().any(|(former, now)| *former == name && has(now))
     }
 
     pub fn parameter_names(&self) -> Vec<&'static str> {
@@ -96,7 +110,7 @@ static METHODS: &[Method] = &[
         &[names_of::<Target>, names_of::<Options>, names_of::<send::Text>, names_of::<send::Preview>],
         send::message,
     ),
-    method("answerCallbackQuery", &[names_of::<send::CallbackAnswer>], send::answer_callback_query),
+    method("answerCallbackQuery", &[names_of::<signals::CallbackAnswer>], signals::answer_callback_query),
     Method {
         name: "getUpdates",
         parameters: &[names_of::<polling::Parameters>],
@@ -117,7 +131,7 @@ static METHODS: &[Method] = &[
     method("editMessageReplyMarkup", &[names_of::<edit::Which>], edit::reply_markup),
     method("deleteMessage", &[names_of::<delete::One>], delete::one),
     method("deleteMessages", &[names_of::<delete::Several>], delete::several),
-    method("sendChatAction", &[names_of::<send::Action>], send::chat_action),
+    method("sendChatAction", &[names_of::<signals::Action>], signals::chat_action),
     media(
         "sendPhoto",
         &[names_of::<Target>, names_of::<Options>, names_of::<Caption>, names_of::<Shown>, names_of::<media::Photo>],

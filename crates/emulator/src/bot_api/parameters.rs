@@ -5,13 +5,18 @@
 //! ordinary struct with `Deserialize`; the names of its fields are what the method knows, and anything else in a call
 //! can be reported as unknown. Nothing here knows a method.
 
+mod json;
+
 use std::fmt;
 
 use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use self::json::{Json, Unfit};
 use super::error::ApiError;
+
+pub use self::json::TextOr;
 
 /// The method with the most parameters has less than half as many.
 const MAX_PARAMETERS: usize = 100;
@@ -274,27 +279,17 @@ impl<'de> Field<'de> {
         number.map_err(|_| Malformed(format!("field \"{}\" must be of type Number", self.name)))
     }
 
-    fn json<V: Visitor<'de>>(&self, visitor: V) -> Result<V::Value, Malformed> {
-        let mut reader = serde_json::Deserializer::from_str(self.text);
-        let value = de::Deserializer::deserialize_any(&mut reader, visitor);
-        value.and_then(|value| reader.end().map(|()| value)).map_err(|error| self.unparsable(&error))
+    /// The text as JSON, then as what its field wants.
+    fn json<T>(&self, read: impl FnOnce(Json<'_>) -> Result<T, Unfit>) -> Result<T, Malformed> {
+        let value = serde_json::from_str(self.text).map_err(|_| self.unparsable())?;
+        read(Json::parameter(self.name, &value)).map_err(|error| Malformed(error.to_string()))
     }
 
-    fn unparsable(&self, error: &serde_json::Error) -> Malformed {
-        Malformed(match (self.name, error.classify()) {
-            ("reply_markup", serde_json::error::Category::Data) => said_by(error),
-            ("reply_markup", _) => "can't parse reply keyboard markup JSON object".to_owned(),
-            ("media", serde_json::error::Category::Data) => format!("can't parse InputMedia: {}", said_by(error)),
-            (_, serde_json::error::Category::Data) => format!("can't parse {}: {}", self.name, said_by(error)),
-            _ => format!("can't parse {} JSON object", self.name),
-        })
+    fn unparsable(&self) -> Malformed {
+        let what =
+            if self.name == "reply_markup" { "reply keyboard markup".to_owned() } else { json::spoken(self.name) };
+        Malformed(format!("can't parse {what} JSON object"))
     }
-}
-
-/// serde_json adds a position in the text to each message; a person who sent an object has no use for it.
-fn said_by(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.rfind(" at line ").map_or(text.clone(), |end| text[..end].to_owned())
 }
 
 macro_rules! numbers {
@@ -315,7 +310,24 @@ impl<'de> de::Deserializer<'de> for Field<'de> {
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
-        self.json(visitor)
+        self.json(|json| json.deserialize_any(visitor))
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
+        self.json(|json| json.deserialize_seq(visitor))
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
+        self.json(|json| json.deserialize_map(visitor))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Malformed> {
+        self.deserialize_map(visitor)
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Malformed> {
@@ -350,7 +362,7 @@ impl<'de> de::Deserializer<'de> for Field<'de> {
     }
 
     serde::forward_to_deserialize_any! {
-        i128 u128 char bytes byte_buf unit unit_struct seq tuple tuple_struct map struct identifier ignored_any
+        i128 u128 char bytes byte_buf unit unit_struct tuple tuple_struct identifier ignored_any
     }
 }
 

@@ -18,6 +18,8 @@ use crate::world::queue::Queued;
 
 const ANSWER_SECONDS: u64 = 60;
 const MAX_BACKOFF_SECONDS: i64 = 60;
+/// What `Retry-After` may ask for; zero and less ask for nothing.
+const RETRY_AFTER_SECONDS: std::ops::RangeInclusive<i64> = 1..=3600;
 /// An answer may carry a call; more than this it cannot be.
 const MAX_REPLY: usize = 4 << 20;
 /// Delays are kept on the bot's clock, which can be moved: looked at this often while one runs.
@@ -95,21 +97,27 @@ async fn post(emulator: &Emulator, bot: &Arc<Bot>, webhook: &Webhook, update: Qu
 
 fn settle(world: &mut World, update: &Queued, outcome: &Try) {
     let Some(error) = &outcome.error else {
-        world.queue.delivered(update.id);
-        world.forget_updates(&[update.id]);
+        world.queue.delivered(update.number);
+        world.forget_updates(&[update.number]);
         return;
     };
     let now = world.clock.now();
-    let backoff = match update.attempts {
-        0 => 0,
-        attempts => 1_i64.checked_shl(attempts).unwrap_or(i64::MAX).clamp(0, MAX_BACKOFF_SECONDS),
-    };
-    let wait = outcome.retry_after.unwrap_or(backoff);
-    world.queue.not_delivered(update.id, world.clock.now_ms() + wait * 1000);
+    let wait = wait_seconds(update.attempts, outcome.retry_after);
+    world.queue.not_delivered(update.number, world.clock.now_ms() + wait * 1000);
     if let Some(webhook) = &mut world.profile.webhook {
         webhook.last_error = Some((now, error.clone()));
     }
     world.events.tell("webhook", || json!({"webhook": world.webhook_info()}));
+}
+
+/// How long to wait after a try that failed, so many having failed before.
+fn wait_seconds(attempts: u32, retry_after: Option<i64>) -> i64 {
+    let asked = retry_after.filter(|seconds| seconds >= RETRY_AFTER_SECONDS.start());
+    match (asked, attempts) {
+        (Some(seconds), _) => seconds.min(*RETRY_AFTER_SECONDS.end()),
+        (None, 0) => 0,
+        (None, _) => (1 << attempts.min(6)).min(MAX_BACKOFF_SECONDS),
+    }
 }
 
 async fn try_once(emulator: &Emulator, webhook: &Webhook, update: &Queued) -> Try {
@@ -150,4 +158,21 @@ async fn reply(mut response: reqwest::Response) -> Option<Call> {
         }
     }
     Call::from_webhook_reply(&content_type, body).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wait_seconds;
+
+    #[test]
+    fn a_wait_doubles_up_to_a_minute() {
+        let waits: Vec<i64> = [0, 1, 2, 5, 6, 63, 64, u32::MAX].map(|attempts| wait_seconds(attempts, None)).into();
+        assert_eq!(waits, [0, 2, 4, 32, 60, 60, 60, 60]);
+    }
+
+    #[test]
+    fn an_answer_may_ask_for_a_second_to_an_hour() {
+        let waits = [i64::MIN, -5, 0, 1, 600, i64::MAX].map(|asked| wait_seconds(1, Some(asked)));
+        assert_eq!(waits, [2, 2, 2, 1, 600, 3600]);
+    }
 }

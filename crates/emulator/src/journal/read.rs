@@ -1,6 +1,7 @@
-//! Reading a journal back. A last line that was cut short by a crash is passed over; so is one of a kind that a later
-//! version wrote.
+//! Reading a journal back. A last line that was cut short by a crash, be it within a letter, is passed over; so is one of
+//! a kind that a later version wrote.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -40,18 +41,24 @@ struct Gone {
 
 pub(super) fn world(folder: &Path, lines: &Path, limits: Limits) -> io::Result<World> {
     let mut reader = BufReader::new(File::open(lines)?);
-    let mut text = String::new();
-    reader.read_line(&mut text)?;
-    let token = serde_json::from_str::<(String, String)>(&text).ok().and_then(|(_, token)| Token::parse(&token));
+    let mut line = Vec::new();
+    reader.read_until(b'\n', &mut line)?;
+    let token = serde_json::from_slice::<(String, String)>(&line).ok().and_then(|(_, token)| Token::parse(&token));
     let unreadable = || io::Error::new(io::ErrorKind::InvalidData, format!("{} is not a journal", lines.display()));
     let mut world = World::new(token.ok_or_else(unreadable)?, limits);
-    let mut skipped = 0;
-    for line in reader.lines() {
-        let line = line?;
-        let read = serde_json::from_str::<(&str, &RawValue)>(&line)
+    let (mut waiting, mut skipped) = (BTreeMap::new(), 0);
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        let read = serde_json::from_slice::<(&str, &RawValue)>(&line)
             .ok()
-            .and_then(|(kind, value)| apply(&mut world, folder, kind, value.get()));
+            .and_then(|(kind, value)| apply(&mut world, &mut waiting, folder, kind, value.get()));
         skipped += usize::from(read.is_none());
+    }
+    for update in waiting.into_values() {
+        world.queue.push(update);
     }
     if skipped > 0 {
         tracing::warn!(bot = world.token.bot_id(), lines = skipped, "lines of the journal that could not be read");
@@ -59,7 +66,10 @@ pub(super) fn world(folder: &Path, lines: &Path, limits: Limits) -> io::Result<W
     Ok(world)
 }
 
-fn apply(world: &mut World, folder: &Path, kind: &str, value: &str) -> Option<()> {
+/// Updates by their numbers: most of them were taken, which a later line says.
+type Waiting = BTreeMap<u64, Queued>;
+
+fn apply(world: &mut World, waiting: &mut Waiting, folder: &Path, kind: &str, value: &str) -> Option<()> {
     match kind {
         "me" => {
             let me: KeptMe = read(value)?;
@@ -73,6 +83,10 @@ fn apply(world: &mut World, folder: &Path, kind: &str, value: &str) -> Option<()
             let mut file: StoredFile = read(value)?;
             file.data = Data::Disk(blob_path(folder, &file));
             world.files.add(file);
+        }
+        "link" => {
+            let (no, until) = read(value)?;
+            world.files.restore_link(no, until)?;
         }
         "photo" => {
             let (user, sizes) = read(value)?;
@@ -91,11 +105,14 @@ fn apply(world: &mut World, folder: &Path, kind: &str, value: &str) -> Option<()
         }
         "update" => {
             let kept: KeptUpdate<'_> = serde_json::from_str(value).ok()?;
-            let update = restored(&kept);
-            world.queue.set_next_id(update.id + 1);
-            world.queue.push(update);
+            world.queue.set_next_id(kept.next_id);
+            waiting.insert(kept.number, restored(&kept));
         }
-        "taken" => world.queue.forget(&read::<Vec<i64>>(value)?),
+        "taken" => {
+            for number in read::<Vec<u64>>(value)? {
+                waiting.remove(&number);
+            }
+        }
         _ => return None,
     }
     Some(())
@@ -106,16 +123,7 @@ fn read<T: DeserializeOwned>(value: &str) -> Option<T> {
 }
 
 fn restored(kept: &KeptUpdate<'_>) -> Queued {
-    Queued {
-        id: kept.id,
-        kind: kept.kind,
-        lane: kept.lane,
-        expires_ms: kept.expires_ms,
-        ready_ms: 0,
-        late: kept.late,
-        delivered: false,
-        in_flight: false,
-        attempts: 0,
-        json: Bytes::copy_from_slice(kept.json.get().as_bytes()),
-    }
+    let json = Bytes::copy_from_slice(kept.json.get().as_bytes());
+    let update = Queued::new(kept.id, kept.kind, kept.lane, 0, json);
+    Queued { expires_ms: kept.expires_ms, late: kept.late, ..update }
 }

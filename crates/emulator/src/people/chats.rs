@@ -58,6 +58,7 @@ pub(super) async fn create(at: At, Body(given): Body<NewChat>) -> Result<Json<Va
         return Err(Refused::bad("title must have 1 to 128 characters"));
     }
     given.username.iter().try_for_each(|name| check_username(name))?;
+    given.topics.iter().try_for_each(|name| check_topic_name(name))?;
     let mut world = at.bot.world();
     let named = given.members.iter().chain(&given.administrators);
     if let Some(stranger) = named.clone().find(|id| world.user(**id).is_none()) {
@@ -69,7 +70,7 @@ pub(super) async fn create(at: At, Body(given): Body<NewChat>) -> Result<Json<Va
     world.create_group(id, kind, group, &given.members);
     let creator = given.members.first().copied().unwrap_or(world.me.id);
     for name in &given.topics {
-        topic(&mut world, id, creator, name)?;
+        topic(&mut world, id, creator, name);
     }
     Ok(Json(overview(&world, id)))
 }
@@ -97,13 +98,16 @@ pub(super) async fn add_topic(at: At, Body(given): Body<NewTopic>) -> Result<Jso
     if world.chat(chat).and_then(|chat| chat.group.as_ref()).is_none_or(|group| !group.forum) {
         return Err(Refused::bad("this chat has no topics"));
     }
-    topic(&mut world, chat, given.from, &given.name).map(Json)
+    check_topic_name(&given.name)?;
+    Ok(Json(topic(&mut world, chat, given.from, &given.name)))
 }
 
-fn topic(world: &mut World, chat: i64, from: i64, name: &str) -> Result<Topic, Refused> {
-    if name.trim().is_empty() || name.chars().count() > 128 {
-        return Err(Refused::bad("a topic's name must have 1 to 128 characters"));
-    }
+fn check_topic_name(name: &str) -> Result<(), Refused> {
+    let fits = !name.trim().is_empty() && name.chars().count() <= 128;
+    if fits { Ok(()) } else { Err(Refused::bad("a topic's name must have 1 to 128 characters")) }
+}
+
+fn topic(world: &mut World, chat: i64, from: i64, name: &str) -> Topic {
     // A topic's id is that of the message that created it.
     let thread = world.chat(chat).map_or(0, |chat| chat.last_message_id + 1);
     let service = Service::TopicCreated { name: name.to_owned(), icon_color: TOPIC_COLOR };
@@ -114,7 +118,7 @@ fn topic(world: &mut World, chat: i64, from: i64, name: &str) -> Result<Topic, R
         group.topics.push(topic.clone());
     }
     world.chat_changed(chat);
-    Ok(topic)
+    topic
 }
 
 pub(super) async fn block(at: At, Body(by): Body<By>) -> Result<Json<Value>, Refused> {

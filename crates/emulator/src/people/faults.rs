@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{At, Body, Refused};
 use crate::emulator::Bot;
 use crate::world::fault::{Fault, Order};
-use crate::world::queue::{Lane, Queued};
+use crate::world::queue::{Lane, MAX_ID, Queued};
 use crate::world::update::UpdateKind;
 
 /// A century: more is a slip of the keyboard, and dates must stay in range.
@@ -20,6 +20,7 @@ pub(super) async fn list(at: At) -> Json<Vec<Fault>> {
 pub(super) async fn order(at: At, Body(order): Body<Order>) -> Result<Json<Fault>, Refused> {
     order.check().map_err(Refused::bad)?;
     let fault = at.bot.world().faults.add(order);
+    let fault = fault.ok_or_else(|| Refused::bad("too many faults are active"))?;
     tell(&at.bot);
     Ok(Json(fault))
 }
@@ -91,20 +92,14 @@ pub(super) async fn replay(at: At, Body(given): Body<Replay>) -> Result<Json<Val
         (None, None) => return Err(Refused::bad("name an update_id or give an update")),
     };
     let update: Value = serde_json::from_slice(&json).map_err(|error| Refused::bad(error.to_string()))?;
-    let id = update["update_id"].as_i64().ok_or_else(|| Refused::bad("an update needs its update_id"))?;
-    let now_ms = world.clock.now_ms();
+    let id = update["update_id"].as_i64().filter(|id| (1..=MAX_ID).contains(id));
+    let id = id.ok_or_else(|| Refused::bad(format!("an update needs its update_id, 1 to {MAX_ID}")))?;
+    if !world.queue.has_room() {
+        return Err(Refused::bad("too many updates wait"));
+    }
     let chat = update.pointer("/message/chat/id").or_else(|| update.pointer("/callback_query/from/id"));
-    world.enqueue(Queued {
-        id,
-        kind: UpdateKind::Message,
-        lane: Lane::Chat(chat.and_then(Value::as_i64).unwrap_or(0)),
-        expires_ms: now_ms + UpdateKind::Message.life_ms(),
-        ready_ms: 0,
-        late: true,
-        delivered: false,
-        in_flight: false,
-        attempts: 0,
-        json,
-    });
+    let lane = Lane::Chat(chat.and_then(Value::as_i64).unwrap_or(0));
+    let update = Queued::new(id, UpdateKind::Message, lane, world.clock.now_ms(), json);
+    world.enqueue(Queued { late: true, ..update });
     Ok(Json(json!({"update_id": id})))
 }

@@ -237,12 +237,12 @@ fn edit(world: &mut World, chat: i64, id: i32, sending: &Sending) -> Result<Json
     Ok(Json(message(world, chat, id)))
 }
 
-/// Queues a message for the bot, unless it is out of the group or privacy keeps the message from it.
+/// Queues a message for the bot, unless privacy keeps it from the bot.
 fn heard(world: &mut World, kind: UpdateKind, chat_id: i64, id: i32) {
     let Some(chat) = world.chat(chat_id) else { return };
     let Some(message) = chat.message(id) else { return };
     let open = chat.is_private() || world.abilities.can_read_all_group_messages || concerns_bot(world, chat, message);
-    if open && !chat.closed_to_bot {
+    if open {
         world.queue_message(kind, chat_id, id);
     }
 }

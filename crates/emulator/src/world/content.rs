@@ -153,6 +153,28 @@ pub enum Service {
     MigratedFrom(i64),
 }
 
+impl Poll {
+    /// Whether it was stopped, or its time is over.
+    pub fn is_closed(&self, now: i64) -> bool {
+        self.closed || self.close_date.is_some_and(|date| date <= now)
+    }
+
+    /// The same questions asked anew: nobody has voted, and the time to vote begins again.
+    pub fn asked_again(self, now: i64) -> Self {
+        let options = self.options.into_iter().map(|option| PollOption { voters: Vec::new(), ..option }).collect();
+        Self { id: Self::new_id(), options, closed: false, close_date: closing(self.open_period, now), ..self }
+    }
+
+    pub fn new_id() -> String {
+        fastrand::u64(1 << 60..1 << 62).to_string()
+    }
+}
+
+/// When a poll closes that is open for so many seconds.
+pub fn closing(open_period: Option<u32>, now: i64) -> Option<i64> {
+    open_period.map(|seconds| now + i64::from(seconds))
+}
+
 impl Content {
     /// The text or the caption.
     pub fn words(&self) -> Option<&Words> {

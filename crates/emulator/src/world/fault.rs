@@ -1,9 +1,18 @@
 //! Faults that a tester orders: calls that fail, updates that come twice, late, swapped or with ids that restart.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::World;
+use super::queue::Queued;
+
+const MAX_ACTIVE: usize = 1000;
+/// How long an update is held back for another to go ahead, unless the order says.
+const HOLD_MS: i64 = 2000;
 
 /// A fault as it is ordered on the people's side.
 #[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Order {
     /// Only calls of this method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,34 +69,90 @@ pub struct Faults {
 }
 
 impl Order {
-    /// Says what is wrong with an order that could never do anything.
-    pub fn check(&self) -> Result<(), String> {
-        let acts = self.status.is_some() || self.retry_after.is_some() || self.delay_ms.is_some() || self.cut.is_some();
-        if self.updates.is_none() && !acts {
-            return Err("a fault needs one of status, retry_after, delay_ms, cut or updates".into());
+    /// Says what is wrong with an order that could not do all that it says.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if self.times == 0 {
+            return Err("times must be at least 1");
         }
-        if self.updates.is_some() && (self.method.is_some() || self.status.is_some() || self.cut.is_some()) {
-            return Err("a fault is either of calls or of updates".into());
+        match self.updates {
+            Some(delivery) => self.check_of_updates(delivery),
+            None => self.check_of_calls(),
         }
-        if self.updates == Some(Delivery::Delay) && self.delay_ms.is_none() {
-            return Err("a delayed update needs delay_ms".into());
+    }
+
+    fn check_of_updates(&self, delivery: Delivery) -> Result<(), &'static str> {
+        let fails = self.status.is_some() || self.retry_after.is_some() || self.cut.is_some();
+        if fails || self.method.is_some() || self.description.is_some() {
+            return Err("a fault is either of calls or of updates");
+        }
+        match (delivery, self.delay_ms) {
+            (Delivery::Delay, None) => Err("a delayed update needs delay_ms"),
+            (Delivery::RestartIds, Some(_)) => Err("ids restart at once, without delay_ms"),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_of_calls(&self) -> Result<(), &'static str> {
+        let fails = self.status.is_some() || self.retry_after.is_some();
+        if !fails && self.delay_ms.is_none() && self.cut.is_none() {
+            return Err("a fault needs one of status, retry_after, delay_ms, cut or updates");
+        }
+        if fails && self.cut.is_some() {
+            return Err("who is cut off sees no error: give cut, or status and retry_after");
         }
         if self.status.is_some_and(|status| !(400..=599).contains(&status)) {
-            return Err("status must be an error, 400 to 599".into());
+            return Err("status must be an error, 400 to 599");
         }
-        if self.times == 0 {
-            return Err("times must be at least 1".into());
+        if self.retry_after.is_some() && self.status.is_some_and(|status| status != 429) {
+            return Err("retry_after is of status 429");
+        }
+        if self.description.is_some() && (self.status.is_none() || self.retry_after.is_some()) {
+            return Err("description needs a status, and none with retry_after");
         }
         Ok(())
+    }
+
+    fn delay_ms(&self) -> Option<i64> {
+        // Halved, so that no moment is out of range.
+        self.delay_ms.map(|delay_ms| i64::try_from(delay_ms).unwrap_or(i64::MAX).min(i64::MAX / 2))
+    }
+}
+
+impl World {
+    /// Queues an update as a fault wants it.
+    pub(super) fn queue_struck(&mut self, update: Queued, order: &Order, now_ms: i64) {
+        let after = |delay_ms: i64| Queued { late: true, ready_ms: now_ms + delay_ms, ..update.clone() };
+        match order.updates {
+            Some(Delivery::Delay) => {
+                self.enqueue(after(order.delay_ms().unwrap_or(0)));
+            }
+            Some(Delivery::Duplicate) => {
+                let again = order.delay_ms().map_or_else(|| Queued { late: true, ..update.clone() }, after);
+                self.enqueue(update);
+                self.enqueue(again);
+            }
+            Some(Delivery::Reorder) => {
+                let number = self.enqueue(after(order.delay_ms().unwrap_or(HOLD_MS)));
+                self.queue.hold(number, order.chat_id);
+            }
+            Some(Delivery::RestartIds) | None => {
+                self.enqueue(update);
+            }
+        }
+        self.events.tell("faults", || json!({"faults": self.faults.active()}));
     }
 }
 
 impl Faults {
-    pub fn add(&mut self, order: Order) -> Fault {
+    /// Adds a fault; none if there are too many.
+    pub fn add(&mut self, order: Order) -> Option<Fault> {
+        if self.active.len() >= MAX_ACTIVE {
+            return None;
+        }
         self.ordered += 1;
         let fault = Fault { id: self.ordered, left: order.times, order };
         self.active.push(fault.clone());
-        fault
+        Some(fault)
     }
 
     pub fn active(&self) -> &[Fault] {
@@ -159,10 +224,37 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_does_nothing_is_refused() {
-        for bad in ["{}", r#"{"updates":"delay"}"#, r#"{"status":200}"#, r#"{"cut":"after","times":0}"#] {
+    fn an_order_that_could_not_do_what_it_says_is_refused() {
+        let bad = [
+            "{}",
+            r#"{"updates":"delay"}"#,
+            r#"{"updates":"duplicate","retry_after":5}"#,
+            r#"{"updates":"restart_ids","delay_ms":5}"#,
+            r#"{"status":200}"#,
+            r#"{"status":500,"cut":"after"}"#,
+            r#"{"status":500,"retry_after":5}"#,
+            r#"{"delay_ms":5,"description":"x"}"#,
+            r#"{"cut":"after","times":0}"#,
+        ];
+        for bad in bad {
             assert!(order(bad).check().is_err(), "{bad}");
         }
-        assert!(order(r#"{"updates":"duplicate"}"#).check().is_ok());
+        assert!(serde_json::from_str::<Order>(r#"{"methd":"x","status":500}"#).is_err());
+        let good = [
+            r#"{"updates":"duplicate"}"#,
+            r#"{"updates":"reorder","delay_ms":5,"chat_id":7}"#,
+            r#"{"status":429,"retry_after":5}"#,
+            r#"{"cut":"after","delay_ms":5}"#,
+        ];
+        for good in good {
+            assert_eq!(order(good).check(), Ok(()), "{good}");
+        }
+    }
+
+    #[test]
+    fn there_is_a_bound_to_faults() {
+        let mut faults = Faults::default();
+        let added = (0..=MAX_ACTIVE).filter_map(|_| faults.add(order(r#"{"status":500}"#))).count();
+        assert_eq!(added, MAX_ACTIVE);
     }
 }

@@ -121,9 +121,10 @@ impl Files {
         (self.get(no).is_some() && self.file_id(no) == file_id).then_some(no)
     }
 
-    /// `photos/file_7.jpg`: the path of a link, which works for an hour from now.
-    pub fn open_link(&mut self, no: FileNo, now: i64) -> Option<String> {
-        self.all.get_mut(no.0 as usize)?.link_until = now + LINK_LIFE_SECONDS;
+    /// `photos/file_7.jpg`: the path of a link, which works for an hour from now; and when it dies.
+    pub fn open_link(&mut self, no: FileNo, now: i64) -> Option<(String, i64)> {
+        let until = now + LINK_LIFE_SECONDS;
+        self.restore_link(no, until)?;
         let file = self.get(no)?;
         let folder = match file.kind {
             MediaKind::Photo => "photos",
@@ -133,7 +134,13 @@ impl Files {
             MediaKind::Voice => "voice",
             MediaKind::Animation => "animations",
         };
-        Some(format!("{folder}/file_{}{}", no.0, extension(file)))
+        Some((format!("{folder}/file_{}{}", no.0, extension(file)), until))
+    }
+
+    /// Lets a file's link work until a moment.
+    pub fn restore_link(&mut self, no: FileNo, until: i64) -> Option<()> {
+        self.all.get_mut(no.0 as usize)?.link_until = until;
+        Some(())
     }
 
     pub fn by_link(&self, path: &str, now: i64) -> Option<&StoredFile> {
@@ -210,8 +217,8 @@ mod tests {
     fn a_link_works_for_an_hour() {
         let mut files = Files::new("1:aaa");
         let no = files.add(file(b"x", "../../etc/passwd.a/b"));
-        let link = files.open_link(no, 1000).unwrap_or_default();
-        assert_eq!(link, "documents/file_0");
+        let (link, until) = files.open_link(no, 1000).unwrap_or_default();
+        assert_eq!((link.as_str(), until), ("documents/file_0", 1000 + 3600));
         assert!(files.by_link(&link, 1000 + 3599).is_some());
         assert!(files.by_link(&link, 1000 + 3600).is_none());
     }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::bot_api::error::ApiError;
+use crate::bot_api::parameters::TextOr;
 
 const MAX_CALLBACK_DATA: usize = 64;
 const MAX_COPY_TEXT: usize = 256;
@@ -34,7 +35,7 @@ impl PartialEq for Markup {
 #[derive(Debug, Deserialize)]
 pub struct GivenMarkup {
     inline_keyboard: Option<Vec<Vec<InlineButton>>>,
-    keyboard: Option<Vec<Vec<Button>>>,
+    keyboard: Option<Vec<Vec<TextOr<FullButton>>>>,
     #[serde(default)]
     remove_keyboard: bool,
     #[serde(default)]
@@ -79,14 +80,6 @@ struct InlineButton {
 #[derive(Debug, Deserialize, Serialize)]
 struct CopyText {
     text: String,
-}
-
-/// A reply button is an object or, as a shorthand, its text alone.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Button {
-    Text(String),
-    Full(FullButton),
 }
 
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -230,10 +223,10 @@ fn wrong_link(url: &str) -> ApiError {
     ApiError::bad_request(format!("inline keyboard button URL '{url}' is invalid: Wrong HTTP URL"))
 }
 
-fn reply_button(button: Button, private_chat: bool) -> Result<FullButton, ApiError> {
+fn reply_button(button: TextOr<FullButton>, private_chat: bool) -> Result<FullButton, ApiError> {
     let button = match button {
-        Button::Text(text) => FullButton { text, ..FullButton::default() },
-        Button::Full(full) => full,
+        TextOr::Text(text) => FullButton { text, ..FullButton::default() },
+        TextOr::Full(full) => full,
     };
     if button.text.trim().is_empty() {
         return Err(ApiError::bad_request(

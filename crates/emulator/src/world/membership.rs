@@ -108,7 +108,7 @@ impl World {
         else {
             return Err("there is no such poll");
         };
-        check_vote(poll, user, chosen)?;
+        check_vote(poll, user, chosen, self.clock.now())?;
         let anonymous = poll.anonymous;
         self.change(chat_id, id, false, |message| {
             if let Content::Poll(poll) = &mut message.content {
@@ -139,9 +139,9 @@ impl World {
     }
 }
 
-fn check_vote(poll: &Poll, user: i64, chosen: &[usize]) -> Result<(), &'static str> {
+fn check_vote(poll: &Poll, user: i64, chosen: &[usize], now: i64) -> Result<(), &'static str> {
     let voted = poll.options.iter().any(|option| option.voters.contains(&user));
-    if poll.closed {
+    if poll.is_closed(now) {
         Err("the poll is closed")
     } else if chosen.iter().any(|place| *place >= poll.options.len()) {
         Err("there is no such option")

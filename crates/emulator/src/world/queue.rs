@@ -1,16 +1,26 @@
 //! Updates that wait for the bot.
 //!
 //! Ids rise by one from a random start. A message waits for 24 hours, a callback query for 150 seconds; above 100,000
-//! waiting updates new ones are dropped. What a fault delays or repeats is kept aside and survives the confirmation of
-//! higher ids, for a fault must not lose anything by itself.
+//! waiting updates new ones are dropped. What a fault delays, repeats or holds back is marked late and survives the
+//! confirmation of higher ids, for a fault must not lose anything by itself.
+//!
+//! An id may come twice, so a waiting update is known by a number of its own, in the order of coming. No call looks at
+//! all that waits, unless ids went back or something is late.
 
-use std::collections::VecDeque;
+mod lanes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use self::lanes::Lanes;
 use super::update::{AllowedUpdates, UpdateKind};
 
+/// No id is above this: clients read numbers as 64-bit floats.
+pub const MAX_ID: i64 = 1 << 52;
 const MAX_WAITING: usize = 100_000;
 /// An offset further ahead than this is not believed.
 const MAX_AHEAD: i64 = 10;
@@ -26,6 +36,8 @@ pub enum Lane {
 
 #[derive(Clone, Debug)]
 pub struct Queued {
+    /// Its place in the queue; given when it is pushed.
+    pub number: u64,
     pub id: i64,
     pub kind: UpdateKind,
     pub lane: Lane,
@@ -43,8 +55,17 @@ pub struct Queued {
 
 #[derive(Debug)]
 pub struct Queue {
-    waiting: VecDeque<Queued>,
+    waiting: BTreeMap<u64, Queued>,
+    next_number: u64,
     next_id: i64,
+    lanes: Lanes,
+    in_flight: usize,
+    /// Nothing expires before this moment.
+    first_expiry_ms: i64,
+    /// Every id is above the one before and nothing is late: what an offset confirms stands at the head.
+    in_order: bool,
+    /// Held back until an update comes that may go ahead: of this chat, or of any.
+    held: Vec<(u64, Option<i64>)>,
     pub allowed: AllowedUpdates,
     /// How many were dropped because too many waited.
     pub dropped: u64,
@@ -52,8 +73,37 @@ pub struct Queue {
 
 impl Default for Queue {
     fn default() -> Self {
-        let next_id = fastrand::i64(FIRST_IDS);
-        Self { waiting: VecDeque::new(), next_id, allowed: AllowedUpdates::default(), dropped: 0 }
+        Self {
+            waiting: BTreeMap::new(),
+            next_number: 0,
+            next_id: fastrand::i64(FIRST_IDS),
+            lanes: Lanes::default(),
+            in_flight: 0,
+            first_expiry_ms: i64::MAX,
+            in_order: true,
+            held: Vec::new(),
+            allowed: AllowedUpdates::default(),
+            dropped: 0,
+        }
+    }
+}
+
+impl Queued {
+    /// An update that came now.
+    pub fn new(id: i64, kind: UpdateKind, lane: Lane, now_ms: i64, json: Bytes) -> Self {
+        Self {
+            number: 0,
+            id,
+            kind,
+            lane,
+            expires_ms: now_ms + kind.life_ms(),
+            ready_ms: 0,
+            late: false,
+            delivered: false,
+            in_flight: false,
+            attempts: 0,
+            json,
+        }
     }
 }
 
@@ -66,22 +116,25 @@ impl Queue {
         self.waiting.is_empty()
     }
 
+    /// Whether one more may wait; if not, it counts as dropped.
+    pub fn has_room(&mut self) -> bool {
+        let room = self.waiting.len() < MAX_WAITING;
+        self.dropped += u64::from(!room);
+        room
+    }
+
     pub fn next_id(&self) -> i64 {
         self.next_id
     }
 
     pub fn set_next_id(&mut self, id: i64) {
-        self.next_id = id;
+        self.next_id = id.clamp(1, MAX_ID);
     }
 
-    /// The id for a new update, if there is room for it.
-    pub fn take_id(&mut self) -> Option<i64> {
-        if self.waiting.len() >= MAX_WAITING {
-            self.dropped += 1;
-            return None;
-        }
+    /// The id for a new update.
+    pub fn take_id(&mut self) -> i64 {
         self.next_id += 1;
-        Some(self.next_id - 1)
+        self.next_id - 1
     }
 
     /// Telegram may begin anew with a lower id after a week of silence.
@@ -89,57 +142,73 @@ impl Queue {
         self.next_id = fastrand::i64(1..self.next_id.max(2));
     }
 
-    pub fn push(&mut self, update: Queued) {
-        self.waiting.push_back(update);
+    /// Puts an update behind all others; gives it back with its number.
+    pub fn push(&mut self, update: Queued) -> &Queued {
+        let number = self.next_number;
+        self.next_number += 1;
+        let update = Queued { number, ..update };
+        let last = self.waiting.last_key_value().map_or(0, |(_, last)| last.id);
+        self.in_order = (self.in_order || self.waiting.is_empty()) && !update.late && last < update.id;
+        self.first_expiry_ms = self.first_expiry_ms.min(update.expires_ms);
+        self.lanes.add(&update);
+        self.waiting.entry(number).or_insert(update)
     }
 
-    /// Lets the last two change places.
-    pub fn swap_last(&mut self) {
-        if let Some(last) = self.waiting.len().checked_sub(1).filter(|last| *last > 0) {
-            self.waiting.swap(last - 1, last);
+    /// Holds an update back until one of this chat, or of any, goes ahead of it.
+    pub fn hold(&mut self, number: u64, chat: Option<i64>) {
+        self.held.push((number, chat));
+    }
+
+    /// Takes out what an update of this chat goes ahead of; to be pushed again behind it.
+    pub fn take_held(&mut self, chat: i64) -> Vec<Queued> {
+        if self.held.is_empty() {
+            return Vec::new();
         }
+        let on_hold = |update: &Queued| !update.delivered && !update.in_flight;
+        self.held.retain(|(number, _)| self.waiting.get(number).is_some_and(on_hold));
+        let goes = |(_, only): &mut (u64, Option<i64>)| only.is_none_or(|only| only == chat);
+        let numbers: Vec<u64> = self.held.extract_if(.., goes).map(|(number, _)| number).collect();
+        let let_go = numbers.into_iter().filter_map(|number| self.remove(number));
+        let_go.map(|update| Queued { ready_ms: 0, ..update }).collect()
     }
 
     /// Forgets what has expired; says which.
-    pub fn expire(&mut self, now_ms: i64) -> Vec<i64> {
-        if self.waiting.iter().all(|update| now_ms < update.expires_ms) {
+    pub fn expire(&mut self, now_ms: i64) -> Vec<u64> {
+        if now_ms < self.first_expiry_ms {
             return Vec::new();
         }
-        let (kept, gone): (VecDeque<_>, VecDeque<_>) =
-            std::mem::take(&mut self.waiting).into_iter().partition(|update| now_ms < update.expires_ms);
-        self.waiting = kept;
-        gone.iter().map(|update| update.id).collect()
+        let gone = self.remove_all(|update| update.expires_ms <= now_ms);
+        self.first_expiry_ms = self.waiting.values().map(|update| update.expires_ms).min().unwrap_or(i64::MAX);
+        gone
     }
 
     /// Confirms what lies below the offset of a `getUpdates` call; says which. `-N` keeps the last N only.
-    pub fn confirm(&mut self, offset: i64) -> Vec<i64> {
-        let below = match offset {
-            0 => return Vec::new(),
-            1.. if offset > self.next_id + MAX_AHEAD || offset < self.lowest() - MAX_WAITING as i64 => {
-                return Vec::new();
-            }
-            1.. => offset,
-            _ => {
-                let keep = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX).min(self.waiting.len());
-                return self.waiting.drain(..self.waiting.len() - keep).map(|update| update.id).collect();
-            }
-        };
-        let confirmed = |update: &Queued| update.id < below && (update.delivered || !update.late);
-        // The usual case: everything that is confirmed stands at the head.
-        let mut gone = Vec::new();
-        while let Some(update) = self.waiting.pop_front_if(|update| confirmed(update)) {
-            gone.push(update.id);
+    pub fn confirm(&mut self, offset: i64) -> Vec<u64> {
+        if offset <= 0 {
+            let keep = usize::try_from(offset.unsigned_abs()).unwrap_or(usize::MAX);
+            let surplus = if offset == 0 { 0 } else { self.waiting.len().saturating_sub(keep) };
+            return std::iter::from_fn(|| self.remove_first()).take(surplus).collect();
         }
-        if self.waiting.iter().any(confirmed) {
-            gone.extend(self.waiting.iter().filter(|update| confirmed(update)).map(|update| update.id));
-            self.waiting.retain(|update| !confirmed(update));
+        let believed = offset <= self.next_id + MAX_AHEAD;
+        if !believed && offset > self.highest().saturating_add(1 + MAX_AHEAD) {
+            return Vec::new();
+        }
+        // Beyond the newest id it follows one from before the ids restarted, or a replayed one, and says nothing of
+        // what the bot has not seen.
+        let confirmed = |update: &Queued| update.id < offset && (update.delivered || believed && !update.late);
+        if !self.in_order {
+            return self.remove_all(confirmed);
+        }
+        let mut gone = Vec::new();
+        while self.waiting.first_key_value().is_some_and(|(_, first)| confirmed(first)) {
+            gone.extend(self.remove_first());
         }
         gone
     }
 
     /// The next updates for a poller, marked delivered.
     pub fn poll(&mut self, limit: usize, now_ms: i64) -> Vec<(i64, Bytes)> {
-        let ready = self.waiting.iter_mut().filter(|update| update.ready_ms <= now_ms).take(limit);
+        let ready = self.waiting.values_mut().filter(|update| update.ready_ms <= now_ms).take(limit);
         ready
             .map(|update| {
                 update.delivered = true;
@@ -150,23 +219,16 @@ impl Queue {
 
     /// When the next delayed update becomes ready, if one is delayed.
     pub fn next_ready_ms(&self, now_ms: i64) -> Option<i64> {
-        self.waiting.iter().map(|update| update.ready_ms).filter(|ready| *ready > now_ms).min()
+        self.lanes.next_ready_ms(now_ms)
     }
 
     /// Takes the next updates for a webhook: one a lane, those before it delivered.
     pub fn take_for_webhook(&mut self, most: usize, now_ms: i64) -> Vec<Queued> {
-        let in_flight: Vec<Lane> =
-            self.waiting.iter().filter(|update| update.in_flight).map(|update| update.lane).collect();
-        let room = most.saturating_sub(in_flight.len());
-        let mut busy: std::collections::HashSet<Lane> = in_flight.into_iter().collect();
-        let mut taken = Vec::new();
-        for update in &mut self.waiting {
-            if taken.len() == room {
-                break;
-            }
-            // A lane whose first update waits for its next try waits with it; a fault's delay delays only itself.
-            let free = !update.in_flight && (update.late || busy.insert(update.lane));
-            if free && update.ready_ms <= now_ms {
+        let numbers = self.lanes.take(most.saturating_sub(self.in_flight), now_ms);
+        self.in_flight += numbers.len();
+        let mut taken = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            if let Some(update) = self.waiting.get_mut(&number) {
                 update.in_flight = true;
                 taken.push(update.clone());
             }
@@ -175,131 +237,63 @@ impl Queue {
     }
 
     /// A webhook took the update.
-    pub fn delivered(&mut self, id: i64) {
-        if let Some(at) = self.waiting.iter().position(|update| update.id == id && update.in_flight) {
-            self.waiting.remove(at);
-        }
+    pub fn delivered(&mut self, number: u64) {
+        self.remove(number);
     }
 
     /// A webhook did not take the update: again at `ready_ms`.
-    pub fn not_delivered(&mut self, id: i64, ready_ms: i64) {
-        if let Some(update) = self.waiting.iter_mut().find(|update| update.id == id && update.in_flight) {
+    pub fn not_delivered(&mut self, number: u64, ready_ms: i64) {
+        if let Some(update) = self.waiting.get_mut(&number).filter(|update| update.in_flight) {
             update.in_flight = false;
             update.attempts += 1;
             update.ready_ms = ready_ms;
+            self.in_flight -= 1;
+            self.lanes.put_back(update);
         }
     }
 
     /// Nothing is under way any more: the webhook was set anew or taken off.
     pub fn land_all(&mut self) {
-        for update in &mut self.waiting {
+        self.lanes = Lanes::default();
+        self.in_flight = 0;
+        for update in self.waiting.values_mut() {
             update.in_flight = false;
-            if !update.late {
+            if !update.late || update.attempts > 0 {
                 update.ready_ms = 0;
             }
+            self.lanes.add(update);
         }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Queued> {
-        self.waiting.iter()
+        self.waiting.values()
     }
 
-    /// Takes off what is known to be taken; for reading a journal.
-    pub fn forget(&mut self, ids: &[i64]) {
-        self.waiting.retain(|update| !ids.contains(&update.id));
+    pub fn clear(&mut self) -> Vec<u64> {
+        self.remove_all(|_| true)
     }
 
-    pub fn clear(&mut self) -> Vec<i64> {
-        self.waiting.drain(..).map(|update| update.id).collect()
+    fn highest(&self) -> i64 {
+        self.waiting.values().map(|update| update.id).max().unwrap_or(0)
     }
 
-    fn lowest(&self) -> i64 {
-        self.waiting.iter().map(|update| update.id).min().unwrap_or(self.next_id)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn queue(ids: impl IntoIterator<Item = i64>) -> Queue {
-        let mut queue = Queue::default();
-        for id in ids {
-            queue.set_next_id(id + 1);
-            queue.push(update(id));
+    fn remove_all(&mut self, gone: impl Fn(&Queued) -> bool) -> Vec<u64> {
+        let numbers: Vec<u64> = self.waiting.values().filter(|it| gone(it)).map(|it| it.number).collect();
+        for number in &numbers {
+            self.remove(*number);
         }
-        queue
+        numbers
     }
 
-    fn update(id: i64) -> Queued {
-        Queued {
-            id,
-            kind: UpdateKind::Message,
-            lane: Lane::Chat(id % 2),
-            expires_ms: 1000,
-            ready_ms: 0,
-            late: false,
-            delivered: false,
-            in_flight: false,
-            attempts: 0,
-            json: Bytes::new(),
-        }
+    fn remove_first(&mut self) -> Option<u64> {
+        let number = *self.waiting.first_key_value()?.0;
+        self.remove(number).map(|update| update.number)
     }
 
-    fn ids(queue: &mut Queue) -> Vec<i64> {
-        queue.poll(100, 0).into_iter().map(|(id, _)| id).collect()
-    }
-
-    #[test]
-    fn an_offset_confirms_what_is_below_it() {
-        let mut queue = queue(10..15);
-        assert_eq!(queue.confirm(12), [10, 11]);
-        assert_eq!(ids(&mut queue), [12, 13, 14]);
-    }
-
-    #[test]
-    fn a_negative_offset_keeps_the_last() {
-        let mut queue = queue(10..15);
-        queue.confirm(-2);
-        assert_eq!(ids(&mut queue), [13, 14]);
-    }
-
-    #[test]
-    fn an_offset_far_away_confirms_nothing() {
-        let mut queue = queue(10..15);
-        queue.confirm(15 + MAX_AHEAD + 1);
-        assert_eq!(queue.len(), 5);
-        queue.confirm(15 + MAX_AHEAD);
-        assert_eq!(queue.len(), 0);
-    }
-
-    #[test]
-    fn a_late_update_survives_the_confirmation_of_higher_ids_until_it_was_delivered() {
-        let mut queue = queue(10..12);
-        queue.push(Queued { late: true, ready_ms: 500, ..update(9) });
-        queue.set_next_id(12);
-        assert_eq!(ids(&mut queue), [10, 11]);
-        queue.confirm(12);
-        assert_eq!(queue.poll(100, 500).len(), 1);
-        queue.confirm(12);
-        assert_eq!(queue.len(), 0);
-    }
-
-    #[test]
-    fn a_webhook_gets_one_update_a_lane_at_a_time() {
-        let mut queue = queue(10..15);
-        let taken = |queue: &mut Queue| queue.take_for_webhook(40, 0).iter().map(|it| it.id).collect::<Vec<_>>();
-        assert_eq!(taken(&mut queue), [10, 11]);
-        assert!(taken(&mut queue).is_empty());
-        queue.delivered(10);
-        queue.not_delivered(11, 700);
-        assert_eq!(taken(&mut queue), [12]);
-    }
-
-    #[test]
-    fn an_expired_update_is_forgotten() {
-        let mut queue = queue(10..12);
-        assert!(queue.expire(999).is_empty());
-        assert_eq!(queue.expire(1000), [10, 11]);
+    fn remove(&mut self, number: u64) -> Option<Queued> {
+        let update = self.waiting.remove(&number)?;
+        self.in_flight -= usize::from(update.in_flight);
+        self.lanes.remove(&update);
+        Some(update)
     }
 }

@@ -170,7 +170,8 @@ impl<'a> MessageView<'a> {
             Service::TopicCreated { name, icon_color } => {
                 map.serialize_entry("forum_topic_created", &json!({"name": name, "icon_color": icon_color}))
             }
-            Service::Pinned(id) => match self.chat.message(*id) {
+            // Inside another message the pinned one is only named: a note about a pin could be about such a note itself.
+            Service::Pinned(id) => match self.chat.message(*id).filter(|_| !self.nested) {
                 Some(pinned) => map.serialize_entry("pinned_message", &self.inner(pinned)),
                 None => map.serialize_entry(
                     "pinned_message",
@@ -345,7 +346,7 @@ impl Serialize for PollView<'_> {
         }
         map.serialize_entry("options", &poll.options.iter().map(option).collect::<Vec<_>>())?;
         map.serialize_entry("total_voter_count", &voters.len())?;
-        map.serialize_entry("is_closed", &poll.closed)?;
+        map.serialize_entry("is_closed", &poll.is_closed(world.clock.now()))?;
         map.serialize_entry("is_anonymous", &poll.anonymous)?;
         map.serialize_entry("type", if poll.quiz { "quiz" } else { "regular" })?;
         map.serialize_entry("allows_multiple_answers", &poll.several_answers)?;

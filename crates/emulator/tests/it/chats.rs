@@ -224,3 +224,28 @@ async fn a_bot_that_logged_out_must_wait() {
     stage.call("getMe", json!({})).await;
     stage.call("close", json!({})).await;
 }
+
+#[tokio::test]
+async fn a_photo_named_by_a_link_is_fetched_also_by_way_of_another() {
+    use axum::response::Redirect;
+    use axum::routing::get;
+    let pictures = axum::Router::new()
+        .route("/moved.png", get(async || Redirect::temporary("/picture.png")))
+        .route("/picture.png", get(async || PIXEL_PNG));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let site = format!("http://{}", listener.local_addr().unwrap());
+    let server = tokio::spawn(axum::serve(listener, pictures).into_future());
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let sent = stage.call("sendPhoto", json!({"chat_id": anna, "photo": format!("{site}/moved.png")})).await;
+    assert_eq!(sent["photo"][0]["file_size"], PIXEL_PNG.len());
+    let photo = json!({"type": "photo", "media": format!("{site}/picture.png")});
+    let media = json!([photo, photo]);
+    assert_eq!(
+        stage.call("sendMediaGroup", json!({"chat_id": anna, "media": media})).await.as_array().unwrap().len(),
+        2
+    );
+    let missing = json!({"chat_id": anna, "photo": format!("{site}/nothing.png")});
+    assert_eq!(stage.refused("sendPhoto", missing).await.1, "Bad Request: failed to get HTTP URL content");
+    server.abort();
+}

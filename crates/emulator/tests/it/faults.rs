@@ -2,6 +2,9 @@
 
 use std::time::Instant;
 
+use opora_emulator::token::Token;
+use opora_emulator::world::queue::{Lane, Queued};
+use opora_emulator::world::update::UpdateKind;
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, base64};
@@ -18,7 +21,7 @@ async fn read(request: reqwest::RequestBuilder) -> reqwest::Result<bytes::Bytes>
 /// Polls like a bot, confirming what came, until nothing comes.
 async fn all_texts(stage: &Stage) -> Vec<String> {
     let (mut offset, mut all) = (0, Vec::new());
-    loop {
+    for _ in 0..10 {
         let updates = stage.updates(offset).await;
         if updates.is_empty() {
             return all;
@@ -26,6 +29,7 @@ async fn all_texts(stage: &Stage) -> Vec<String> {
         all.extend(texts(&updates).into_iter().map(str::to_owned));
         offset = updates.last().unwrap()["update_id"].as_i64().unwrap() + 1;
     }
+    panic!("there is no end to it: {all:?}");
 }
 
 #[tokio::test]
@@ -95,9 +99,46 @@ async fn updates_change_places() {
     let anna = stage.person("Anna").await;
     stage.says(anna, "one").await;
     stage.post("/faults", json!({"updates": "reorder"})).await;
-    stage.says(anna, "two").await;
-    stage.says(anna, "three").await;
-    assert_eq!(all_texts(&stage).await, ["two", "one", "three"]);
+    for text in ["two", "three", "four"] {
+        stage.says(anna, text).await;
+    }
+    assert_eq!(all_texts(&stage).await, ["one", "three", "two", "four"]);
+}
+
+#[tokio::test]
+async fn updates_change_places_for_a_bot_that_waits_for_them() {
+    let stage = Stage::new().await;
+    let (anna, ben) = (stage.person("Anna").await, stage.person("Ben").await);
+    let order = json!({"updates": "reorder", "chat_id": anna, "delay_ms": 600_000, "times": 2});
+    stage.post("/faults", order).await;
+    let talk = async {
+        for (who, text) in [(anna, "one"), (ben, "other"), (anna, "two"), (anna, "three"), (anna, "four")] {
+            stage.says(who, text).await;
+        }
+    };
+    let (came, ()) = tokio::join!(texts_as_they_come(&stage, 5), talk);
+    assert_eq!(came, ["other", "two", "one", "four", "three"]);
+}
+
+#[tokio::test]
+async fn an_update_that_nothing_overtakes_comes_after_all() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    stage.post("/faults", json!({"updates": "reorder", "delay_ms": 50})).await;
+    stage.says(anna, "alone").await;
+    assert_eq!(texts_as_they_come(&stage, 1).await, ["alone"]);
+}
+
+/// Polls as a bot does that waits and takes one at a time, until so many have come.
+async fn texts_as_they_come(stage: &Stage, count: usize) -> Vec<String> {
+    let (mut offset, mut all) = (0, Vec::new());
+    while all.len() < count {
+        let updates = stage.call("getUpdates", json!({"offset": offset, "limit": 1, "timeout": 20})).await;
+        let updates = updates.as_array().unwrap();
+        all.extend(texts(updates).into_iter().map(str::to_owned));
+        offset = updates.last().expect("an update was lost")["update_id"].as_i64().unwrap() + 1;
+    }
+    all
 }
 
 #[tokio::test]
@@ -127,6 +168,17 @@ async fn ids_may_restart_lower_and_nothing_is_dropped() {
 }
 
 #[tokio::test]
+async fn what_waited_when_ids_restart_is_confirmed_too() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    stage.says(anna, "before").await;
+    stage.post("/faults", json!({"updates": "restart_ids"})).await;
+    stage.says(anna, "after").await;
+    // The last id of the first answer is the low one, which does not confirm the high one.
+    assert_eq!(all_texts(&stage).await, ["before", "after", "before"]);
+}
+
+#[tokio::test]
 async fn an_update_is_replayed_from_the_log() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
@@ -138,9 +190,23 @@ async fn an_update_is_replayed_from_the_log() {
 }
 
 #[tokio::test]
-async fn an_order_that_does_nothing_is_refused() {
+async fn no_more_is_replayed_than_may_wait() {
     let stage = Stage::new().await;
-    for bad in [json!({}), json!({"status": 200}), json!({"updates": "lose"}), json!({"times": -1, "status": 500})] {
+    let bot = stage.emulator.bot(&Token::parse(&stage.token).unwrap()).unwrap();
+    let update = Queued::new(1, UpdateKind::Message, Lane::Chat(1), bot.clock.now_ms(), "{}".into());
+    while bot.world().queue.has_room() {
+        bot.world().queue.push(update.clone());
+    }
+    let replay = Some(json!({"update": {"update_id": 1}}));
+    assert_eq!(stage.people(reqwest::Method::POST, "/replay", replay).await.0, 400);
+}
+
+#[tokio::test]
+async fn an_order_that_could_not_do_what_it_says_is_refused() {
+    let stage = Stage::new().await;
+    let idle = [json!({}), json!({"status": 200}), json!({"updates": "lose"}), json!({"times": -1, "status": 500})];
+    let contradictory = [json!({"methd": "x", "status": 500}), json!({"updates": "duplicate", "retry_after": 5})];
+    for bad in idle.into_iter().chain(contradictory) {
         let (status, answer) = stage.people(reqwest::Method::POST, "/faults", Some(bad)).await;
         assert!((400..=422).contains(&status), "{answer}");
         assert!(answer["error"].is_string());

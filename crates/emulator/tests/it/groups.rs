@@ -88,6 +88,22 @@ async fn who_leaves_is_gone_and_a_removed_bot_cannot_write() {
 }
 
 #[tokio::test]
+async fn a_bot_that_is_out_of_a_chat_hears_nothing_of_it() {
+    let stage = Stage::new().await;
+    let (anna, ben) = (stage.person("Anna").await, stage.person("Ben").await);
+    let chat = group(&stage, "group", &[anna, ben], &[]).await["id"].as_i64().unwrap();
+    let keyboard = json!({"inline_keyboard": [[{"text": "Go", "callback_data": "go"}]]});
+    stage.call("sendMessage", json!({"chat_id": chat, "text": "Go?", "reply_markup": keyboard})).await;
+    stage.call("leaveChat", json!({"chat_id": chat})).await;
+    let before = stage.updates(0).await;
+    assert_eq!(before.last().unwrap()["my_chat_member"]["new_chat_member"]["status"], "left");
+    stage.post(&format!("/chats/{chat}/leave"), json!({"from": ben})).await;
+    let press = json!({"from": anna, "message_id": 2, "data": "go", "wait": 0});
+    stage.post(&format!("/chats/{chat}/press"), press).await;
+    assert_eq!(stage.updates(0).await, before);
+}
+
+#[tokio::test]
 async fn a_contact_cannot_be_asked_for_in_a_group() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;

@@ -127,6 +127,57 @@ async fn retry_after_is_honoured_on_the_bots_clock() {
 }
 
 #[tokio::test]
+async fn an_absurd_retry_after_costs_an_hour_at_most() {
+    let listener = Listener::default();
+    listener.then_answers((StatusCode::TOO_MANY_REQUESTS, [("retry-after", "9223372036854775807")]));
+    let stage = stage_with(&listener).await;
+    let anna = stage.person("Anna").await;
+    stage.says(anna, "wait").await;
+    wait_for_error(&stage).await;
+    stage.post("/clock", json!({"advance_seconds": 3601})).await;
+    listener.wait_for(2).await;
+    assert_eq!(listener.texts(), ["wait", "wait"]);
+}
+
+#[tokio::test]
+async fn what_a_broken_hook_did_not_take_comes_in_order_to_the_next() {
+    let listener = Listener::default();
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    stage.call("setWebhook", json!({"url": "http://127.0.0.1:1/"})).await;
+    for number in 0..100 {
+        stage.says(anna, &number.to_string()).await;
+    }
+    wait_for_error(&stage).await;
+    stage.call("setWebhook", json!({"url": listener.start().await})).await;
+    listener.wait_for(100).await;
+    assert!(listener.texts().iter().map(|text| text.parse::<u32>().unwrap()).eq(0..100));
+}
+
+#[tokio::test]
+async fn updates_change_places_on_their_way_to_a_webhook() {
+    let listener = Listener::default();
+    let stage = stage_with(&listener).await;
+    let anna = stage.person("Anna").await;
+    stage.post("/faults", json!({"updates": "reorder", "delay_ms": 600_000})).await;
+    for text in ["one", "two", "three"] {
+        stage.says(anna, text).await;
+    }
+    listener.wait_for(3).await;
+    assert_eq!(listener.texts(), ["two", "one", "three"]);
+}
+
+/// Waits until a try has failed and is settled.
+async fn wait_for_error(stage: &Stage) {
+    let failed = async {
+        while stage.call("getWebhookInfo", json!({})).await.get("last_error_message").is_none() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, failed).await.expect("no try failed");
+}
+
+#[tokio::test]
 async fn an_answer_may_carry_a_call() {
     let listener = Listener::default();
     let stage = Stage::new().await;

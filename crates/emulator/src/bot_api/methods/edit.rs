@@ -124,7 +124,7 @@ pub fn text(world: &mut World, call: &Call) -> Outcome {
         entities: given.entities,
     })?;
     // A preview alone does not make a message different.
-    let preview = call.parameters.read::<Preview>()?.shown();
+    let preview = Preview::read(call)?.shown();
     changed(world, found, Content::Text(words), |message| {
         if preview.is_some() || message.extra.is_some() {
             message.extra_mut().link_preview = preview;

@@ -21,6 +21,9 @@ pub struct Source<'a> {
 
 /// The longest side of the small version of a photo.
 const THUMBNAIL_SIDE: u32 = 320;
+/// The most that width and height of a photo may be together, and that one may be of the other.
+const MAX_SIDES: u64 = 10_000;
+const MAX_RATIO: u64 = 20;
 
 /// The files of one medium: all sizes of a photo, or the one file.
 pub fn stored(
@@ -52,13 +55,13 @@ pub fn add(
     if kind == MediaKind::Photo {
         let unreadable = || ApiError::bad_request("IMAGE_PROCESS_FAILED");
         let (width, height) = match pixels {
-            Some(size) => (size.width as u32, size.height as u32),
+            Some(size) if strict && !is_photo(size.width as u64, size.height as u64) => {
+                return Err(ApiError::bad_request("PHOTO_INVALID_DIMENSIONS"));
+            }
+            Some(size) => (side(size.width), side(size.height)),
             None if strict => return Err(unreadable()),
             None => (1280, 960),
         };
-        if strict && (width + height > 10_000 || width > 20 * height || height > 20 * width) {
-            return Err(ApiError::bad_request("PHOTO_INVALID_DIMENSIONS"));
-        }
         (traits.width, traits.height) = (width, height);
         let scale = f64::from(THUMBNAIL_SIDE) / f64::from(width.max(height).max(1));
         if scale < 1.0 {
@@ -71,6 +74,16 @@ pub fn add(
     let mut files = traits.smaller.clone();
     files.push(world.add_file(file(kind, upload, traits)));
     Ok(files.into())
+}
+
+/// Whether Telegram takes an image of this size as a photo. A header may claim any size, so sums must not overflow.
+fn is_photo(width: u64, height: u64) -> bool {
+    let (longer, shorter) = (width.max(height), width.min(height));
+    shorter > 0 && longer.saturating_add(shorter) <= MAX_SIDES && longer <= shorter.saturating_mul(MAX_RATIO)
+}
+
+fn side(pixels: usize) -> u32 {
+    u32::try_from(pixels).unwrap_or(u32::MAX)
 }
 
 fn file(kind: MediaKind, upload: &Upload, traits: Traits) -> StoredFile {
@@ -99,7 +112,7 @@ fn uploaded<'a>(call: &'a Call, field: &str, value: Option<&str>) -> Result<Opti
         None | Some("") => Ok(call.upload(field)),
         Some(value) if is_link(value) => match call.upload(value) {
             Some(upload) => Ok(Some(upload)),
-            // A link inside an object was not fetched beforehand.
+            // Links are fetched before the call is run; here stands one in a field that Telegram fetches nothing from.
             None => Err(ApiError::bad_request("failed to get HTTP URL content")),
         },
         Some(value) => match value.strip_prefix("attach://") {
@@ -190,7 +203,7 @@ pub fn get(world: &mut World, call: &Call) -> Outcome {
     if size > MAX_DOWNLOAD {
         return Err(ApiError::bad_request("file is too big"));
     }
-    let path = world.files.open_link(no, world.clock.now()).ok_or_else(wrong)?;
+    let path = world.open_link(no).ok_or_else(wrong)?;
     let unique = world.files.unique_id(no);
     let file = json!({"file_id": file_id, "file_unique_id": unique, "file_size": size, "file_path": path});
     Ok(file.to_string().into())
@@ -213,4 +226,22 @@ pub fn profile_photos(world: &mut World, call: &Call) -> Outcome {
     let page = all.iter().skip(offset).take(limit);
     let photos: Vec<_> = page.map(|sizes| PhotoView { world, sizes }).collect();
     Ok(json!({"total_count": all.len(), "photos": photos}).to_string().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_photo_has_sides_that_telegram_takes() {
+        for (width, height) in [(1, 1), (20, 1), (1, 20), (5000, 5000)] {
+            assert!(is_photo(width, height), "{width}x{height}");
+        }
+        let largest = u64::from(u32::MAX);
+        for (width, height) in
+            [(0, 0), (0, 1), (21, 1), (1, 21), (5000, 5001), (largest, largest), (largest, 1), (u64::MAX, u64::MAX)]
+        {
+            assert!(!is_photo(width, height), "{width}x{height}");
+        }
+    }
 }

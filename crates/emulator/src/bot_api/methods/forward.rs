@@ -1,8 +1,11 @@
 //! Saying again what was said elsewhere: with its origin, or as one's own.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 use serde_json::json;
 
+use super::media::new_album;
 use super::send::{Envelope, Options, Target, envelope, open, post, shown};
 use crate::bot_api::Outcome;
 use crate::bot_api::call::Call;
@@ -97,12 +100,12 @@ pub fn forward(world: &mut World, call: &Call) -> Outcome {
     let target = target(given.chat_id, given.message_thread_id);
     let chat_id = open(world, &target)?;
     let message = source(world, &given.from_chat_id, given.message_id, "forward")?;
-    let mut options = Options {
+    let options = Options {
         protect_content: given.protect_content,
         message_effect_id: given.message_effect_id,
         ..Options::default()
     };
-    let (envelope, content) = forwarded(message, envelope(world, chat_id, &target, &mut options)?);
+    let (envelope, content) = forwarded(message, envelope(world, chat_id, &target, options)?);
     let id = post(world, chat_id, envelope, content)?;
     shown(world, chat_id, id)
 }
@@ -119,8 +122,8 @@ pub fn copy(world: &mut World, call: &Call) -> Outcome {
     let target = target(given.chat_id, given.message_thread_id);
     let chat_id = open(world, &target)?;
     let message = source(world, &given.from_chat_id, given.message_id, "copy")?;
-    let envelope = envelope(world, chat_id, &target, &mut call.parameters.read()?)?;
-    let mut content = message.content;
+    let envelope = envelope(world, chat_id, &target, Options::read(call)?)?;
+    let mut content = copied(message.content, world.clock.now());
     if let (Content::Media(media), Some(text)) = (&mut content, given.caption.as_deref()) {
         media.caption =
             speech::caption(Given { text, parse_mode: given.parse_mode.as_deref(), entities: given.caption_entities })?;
@@ -135,13 +138,22 @@ pub fn copy_several(world: &mut World, call: &Call) -> Outcome {
     let target = target(given.chat_id, given.message_thread_id);
     let sources = sources(world, &given.from_chat_id, &given.message_ids, "copy")?;
     let bare = given.remove_caption.unwrap_or(false);
+    let now = world.clock.now();
     several(world, &target, given.protect_content, sources, |message, envelope| {
-        let mut content = message.content;
+        let mut content = copied(message.content, now);
         if let (Content::Media(media), true) = (&mut content, bare) {
             media.caption = Words::default();
         }
         (envelope, content)
     })
+}
+
+/// A copy says the same, but a poll is one's own: nobody has voted in it.
+fn copied(content: Content, now: i64) -> Content {
+    match content {
+        Content::Poll(poll) => Content::Poll(Box::new(poll.asked_again(now))),
+        other => other,
+    }
 }
 
 fn target(chat_id: ChatRef, message_thread_id: Option<i32>) -> Target {
@@ -172,11 +184,29 @@ fn several(
     again: impl Fn(Message, Envelope) -> (Envelope, Content),
 ) -> Outcome {
     let chat_id = open(world, target)?;
+    let albums = new_albums(&sources);
     let mut ids = Vec::new();
     for message in sources {
-        let mut options = Options { protect_content, ..Options::default() };
-        let (envelope, content) = again(message, envelope(world, chat_id, target, &mut options)?);
+        let options = Options { protect_content, ..Options::default() };
+        let mut envelope = envelope(world, chat_id, target, options)?;
+        if let Some(album) = album_of(&message).and_then(|album| albums.get(album)) {
+            envelope.extra.get_or_insert_default().media_group = Some(album.clone());
+        }
+        let (envelope, content) = again(message, envelope);
         ids.push(json!({"message_id": post(world, chat_id, envelope, content)?}));
     }
     Ok(json!(ids).to_string().into())
+}
+
+fn album_of(message: &Message) -> Option<&str> {
+    message.extra.as_ref()?.media_group.as_deref()
+}
+
+/// A new id for each album of which more than one message is said again.
+fn new_albums(sources: &[Message]) -> HashMap<Box<str>, Box<str>> {
+    let mut sizes: HashMap<&str, usize> = HashMap::new();
+    for album in sources.iter().filter_map(album_of) {
+        *sizes.entry(album).or_default() += 1;
+    }
+    sizes.into_iter().filter(|(_, size)| *size > 1).map(|(album, _)| (album.into(), new_album())).collect()
 }

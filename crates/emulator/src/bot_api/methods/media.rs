@@ -146,7 +146,7 @@ fn single(
     let chat_id = open(world, &target)?;
     let caption = call.parameters.read::<Caption>()?.words()?;
     let shown: Shown = call.parameters.read()?;
-    let envelope = envelope(world, chat_id, &target, &mut call.parameters.read()?)?;
+    let envelope = envelope(world, chat_id, &target, Options::read(call)?)?;
     let source = Source { field: kind.name(), value: file.as_deref(), thumbnail: thumbnail.as_deref() };
     let files = stored(world, call, kind, source, traits)?;
     let media = Media {
@@ -227,14 +227,14 @@ pub fn group(world: &mut World, call: &Call) -> Outcome {
         return Err(ApiError::bad_request("media group must include 2-10 items"));
     }
     same_kinds(&given.media)?;
-    let mut options = Options {
+    let options = Options {
         protect_content: given.protect_content,
         message_effect_id: given.message_effect_id,
         reply_parameters: given.reply_parameters,
         ..Options::default()
     };
-    let mut envelope = envelope(world, chat_id, &target, &mut options)?;
-    envelope.extra.get_or_insert_default().media_group = Some(fastrand::u64(1 << 53..1 << 54).to_string().into());
+    let mut envelope = envelope(world, chat_id, &target, options.with_former_names(call)?)?;
+    envelope.extra.get_or_insert_default().media_group = Some(new_album());
     // Every file is stored before anything is said: a group is sent whole or not at all.
     let contents = given.media.into_iter().map(|media| media.content(world, call)).collect::<Result<Vec<_>, _>>()?;
     let mut messages = vec![b'['];
@@ -248,6 +248,11 @@ pub fn group(world: &mut World, call: &Call) -> Outcome {
     }
     messages.push(b']');
     Ok(messages)
+}
+
+/// An id that holds the messages of an album together.
+pub fn new_album() -> Box<str> {
+    fastrand::u64(1 << 53..1 << 54).to_string().into()
 }
 
 /// Whether media of this kind may take the place of `content` within its album.

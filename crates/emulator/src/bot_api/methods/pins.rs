@@ -11,7 +11,7 @@ use crate::bot_api::error::ApiError;
 use crate::bot_api::parameters::Ignored;
 use crate::world::World;
 use crate::world::chat::{Chat, Standing};
-use crate::world::content::Service;
+use crate::world::content::{Content, Service};
 
 #[allow(dead_code, reason = "some are known to Telegram and without effect here")]
 #[derive(Debug, Deserialize)]
@@ -34,8 +34,10 @@ pub fn pin(world: &mut World, call: &Call) -> Outcome {
     let given: Pin = call.parameters.read()?;
     let chat = entitled(world, &given.chat_id)?;
     let chat_id = chat.id;
-    if chat.message(given.message_id).is_none() {
-        return Err(ApiError::bad_request("message to pin not found"));
+    let message = chat.message(given.message_id);
+    let message = message.ok_or_else(|| ApiError::bad_request("message to pin not found"))?;
+    if matches!(message.content, Content::Service(_)) {
+        return Err(ApiError::bad_request("A service message can't be pinned"));
     }
     if chat.pinned.last() == Some(&given.message_id) {
         return Ok(b"true".to_vec());

@@ -8,13 +8,15 @@ use crate::bot_api::Outcome;
 use crate::bot_api::call::Call;
 use crate::bot_api::chats::{self, ChatRef};
 use crate::bot_api::error::ApiError;
-use crate::bot_api::parameters::Ignored;
+use crate::bot_api::parameters::{Ignored, TextOr};
 use crate::bot_api::speech::{self, Given};
 use crate::text::{GivenEntity, utf16_len};
 use crate::world::World;
 use crate::world::content::{self, Content, PollOption, Words};
 use crate::world::keyboard::GivenMarkup;
+use crate::world::queue::Lane;
 use crate::world::render::PollView;
+use crate::world::update::UpdateKind;
 
 const MAX_QUESTION: usize = 300;
 const MAX_OPTION: usize = 100;
@@ -34,7 +36,7 @@ pub struct Poll {
     question: String,
     question_parse_mode: Option<String>,
     question_entities: Option<Vec<GivenEntity>>,
-    options: Vec<GivenOption>,
+    options: Vec<TextOr<GivenOption>>,
     is_anonymous: Option<bool>,
     r#type: Option<String>,
     allows_multiple_answers: Option<bool>,
@@ -64,12 +66,11 @@ pub struct Poll {
     reply_markup: Option<GivenMarkup>,
 }
 
-/// An option is an object or, in older clients, its text alone.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum GivenOption {
-    Text(String),
-    Full { text: String, text_parse_mode: Option<String>, text_entities: Option<Vec<GivenEntity>> },
+struct GivenOption {
+    text: String,
+    text_parse_mode: Option<String>,
+    text_entities: Option<Vec<GivenEntity>>,
 }
 
 pub fn send(world: &mut World, call: &Call) -> Outcome {
@@ -82,19 +83,19 @@ pub fn send(world: &mut World, call: &Call) -> Outcome {
     };
     let chat_id = open(world, &target)?;
     let mut given: Poll = call.parameters.read()?;
-    let mut options = Options {
+    let options = Options {
         protect_content: given.protect_content,
         message_effect_id: given.message_effect_id.take(),
         reply_parameters: given.reply_parameters.take(),
         reply_markup: given.reply_markup.take(),
         ..Options::default()
     };
-    let envelope = envelope(world, chat_id, &target, &mut options)?;
-    let poll = poll(given)?;
+    let envelope = envelope(world, chat_id, &target, options.with_former_names(call)?)?;
+    let poll = poll(given, world.clock.now())?;
     said(world, chat_id, envelope, Content::Poll(Box::new(poll)))
 }
 
-fn poll(given: Poll) -> Result<content::Poll, ApiError> {
+fn poll(given: Poll, now: i64) -> Result<content::Poll, ApiError> {
     let quiz = match given.r#type.as_deref() {
         None | Some("regular") => false,
         Some("quiz") => true,
@@ -117,7 +118,7 @@ fn poll(given: Poll) -> Result<content::Poll, ApiError> {
         at_most(words, MAX_EXPLANATION, "explanation is too long")?;
     }
     Ok(content::Poll {
-        id: fastrand::u64(1 << 60..1 << 62).to_string(),
+        id: content::Poll::new_id(),
         question,
         options,
         closed: given.is_closed.unwrap_or(false),
@@ -130,14 +131,14 @@ fn poll(given: Poll) -> Result<content::Poll, ApiError> {
         explanation,
         description: words(given.description, given.description_parse_mode, given.description_entities)?,
         open_period: given.open_period,
-        close_date: given.close_date,
+        close_date: content::closing(given.open_period, now).or(given.close_date),
     })
 }
 
-fn option((place, given): (usize, GivenOption)) -> Result<PollOption, ApiError> {
+fn option((place, given): (usize, TextOr<GivenOption>)) -> Result<PollOption, ApiError> {
     let (text, mode, entities) = match given {
-        GivenOption::Text(text) => (text, None, None),
-        GivenOption::Full { text, text_parse_mode, text_entities } => (text, text_parse_mode, text_entities),
+        TextOr::Text(text) => (text, None, None),
+        TextOr::Full(full) => (full.text, full.text_parse_mode, full.text_entities),
     };
     let text = words(Some(text), mode, entities)?.unwrap_or_default();
     if text.text.is_empty() {
@@ -181,7 +182,7 @@ pub fn stop(world: &mut World, call: &Call) -> Outcome {
     if message.from != world.me.id {
         return Err(ApiError::bad_request("poll can't be stopped"));
     }
-    if poll.closed {
+    if poll.is_closed(world.clock.now()) {
         return Err(ApiError::bad_request("poll has already been closed"));
     }
     let markup = given.reply_markup.map(|given| given.check(chat.is_private())).transpose()?.flatten();
@@ -191,8 +192,10 @@ pub fn stop(world: &mut World, call: &Call) -> Outcome {
         }
         message.markup = markup.map(Box::new);
     });
-    match world.chat(chat_id).and_then(|chat| chat.message(given.message_id)).map(|message| &message.content) {
-        Some(Content::Poll(poll)) => Ok(json!(PollView { world, poll, in_message: false }).to_string().into()),
-        _ => Err(ApiError::bad_request("message with poll to stop not found")),
-    }
+    let shown = match world.chat(chat_id).and_then(|chat| chat.message(given.message_id)).map(|it| &it.content) {
+        Some(Content::Poll(poll)) => json!(PollView { world, poll, in_message: false }).to_string(),
+        _ => return Err(ApiError::bad_request("message with poll to stop not found")),
+    };
+    world.queue_update(UpdateKind::Poll, Lane::Chat(chat_id), chat_id, shown.as_bytes());
+    Ok(shown.into())
 }

@@ -1,7 +1,6 @@
 //! Saying things: texts, places, contacts, dice; and the way every message goes out.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::bot_api::call::Call;
@@ -10,7 +9,6 @@ use crate::bot_api::error::ApiError;
 use crate::bot_api::speech::{self, Given};
 use crate::bot_api::{Outcome, parameters::Ignored};
 use crate::text::{GivenEntity, utf16_len};
-use crate::world::callback::Answer;
 use crate::world::content::{self, Content};
 use crate::world::keyboard::GivenMarkup;
 use crate::world::message::{Extra, Quote};
@@ -40,9 +38,39 @@ pub struct Options {
     pub reply_markup: Option<GivenMarkup>,
 }
 
+impl Options {
+    /// What a call says, by today's names or by those that Telegram gave up and still takes.
+    pub fn read(call: &Call) -> Result<Self, ApiError> {
+        call.parameters.read::<Self>()?.with_former_names(call)
+    }
+
+    pub fn with_former_names(mut self, call: &Call) -> Result<Self, ApiError> {
+        if self.reply_parameters.is_none() {
+            let former: FormerReply = call.parameters.read()?;
+            // Bots of old said 0 for no reply.
+            let message_id = former.reply_to_message_id.filter(|id| *id > 0);
+            self.reply_parameters = message_id.map(|message_id| ReplyParameters {
+                message_id,
+                chat_id: None,
+                allow_sending_without_reply: former.allow_sending_without_reply.unwrap_or(false),
+                quote: None,
+            });
+        }
+        Ok(self)
+    }
+}
+
+/// How `reply_parameters` were said before there were any.
+#[derive(Debug, Deserialize)]
+struct FormerReply {
+    reply_to_message_id: Option<i32>,
+    allow_sending_without_reply: Option<bool>,
+}
+
 #[derive(Debug, Deserialize)]
 pub struct ReplyParameters {
     message_id: i32,
+    chat_id: Option<ChatRef>,
     #[serde(default)]
     allow_sending_without_reply: bool,
     quote: Option<String>,
@@ -60,7 +88,13 @@ pub struct Preview {
     link_preview_options: Option<LinkPreview>,
 }
 
-#[derive(Debug, Deserialize, Serialize)]
+/// How `link_preview_options` were said before there were any.
+#[derive(Debug, Deserialize)]
+struct FormerPreview {
+    disable_web_page_preview: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize, Serialize)]
 struct LinkPreview {
     #[serde(skip_serializing_if = "Option::is_none")]
     is_disabled: Option<bool>,
@@ -75,6 +109,18 @@ struct LinkPreview {
 }
 
 impl Preview {
+    /// What a call says, by today's name or by the one that Telegram gave up and still takes.
+    pub fn read(call: &Call) -> Result<Self, ApiError> {
+        let mut preview: Self = call.parameters.read()?;
+        if preview.link_preview_options.is_none() {
+            let former: FormerPreview = call.parameters.read()?;
+            let disabled = former.disable_web_page_preview.filter(|disabled| *disabled);
+            preview.link_preview_options =
+                disabled.map(|_| LinkPreview { is_disabled: Some(true), ..LinkPreview::default() });
+        }
+        Ok(preview)
+    }
+
     /// The options as a message shows them; none where none were given.
     pub fn shown(&self) -> Option<Box<RawValue>> {
         let shown = serde_json::value::to_raw_value(self.link_preview_options.as_ref()?).ok();
@@ -88,9 +134,8 @@ pub fn message(world: &mut World, call: &Call) -> Outcome {
     let text: Text = call.parameters.read()?;
     let given = Given { text: &text.text, parse_mode: text.parse_mode.as_deref(), entities: text.entities };
     let content = Content::Text(speech::message_text(given)?);
-    let mut options: Options = call.parameters.read()?;
-    let preview: Preview = call.parameters.read()?;
-    let mut envelope = envelope(world, chat_id, &target, &mut options)?;
+    let preview = Preview::read(call)?;
+    let mut envelope = envelope(world, chat_id, &target, Options::read(call)?)?;
     if let Some(options) = preview.shown() {
         envelope.extra.get_or_insert_default().link_preview = Some(options);
     }
@@ -104,6 +149,8 @@ pub struct Envelope {
     pub extra: Option<Box<Extra>>,
 }
 
+const REPLY_ELSEWHERE: &str = "Not Implemented: replies to messages of another chat are not emulated yet";
+
 /// The chat that a call may write to.
 pub fn open(world: &World, target: &Target) -> Result<i64, ApiError> {
     if target.business_connection_id.is_some() {
@@ -113,11 +160,11 @@ pub fn open(world: &World, target: &Target) -> Result<i64, ApiError> {
 }
 
 /// Checks everything about a message but its content.
-pub fn envelope(world: &World, chat_id: i64, target: &Target, options: &mut Options) -> Result<Envelope, ApiError> {
+pub fn envelope(world: &World, chat_id: i64, target: &Target, options: Options) -> Result<Envelope, ApiError> {
     let chat = chats::find(world, &ChatRef::Id(chat_id))?;
     let mut extra = Extra {
         protected: options.protect_content.unwrap_or(false),
-        effect_id: options.message_effect_id.take(),
+        effect_id: options.message_effect_id,
         ..Extra::default()
     };
     if let Some(thread) = target.message_thread_id {
@@ -127,7 +174,12 @@ pub fn envelope(world: &World, chat_id: i64, target: &Target, options: &mut Opti
         }
         extra.thread = Some(thread);
     }
-    if let Some(reply) = options.reply_parameters.take() {
+    if let Some(reply) = options.reply_parameters {
+        if let Some(other) = &reply.chat_id
+            && chats::find(world, other)?.id != chat_id
+        {
+            return Err(ApiError::new(501, REPLY_ELSEWHERE));
+        }
         match chat.message(reply.message_id) {
             Some(replied) => {
                 extra.reply_to = Some(replied.id);
@@ -138,7 +190,7 @@ pub fn envelope(world: &World, chat_id: i64, target: &Target, options: &mut Opti
             None => return Err(ApiError::bad_request("message to be replied not found")),
         }
     }
-    let markup = options.reply_markup.take().map(|given| given.check(chat.is_private())).transpose()?.flatten();
+    let markup = options.reply_markup.map(|given| given.check(chat.is_private())).transpose()?.flatten();
     let plain = !extra.protected
         && extra.effect_id.is_none()
         && extra.thread.is_none()
@@ -192,7 +244,7 @@ fn place(latitude: f64, longitude: f64) -> Result<(f64, f64), ApiError> {
 fn simple(world: &mut World, call: &Call, content: Content) -> Outcome {
     let target: Target = call.parameters.read()?;
     let chat_id = open(world, &target)?;
-    let envelope = envelope(world, chat_id, &target, &mut call.parameters.read()?)?;
+    let envelope = envelope(world, chat_id, &target, Options::read(call)?)?;
     said(world, chat_id, envelope, content)
 }
 
@@ -284,76 +336,4 @@ pub fn dice(world: &mut World, call: &Call) -> Outcome {
         _ => return Err(ApiError::bad_request("DICE_EMOTICON_INVALID")),
     };
     simple(world, call, Content::Dice(Box::new(content::Dice { emoji, value: fastrand::u8(1..=sides) })))
-}
-
-#[derive(Debug, Deserialize)]
-pub struct Action {
-    #[allow(dead_code, reason = "known to Telegram, without effect here")]
-    business_connection_id: Option<Ignored>,
-    chat_id: ChatRef,
-    message_thread_id: Option<i32>,
-    action: String,
-}
-
-const ACTIONS: [&str; 11] = [
-    "typing",
-    "upload_photo",
-    "record_video",
-    "upload_video",
-    "record_voice",
-    "upload_voice",
-    "upload_document",
-    "choose_sticker",
-    "find_location",
-    "record_video_note",
-    "upload_video_note",
-];
-
-pub fn chat_action(world: &mut World, call: &Call) -> Outcome {
-    let given: Action = call.parameters.read()?;
-    let chat_id = chats::open(world, &given.chat_id)?.id;
-    if !ACTIONS.contains(&given.action.as_str()) {
-        return Err(ApiError::bad_request("wrong parameter action in request"));
-    }
-    world.events.tell(
-        "chat_action",
-        || json!({"chat_id": chat_id, "message_thread_id": given.message_thread_id, "action": given.action}),
-    );
-    Ok(b"true".to_vec())
-}
-
-#[derive(Debug, Deserialize)]
-pub struct CallbackAnswer {
-    callback_query_id: String,
-    text: Option<String>,
-    show_alert: Option<bool>,
-    url: Option<String>,
-    cache_time: Option<u32>,
-}
-
-const MAX_CALLBACK_TEXT: usize = 200;
-
-pub fn answer_callback_query(world: &mut World, call: &Call) -> Outcome {
-    let given: CallbackAnswer = call.parameters.read()?;
-    if given.text.as_ref().is_some_and(|text| text.chars().count() > MAX_CALLBACK_TEXT) {
-        return Err(ApiError::bad_request("MESSAGE_TOO_LONG"));
-    }
-    let answer = Answer {
-        text: given.text,
-        show_alert: given.show_alert.unwrap_or(false),
-        url: given.url,
-        cache_time: given.cache_time.unwrap_or(0),
-    };
-    let now_ms = world.clock.now_ms();
-    let press = world
-        .presses
-        .answer(&given.callback_query_id, &answer, now_ms)
-        .ok_or_else(|| ApiError::bad_request("query is too old and response timeout expired or query ID is invalid"))?;
-    world.events.tell("callback_answer", || {
-        json!({
-            "callback_query_id": given.callback_query_id, "user_id": press.user, "chat_id": press.chat,
-            "message_id": press.message, "text": answer.text, "show_alert": answer.show_alert, "url": answer.url,
-        })
-    });
-    Ok(b"true".to_vec())
 }

@@ -38,9 +38,17 @@ fn forbidden_characters_go() {
 
 #[test]
 fn a_text_that_shows_nothing_is_empty() {
-    for source in
-        ["", " \n ", "\t", "\u{200B}\u{200D}", "\u{FEFF} \u{2800}", "\u{333}", "<b>\u{3000}</b>", "\u{E0020}\r"]
-    {
+    for source in [
+        "",
+        " \n ",
+        "\t",
+        "\u{200B}\u{200D}",
+        "\u{FEFF} \u{2800}",
+        "\u{333}",
+        "<b>\u{3000}</b>",
+        "\u{E0020}\r",
+        "\u{1}\u{200B}\u{2060}",
+    ] {
         becomes(source, "", "");
     }
 }
