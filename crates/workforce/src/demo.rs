@@ -54,7 +54,9 @@ async fn to_chat(_: Request) -> impl IntoResponse {
     Redirect::temporary("/chat")
 }
 
+/// Removes what an earlier demo left, unless one is still running on it.
 fn start_over(data: &Path) -> anyhow::Result<()> {
+    let _lock = opora_emulator::journal::lock(data)?;
     match std::fs::remove_dir_all(data) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot remove {}", data.display()))

@@ -163,6 +163,29 @@ pub fn names_of<T: DeserializeOwned>() -> &'static [&'static str] {
     names
 }
 
+/// `reply_markup`, the one object in nearly every call: read straight from its text where it is well-formed. What is not
+/// is read again, slowly, for Telegram's words.
+#[derive(Debug)]
+pub struct QuickMarkup<T>(pub T);
+
+impl<'de, T: DeserializeOwned> de::Deserialize<'de> for QuickMarkup<T> {
+    fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text<T>(std::marker::PhantomData<T>);
+        impl<T: DeserializeOwned> Visitor<'_> for Text<T> {
+            type Value = T;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an Object")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+                // Serde would take an array for an object; Telegram does not.
+                let quick = text.starts_with('{').then(|| serde_json::from_str(text).ok()).flatten();
+                quick.map_or_else(|| T::deserialize(Field { name: "reply_markup", text }).map_err(E::custom), Ok)
+            }
+        }
+        deserializer.deserialize_str(Text(std::marker::PhantomData)).map(Self)
+    }
+}
+
 /// A parameter that Telegram knows and the emulator passes over.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ignored;

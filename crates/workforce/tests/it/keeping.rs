@@ -61,6 +61,24 @@ async fn fresh_starts_over() {
 }
 
 #[tokio::test]
+async fn fresh_does_not_touch_a_demo_that_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = demo_in(&folder, &[]).await;
+    demo.says(ANNA, "keep me").await;
+    let second = tokio::process::Command::new(env!("CARGO_BIN_EXE_opora"))
+        .args(["demo", "--port", "0", "--fresh", "--data"])
+        .arg(folder.path())
+        .output()
+        .await
+        .unwrap();
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert_eq!(second.status.code(), Some(1), "{said}");
+    assert!(said.contains("another emulator is using the data directory"), "{said}");
+    assert!(demo.texts(ANNA).await.contains(&"keep me".to_owned()));
+    demo.stop().await;
+}
+
+#[tokio::test]
 async fn a_bot_that_many_call_first_is_kept_whole() {
     let folder = tempfile::tempdir().unwrap();
     let demo = demo_in(&folder, &[]).await;

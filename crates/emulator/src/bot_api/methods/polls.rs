@@ -8,7 +8,7 @@ use crate::bot_api::Outcome;
 use crate::bot_api::call::Call;
 use crate::bot_api::chats::{self, ChatRef};
 use crate::bot_api::error::ApiError;
-use crate::bot_api::parameters::{Ignored, TextOr};
+use crate::bot_api::parameters::{Ignored, QuickMarkup, TextOr};
 use crate::bot_api::speech::{self, Given};
 use crate::text::{GivenEntity, utf16_len};
 use crate::world::World;
@@ -63,7 +63,7 @@ pub struct Poll {
     allow_paid_broadcast: Option<Ignored>,
     message_effect_id: Option<Box<str>>,
     reply_parameters: Option<ReplyParameters>,
-    reply_markup: Option<GivenMarkup>,
+    reply_markup: Option<QuickMarkup<GivenMarkup>>,
 }
 
 #[derive(Debug, Deserialize)]

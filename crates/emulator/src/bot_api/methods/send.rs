@@ -7,7 +7,10 @@ use crate::bot_api::call::Call;
 use crate::bot_api::chats::{self, ChatRef};
 use crate::bot_api::error::ApiError;
 use crate::bot_api::speech::{self, Given};
-use crate::bot_api::{Outcome, parameters::Ignored};
+use crate::bot_api::{
+    Outcome,
+    parameters::{Ignored, QuickMarkup},
+};
 use crate::text::{GivenEntity, utf16_len};
 use crate::world::content::{self, Content};
 use crate::world::keyboard::GivenMarkup;
@@ -35,7 +38,7 @@ pub struct Options {
     pub message_effect_id: Option<Box<str>>,
     pub suggested_post_parameters: Option<Ignored>,
     pub reply_parameters: Option<ReplyParameters>,
-    pub reply_markup: Option<GivenMarkup>,
+    pub reply_markup: Option<QuickMarkup<GivenMarkup>>,
 }
 
 impl Options {
@@ -190,7 +193,7 @@ pub fn envelope(world: &World, chat_id: i64, target: &Target, options: Options) 
             None => return Err(ApiError::bad_request("message to be replied not found")),
         }
     }
-    let markup = options.reply_markup.map(|given| given.check(chat.is_private())).transpose()?.flatten();
+    let markup = options.reply_markup.map(|given| given.0.check(chat.is_private())).transpose()?.flatten();
     let plain = !extra.protected
         && extra.effect_id.is_none()
         && extra.thread.is_none()
