@@ -39,9 +39,10 @@ fn main() {
     }
 }
 
-/// The child: both servers in one process, on one port each.
+/// The child: both servers in one process, on one port and with the same threads each.
 fn serve() {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let threads = opora_emulator::worker_threads();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build().unwrap();
     runtime.block_on(async {
         let emulator = Emulator::new(Settings::default()).unwrap();
         let bare = Router::new().fallback(post(|_: Bytes| async { ANSWER }));

@@ -32,6 +32,12 @@ pub struct Settings {
     pub data: Option<PathBuf>,
 }
 
+/// How many threads serve the emulator best: half of the cores. A bot's world lies behind one lock, so more threads mostly
+/// wait for each other, and the bot under test needs cores, too.
+pub fn worker_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
+}
+
 /// The emulator; clones share one.
 #[derive(Clone, Debug)]
 pub struct Emulator {

@@ -35,5 +35,5 @@ pub mod text;
 pub mod token;
 pub mod world;
 
-pub use emulator::{Bot, Emulator, Settings};
+pub use emulator::{Bot, Emulator, Settings, worker_threads};
 pub use world::limit::Limits;

@@ -83,7 +83,9 @@ impl From<SendLimits> for Limits {
 impl Cli {
     pub fn run(self) -> ExitCode {
         config::start_log();
-        let runtime = match tokio::runtime::Runtime::new() {
+        let threads = opora_emulator::worker_threads();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
+        let runtime = match runtime {
             Ok(runtime) => runtime,
             Err(error) => return failed(&anyhow::Error::new(error).context("cannot start the runtime")),
         };
