@@ -24,15 +24,6 @@ impl Emulator {
         // The fallback comes after the people's layers: a bot has no use for them.
         people::router().route(path, get(page::index)).fallback(bot_side).with_state(self.clone())
     }
-
-    /// Whether a path is the emulator's own, for a server that shares its port.
-    pub fn owns(path: &str) -> bool {
-        path == "/client" || path.starts_with("/client/") || path.starts_with("/file/bot") || is_bot_path(path)
-    }
-}
-
-fn is_bot_path(path: &str) -> bool {
-    path.strip_prefix("/bot").is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// `/bot<token>/<method>` and `/file/bot<token>/<path>`, which no route pattern can tell from other words.

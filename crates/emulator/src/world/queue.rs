@@ -67,8 +67,6 @@ pub struct Queue {
     /// Held back until an update comes that may go ahead: of this chat, or of any.
     held: Vec<(u64, Option<i64>)>,
     pub allowed: AllowedUpdates,
-    /// How many were dropped because too many waited.
-    pub dropped: u64,
 }
 
 impl Default for Queue {
@@ -83,7 +81,6 @@ impl Default for Queue {
             in_order: true,
             held: Vec::new(),
             allowed: AllowedUpdates::default(),
-            dropped: 0,
         }
     }
 }
@@ -116,11 +113,9 @@ impl Queue {
         self.waiting.is_empty()
     }
 
-    /// Whether one more may wait; if not, it counts as dropped.
-    pub fn has_room(&mut self) -> bool {
-        let room = self.waiting.len() < MAX_WAITING;
-        self.dropped += u64::from(!room);
-        room
+    /// Whether one more may wait; if not, it is dropped, as by Telegram.
+    pub fn has_room(&self) -> bool {
+        self.waiting.len() < MAX_WAITING
     }
 
     pub fn next_id(&self) -> i64 {

@@ -1,13 +1,12 @@
 //! `--data`: everything is there again after a restart.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use opora_emulator::{Emulator, Settings, journal};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::stage::{PATIENCE, PIXEL_PNG, Stage, base64};
+use crate::stage::{PIXEL_PNG, Stage, base64, until};
 
 fn settings(folder: &TempDir) -> Settings {
     Settings { data: Some(folder.path().to_owned()), ..Settings::default() }
@@ -15,12 +14,7 @@ fn settings(folder: &TempDir) -> Settings {
 
 /// Starts an emulator, once the one before has let the folder go: its last connections end shortly after it.
 async fn stage_in(folder: &TempDir) -> Stage {
-    let free = async {
-        while journal::lock(folder.path()).is_err() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, free).await.expect("the folder stayed locked");
+    until("the folder's lock", || journal::lock(folder.path()).is_ok()).await;
     Stage::with(settings(folder)).await
 }
 
@@ -198,10 +192,5 @@ async fn a_forgotten_bot_leaves_nothing_behind() {
     let stage = stage_in(&folder).await;
     stage.person("Anna").await;
     stage.people(reqwest::Method::DELETE, "", None).await;
-    let gone = async {
-        while !bots(&folder).is_empty() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, gone).await.expect("the folder stayed");
+    until("the folder is gone", || bots(&folder).is_empty()).await;
 }

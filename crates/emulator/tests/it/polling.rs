@@ -1,7 +1,5 @@
 //! `getUpdates`: offsets, waiting, and who may poll.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use crate::stage::Stage;
@@ -26,7 +24,7 @@ async fn a_waiting_poller_is_woken_by_a_message() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let (updates, _) = tokio::join!(stage.call("getUpdates", json!({"timeout": 30})), async {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        stage.polled().await;
         stage.says(anna, "hello").await
     });
     assert_eq!(updates[0]["message"]["text"], "hello");
@@ -36,7 +34,7 @@ async fn a_waiting_poller_is_woken_by_a_message() {
 async fn a_second_poller_sends_the_first_away() {
     let stage = Stage::new().await;
     let (first, second) = tokio::join!(stage.refused("getUpdates", json!({"timeout": 30})), async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        stage.polled().await;
         stage.call("getUpdates", json!({"timeout": 0})).await
     });
     let conflict = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running";

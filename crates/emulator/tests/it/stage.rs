@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use base64::Engine;
+use opora_emulator::token::Token;
 use opora_emulator::{Emulator, Settings};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -20,6 +21,16 @@ pub const PIXEL_PNG: &[u8] = &[
 /// Bytes as the people's side takes them in JSON.
 pub fn base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+/// Waits until something is so; there is no event for it.
+pub async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"));
 }
 
 pub struct Stage {
@@ -99,6 +110,12 @@ impl Stage {
         let (status, answer) = self.people(reqwest::Method::GET, path, None).await;
         assert_eq!(status, 200, "{path}: {answer}");
         answer
+    }
+
+    /// Waits until the bot has begun to poll, which nothing tells from outside.
+    pub async fn polled(&self) {
+        let bot = self.emulator.bot(&Token::parse(&self.token).unwrap()).unwrap();
+        until("a call of getUpdates", || bot.world().poller > 0).await;
     }
 
     /// Adds a person; gives the id.

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use crate::stage::{PATIENCE, Stage};
+use crate::stage::{PATIENCE, Stage, until};
 
 const SECRET: &str = "secret_token-1";
 
@@ -39,12 +39,7 @@ impl Listener {
     }
 
     async fn wait_for(&self, count: usize) -> Vec<Value> {
-        let enough = async {
-            while self.came.lock().unwrap().len() < count {
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-            }
-        };
-        tokio::time::timeout(PATIENCE, enough).await.expect("the updates did not come");
+        until("the updates came", || self.came.lock().unwrap().len() >= count).await;
         self.came.lock().unwrap().clone()
     }
 }
@@ -196,7 +191,7 @@ async fn polling_and_webhook_exclude_each_other() {
     let stage = Stage::new().await;
     let url = listener.start().await;
     let (poll, _) = tokio::join!(stage.refused("getUpdates", json!({"timeout": 30})), async {
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        stage.polled().await;
         stage.call("setWebhook", json!({"url": url})).await
     });
     assert_eq!(poll, (409, "Conflict: terminated by setWebhook request".into()));
