@@ -44,10 +44,28 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             commands.show(bench.args(arguments))?;
         }
         Some(Benchmark::Frameworks { arguments }) => {
+            commands.show(&mut commands.cargo(&[
+                "build",
+                "--release",
+                "--package",
+                "opora",
+                "--example",
+                "registration",
+            ]))?;
             let mut script = commands.command(commands.environment.root.join("bench/run.sh"));
+            for (name, state) in [("opora-memory", "memory:"), ("opora-sqlite", "sqlite:$RUN_DIR/state.db")] {
+                script.args(["--bot", &our_bot(name, state, &commands.environment)]);
+            }
             // A bot given by a relative path is meant from where the caller stands.
             commands.show(script.args(arguments).current_dir(std::env::current_dir()?))?;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The registration example as one more bot of the comparison: same protocol, its settings under the names it knows.
+fn our_bot(name: &str, state: &str, environment: &Environment) -> String {
+    let program = environment.target.join("release/examples/registration");
+    let program = program.display();
+    format!("{name}=BOT_TOKEN=$TOKEN BOT_API_URL=$API_URL SEND_LIMITS=off STATE_URL={state} {program}")
 }

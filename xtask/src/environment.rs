@@ -13,6 +13,8 @@ use anyhow::{Context, Result};
 pub(crate) struct Environment {
     /// The workspace's root.
     pub root: PathBuf,
+    /// Where cargo builds.
+    pub target: PathBuf,
     /// Where installed tools and client libraries are kept between runs.
     pub cache: PathBuf,
     /// The search path, with the privately installed tools at its end.
@@ -28,8 +30,10 @@ pub(crate) struct Environment {
 impl Environment {
     pub(crate) fn read() -> Result<Self> {
         let cache = cache_directory()?;
+        let root = workspace_root()?;
         Ok(Self {
-            root: workspace_root()?,
+            target: given_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |target| root.join(target)),
+            root,
             search_path: search_path(&cache)?,
             cache,
             given_redis_url: given("TEST_REDIS_URL"),

@@ -10,6 +10,7 @@ use opora_emulator::Limits;
 use crate::config;
 use crate::demo;
 use crate::serve;
+use crate::state;
 
 /// Telegram bots that never forget.
 #[derive(Debug, Parser)]
@@ -25,6 +26,10 @@ enum Command {
     Demo(Demo),
     /// Start the Bot API emulator: point a bot at it and talk to the bot in the browser
     Emulator(Emulator),
+    /// Look into a bot's store: conversations, parked turns, the lease
+    State(state::State),
+    /// Copy a bot's store into a new file, consistently, while the bot runs
+    Backup(state::Backup),
 }
 
 #[derive(Debug, Args)]
@@ -92,6 +97,8 @@ impl Cli {
         let done = match self.command {
             Command::Demo(arguments) => runtime.block_on(demo::run(arguments)),
             Command::Emulator(arguments) => runtime.block_on(serve::emulator(arguments)),
+            Command::State(arguments) => runtime.block_on(state::run(arguments)),
+            Command::Backup(arguments) => runtime.block_on(state::backup(arguments)),
         };
         // Long polls may still wait; nothing of theirs is worth waiting for.
         runtime.shutdown_background();
@@ -103,7 +110,15 @@ impl Cli {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    eprintln!("opora: {error:#}");
+    let mut told = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        // Some errors say their cause themselves.
+        if !told.contains(&cause) {
+            let colon = if told.is_empty() { "" } else { ": " };
+            told.extend([colon, &cause]);
+        }
+    }
+    eprintln!("opora: {told}");
     ExitCode::FAILURE
 }
 

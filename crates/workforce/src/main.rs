@@ -5,6 +5,7 @@ mod config;
 mod demo;
 mod echo;
 mod serve;
+mod state;
 
 use clap::Parser;
 

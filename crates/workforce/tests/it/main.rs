@@ -10,6 +10,7 @@ mod environment;
 mod hostile;
 mod inspector;
 mod keeping;
+mod operator;
 mod page;
 mod preferences;
 mod returning;

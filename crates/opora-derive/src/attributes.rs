@@ -1,0 +1,76 @@
+//! What `#[states(…)]` says.
+
+use syn::spanned::Spanned;
+use syn::{Attribute, Error, LitInt, LitStr, Result};
+
+/// What is said on the enum.
+#[derive(Default)]
+pub struct OnEnum {
+    pub dialogue: Option<LitStr>,
+    pub version: Option<u32>,
+}
+
+/// Reads the attributes of the enum.
+pub fn on_enum(attributes: &[Attribute]) -> Result<OnEnum> {
+    let mut said = OnEnum::default();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("states")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("dialogue") {
+                said.dialogue = Some(name(&meta)?);
+                Ok(())
+            } else if meta.path.is_ident("version") {
+                let number: LitInt = meta.value()?.parse()?;
+                let version = number.base10_parse::<u32>()?;
+                if version == 0 {
+                    return Err(Error::new(number.span(), "versions count from 1"));
+                }
+                said.version = Some(version);
+                Ok(())
+            } else {
+                Err(meta.error("the enum takes `dialogue = \"…\"` and `version = …`"))
+            }
+        })?;
+    }
+    Ok(said)
+}
+
+/// Reads the attributes of a variant: its name, if it has one of its own.
+pub fn on_variant(attributes: &[Attribute]) -> Result<Option<LitStr>> {
+    let mut said = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("states")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("name") {
+                said = Some(name(&meta)?);
+                Ok(())
+            } else {
+                Err(meta.error("a variant takes `name = \"…\"`"))
+            }
+        })?;
+    }
+    Ok(said)
+}
+
+fn name(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<LitStr> {
+    let literal: LitStr = meta.value()?.parse()?;
+    let text = literal.value();
+    // Names go into logs, metrics and keys as `dialogue:state`.
+    if text.is_empty() || text.contains(|letter: char| letter == ':' || letter.is_whitespace() || letter.is_control()) {
+        return Err(Error::new(literal.span(), "a name is not empty and holds no colon and no space"));
+    }
+    Ok(literal)
+}
+
+/// Refuses what cannot be the states of a dialogue.
+pub fn check_shape(input: &syn::DeriveInput) -> Result<&syn::DataEnum> {
+    if !input.generics.params.is_empty() {
+        let message = "the states of a dialogue are one type: they take no generics and no lifetimes";
+        return Err(Error::new(input.generics.span(), message));
+    }
+    match &input.data {
+        syn::Data::Enum(data) if data.variants.is_empty() => {
+            Err(Error::new(input.ident.span(), "a dialogue needs at least one state"))
+        }
+        syn::Data::Enum(data) => Ok(data),
+        _ => Err(Error::new(input.ident.span(), "`States` is for an enum: one variant for each state of the dialogue")),
+    }
+}

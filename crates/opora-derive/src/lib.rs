@@ -1,0 +1,28 @@
+//! `#[derive(States)]` for `opora`: stable names for the states of a dialogue, and a way to take each apart.
+//!
+//! For every variant it makes a constant that handlers are registered by, and it refuses at compile time what could not
+//! be told apart later: two states of one name, or a constant that its own variant would hide. It does not look at how
+//! the states are serialized.
+#![warn(missing_docs)]
+
+use proc_macro::TokenStream;
+
+mod attributes;
+mod expand;
+mod names;
+
+/// Makes an enum the states of a dialogue.
+///
+/// Each variant becomes a constant in capitals: `Greeting::Age { name: String }` becomes
+/// `Greeting::AGE: At<Greeting, (String,)>`. Handlers of that state get its fields, in their order.
+///
+/// - `#[states(dialogue = "greeting")]` on the enum names the dialogue; by default it is the enum's name in snake case.
+/// - `#[states(version = 2)]` on the enum is the version of its stored shape; by default 1.
+/// - `#[states(name = "age")]` on a variant names the state; by default it is the variant's name in snake case.
+///
+/// These names are stored, logged and counted: a state that is renamed in code keeps its stored name by `name`.
+#[proc_macro_derive(States, attributes(states))]
+pub fn derive_states(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    expand::states(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}

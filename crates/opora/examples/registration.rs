@@ -1,0 +1,91 @@
+//! A registration in five steps: language, name, phone, passport, selfie.
+//!
+//! It is the dialogue that `bench/` measures on several frameworks. Settings come from the environment: `BOT_TOKEN`;
+//! `BOT_API_URL` for another server than Telegram's; `STATE_URL`, `memory:` or `sqlite:<path>`; `SEND_LIMITS`,
+//! `telegram` or `off`.
+
+use std::env;
+use std::error::Error;
+
+use opora::prelude::*;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "registration")]
+#[serde(tag = "at", rename_all = "snake_case")]
+enum Registration {
+    Language,
+    Name,
+    Phone { name: String },
+    Passport { name: String, phone: String },
+    Selfie { name: String, phone: String, passport: String },
+}
+
+async fn start(turn: &mut Turn, _: Command) -> Step<Registration> {
+    let languages = [Button::raw("English", "lang:en"), Button::raw("Русский", "lang:ru")];
+    turn.say(Say::text("Choose your language").buttons([languages]));
+    Ok(Next::Go(Registration::Language))
+}
+
+async fn language(turn: &mut Turn, _: Press) -> Step<Registration> {
+    turn.say("What is your name?");
+    Ok(Next::Go(Registration::Name))
+}
+
+async fn name(turn: &mut Turn, name: String) -> Step<Registration> {
+    turn.say("Your phone?");
+    Ok(Next::Go(Registration::Phone { name }))
+}
+
+async fn phone(turn: &mut Turn, name: String, phone: String) -> Step<Registration> {
+    if !phone.starts_with('+') {
+        turn.say("invalid: a phone number starts with +");
+        return Ok(Next::Stay);
+    }
+    turn.say("Send a photo of your passport");
+    Ok(Next::Go(Registration::Passport { name, phone }))
+}
+
+async fn passport(turn: &mut Turn, name: String, phone: String, photo: Photo) -> Step<Registration> {
+    turn.say("Now a selfie");
+    Ok(Next::Go(Registration::Selfie { name, phone, passport: photo.file_id }))
+}
+
+async fn selfie(turn: &mut Turn, name: String, phone: String, passport: String, photo: Photo) -> Step<Registration> {
+    turn.say(format!("done {name} {phone} {passport} {}", photo.file_id));
+    Ok(Next::End)
+}
+
+async fn something_else(turn: &mut Turn, _: Registration, _: Input) -> Step<Registration> {
+    turn.say("invalid: this is not what I asked for");
+    Ok(Next::Stay)
+}
+
+fn registration() -> Dialogue<Registration> {
+    Dialogue::new()
+        .start(command("start"), start)
+        .on(Registration::LANGUAGE, button("lang:"), language)
+        .on(Registration::NAME, text(), name)
+        .on(Registration::PHONE, text(), phone)
+        .on(Registration::PASSPORT, photo(), passport)
+        .on(Registration::SELFIE, photo(), selfie)
+        .otherwise(something_else)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    tracing_subscriber::fmt()
+        .with_env_filter(env::var("RUST_LOG").unwrap_or("warn".into()))
+        .with_writer(std::io::stderr)
+        .init();
+    if let Ok(failpoints) = env::var("FAILPOINTS") {
+        opora::failpoints::arm_from(&failpoints)?;
+    }
+    let setting = |name: &str, default: &str| env::var(name).unwrap_or(default.to_owned());
+    let store = opora::store::open(&setting("STATE_URL", "sqlite:registration.db")).await?;
+    let bot = Bot::new(env::var("BOT_TOKEN").map_err(|_| "BOT_TOKEN is not set")?)
+        .api_url(setting("BOT_API_URL", opora::telegram::TELEGRAM))
+        .send_limits(setting("SEND_LIMITS", "telegram").parse()?)
+        .store(store)
+        .dialogue(registration());
+    Ok(bot.run().await?)
+}

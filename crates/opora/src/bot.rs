@@ -1,0 +1,274 @@
+//! A bot: its dialogues, its store, and the life of a process that runs them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub use self::handle::{Handle, NotRunning};
+use self::life::Life;
+pub use self::stop::Stop;
+use crate::clock::Clock;
+use crate::dialogue::{Dialogue, Script, States, Texts};
+use crate::effects::{Asked, DownloadSettings, EffectError, EffectSettings, Register};
+use crate::engine::TurnSettings;
+use crate::instance::{LeaseSettings, NotLeading};
+use crate::intake::polling::PollingSettings;
+use crate::intake::{Webhook, WebhookSettings};
+use crate::mailbox::MailboxSettings;
+use crate::outbox::{SendEvent, SendLimits};
+use crate::schedule::Retention;
+use crate::store::MemoryStore;
+use crate::store::{Store, StoreError};
+use crate::telegram::{Api, BadAddress, TELEGRAM, Telegram};
+use crate::turn::Context;
+
+mod handle;
+mod life;
+mod stop;
+
+/// Why a bot does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum BotError {
+    /// The dialogues are not right; every mistake is listed.
+    #[error("the dialogues are not right:\n  {}", .0.join("\n  "))]
+    Mistakes(Vec<String>),
+    /// The token has not the form that Telegram gives.
+    #[error("the token is not of the form <number>:<secret>")]
+    BadToken,
+    /// The address of the Bot API cannot be used.
+    #[error(transparent)]
+    BadAddress(#[from] BadAddress),
+    /// Telegram does not know the token.
+    #[error("Telegram refuses the token: {0}")]
+    Unauthorized(String),
+    /// Somebody else runs this bot.
+    #[error(transparent)]
+    NotLeading(NotLeading),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Signals cannot be listened to.
+    #[error("cannot listen for signals: {0}")]
+    Signals(#[source] std::io::Error),
+}
+
+/// Everything about how a bot runs that has a sensible default.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Turns: deadline, retries.
+    pub turns: TurnSettings,
+    /// Queues and albums.
+    pub mailboxes: MailboxSettings,
+    /// Long polling.
+    pub polling: PollingSettings,
+    /// The lease.
+    pub lease: LeaseSettings,
+    /// Work outside.
+    pub effects: EffectSettings,
+    /// Downloaded files.
+    pub downloads: DownloadSettings,
+    /// Telegram's limits on sending.
+    pub limits: SendLimits,
+    /// How long old rows are kept.
+    pub retention: Retention,
+    /// The end of a bot's life.
+    pub stop: StopSettings,
+}
+
+/// The end of a bot's life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StopSettings {
+    /// How long turns and messages under way may take to finish.
+    pub deadline: Duration,
+    /// Whether people in the middle of a dialogue are told that the bot will be back in a moment.
+    pub tell_people: bool,
+}
+
+impl Default for StopSettings {
+    fn default() -> Self {
+        Self { deadline: Duration::from_secs(10), tell_people: false }
+    }
+}
+
+/// A bot, being put together. [`Bot::run`] starts it.
+///
+/// See the [crate's documentation](crate) for a whole one.
+pub struct Bot {
+    token: String,
+    api_url: String,
+    api: Option<Arc<dyn Api>>,
+    store: Arc<dyn Store>,
+    script: Script,
+    context: Context,
+    effects: Register,
+    webhook: Option<(WebhookSettings, Webhook)>,
+    clock: Clock,
+    settings: Settings,
+    on_event: Option<OnEvent>,
+    handle: Handle,
+}
+
+type OnEvent = Arc<dyn Fn(SendEvent) + Send + Sync>;
+
+impl std::fmt::Debug for Bot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The token is left out: it must not come into a log.
+        f.debug_struct("Bot").field("api_url", &self.api_url).field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+impl Bot {
+    /// A bot with this token, on Telegram, that keeps its state in memory until [`Bot::store`] says where else.
+    #[must_use]
+    pub fn new(token: impl Into<String>) -> Self {
+        Self {
+            token: token.into(),
+            api_url: TELEGRAM.to_owned(),
+            api: None,
+            store: Arc::new(MemoryStore::new()),
+            script: Script::new(),
+            context: Context::default(),
+            effects: Register::default(),
+            webhook: None,
+            clock: Clock::machine(),
+            settings: Settings::default(),
+            on_event: None,
+            handle: Handle::default(),
+        }
+    }
+
+    /// Keeps its state here; see [`crate::store::open`].
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = store;
+        self
+    }
+
+    /// Adds a dialogue.
+    #[must_use]
+    pub fn dialogue<S: States>(mut self, dialogue: Dialogue<S>) -> Self {
+        self.script = self.script.dialogue(dialogue);
+        self
+    }
+
+    /// Talks to this address instead of Telegram's.
+    #[must_use]
+    pub fn api_url(mut self, url: impl Into<String>) -> Self {
+        self.api_url = url.into();
+        self
+    }
+
+    /// Talks to this instead of Telegram; for tests.
+    #[must_use]
+    pub fn api(mut self, api: Arc<dyn Api>) -> Self {
+        self.api = Some(api);
+        self
+    }
+
+    /// Something of the application's that handlers reach by [`crate::turn::Turn::context`]; one of each type.
+    #[must_use]
+    pub fn context<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.context.insert(value);
+        self
+    }
+
+    /// Says how to carry out a kind of work that turns ask for.
+    #[must_use]
+    pub fn effect<F, R>(mut self, kind: &str, run: F) -> Self
+    where
+        F: Fn(Asked) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Value, EffectError>> + Send + 'static,
+    {
+        self.effects.add(kind, run);
+        self
+    }
+
+    /// Uses these sentences where the library itself has to say something.
+    #[must_use]
+    pub fn texts(mut self, texts: impl Texts) -> Self {
+        self.script = self.script.texts(texts);
+        self
+    }
+
+    /// Takes updates by webhook instead of polling. Mount the [`Webhook`]'s router where the address leads.
+    #[must_use]
+    pub fn webhook(mut self, settings: WebhookSettings) -> (Self, Webhook) {
+        let webhook = Webhook::new(&settings.secret);
+        self.webhook = Some((settings, webhook.clone()));
+        (self, webhook)
+    }
+
+    /// Is told of chats that cannot be reached any more, of groups that moved, and of messages that were refused.
+    #[must_use]
+    pub fn on_event(mut self, listener: impl Fn(SendEvent) + Send + Sync + 'static) -> Self {
+        self.on_event = Some(Arc::new(listener));
+        self
+    }
+
+    /// Goes by this clock; for tests.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Keeps downloaded files in this directory.
+    #[must_use]
+    pub fn files(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.settings.downloads.directory = directory.into();
+        self
+    }
+
+    /// Keeps Telegram's limits on sending, or none.
+    #[must_use]
+    pub fn send_limits(mut self, limits: SendLimits) -> Self {
+        self.settings.limits = limits;
+        self
+    }
+
+    /// Changes anything else about how it runs.
+    #[must_use]
+    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Posts messages outside of turns while the bot runs.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Runs until SIGINT or SIGTERM, then stops in order; a second signal cuts that short.
+    pub async fn run(self) -> Result<(), BotError> {
+        let stop = Stop::on_signals().map_err(BotError::Signals)?;
+        self.run_until(stop).await
+    }
+
+    /// Runs until told to stop.
+    pub async fn run_until(self, stop: Stop) -> Result<(), BotError> {
+        self.script.check().map_err(BotError::Mistakes)?;
+        let (number, _) = self.token.split_once(':').ok_or(BotError::BadToken)?;
+        let bot = number.parse().map_err(|_| BotError::BadToken)?;
+        let api = match self.api {
+            Some(api) => api,
+            None => Arc::new(Telegram::new(&self.token, &self.api_url)?),
+        };
+        let life = Life {
+            bot,
+            api,
+            store: self.store,
+            script: Arc::new(self.script),
+            context: Arc::new(self.context),
+            effects: self.effects,
+            webhook: self.webhook,
+            clock: self.clock,
+            settings: self.settings,
+            on_event: self.on_event,
+            handle: self.handle,
+        };
+        life.run(stop).await
+    }
+}

@@ -1,0 +1,87 @@
+//! Reaching people outside of turns: jobs, pages and broadcasts.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use crate::clock::Clock;
+use crate::key::DialogueKey;
+use crate::outbox::Courier;
+use crate::store::{Epoch, OutboxRow, Outgoing, Store, StoreError, Version};
+use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
+
+/// Posts messages while the bot runs. Clones share it.
+#[derive(Clone, Default)]
+pub struct Handle(Arc<RwLock<Option<Running>>>);
+
+#[derive(Clone)]
+pub(super) struct Running {
+    pub(super) bot: i64,
+    pub(super) epoch: Epoch,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) courier: Courier,
+    pub(super) clock: Clock,
+}
+
+/// Why a message was not posted.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRunning {
+    /// The bot does not run, or stands by.
+    #[error("the bot does not run here")]
+    NotLeading,
+    /// The message is not one that Telegram takes.
+    #[error(transparent)]
+    Message(#[from] SayError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Handle").finish_non_exhaustive()
+    }
+}
+
+impl Handle {
+    pub(super) fn set(&self, running: Option<Running>) {
+        *self.0.write() = running;
+    }
+
+    /// Posts a message to a private chat or a group. Its buttons belong to no turn: the state alone judges a press. When this answers, it is in the outbox. A second call with the same
+    /// `once` posts nothing, so a job that runs again does not tell people twice.
+    pub async fn post(&self, once: &str, chat: i64, message: impl Into<Say>) -> Result<(), NotRunning> {
+        self.post_all(once, vec![(chat, message)]).await
+    }
+
+    /// Posts messages to several chats, all of them or none.
+    pub async fn post_all(&self, once: &str, messages: Vec<(i64, impl Into<Say>)>) -> Result<(), NotRunning> {
+        let running = self.0.read().clone().ok_or(NotRunning::NotLeading)?;
+        let mut rows = Vec::with_capacity(messages.len());
+        for (chat, message) in messages {
+            let place = Destination::chat(chat);
+            let outgoing = message.into().untagged().into_outgoing(&place, &Tag(Version::default()))?;
+            let key = DialogueKey { bot: running.bot, chat, user: chat.max(0), thread: 0, business: Box::default() };
+            rows.push((key, outgoing));
+        }
+        running.post(once, rows).await?;
+        Ok(())
+    }
+}
+
+impl Running {
+    /// Puts rows into the outbox and tells the courier.
+    pub(super) async fn post(&self, once: &str, rows: Vec<(DialogueKey, Outgoing)>) -> Result<(), StoreError> {
+        let ids = self.store.post(self.epoch, once, rows.clone()).await?;
+        let at = self.clock.now();
+        let rows = ids.into_iter().zip(rows).map(|(id, (key, outgoing))| OutboxRow {
+            id,
+            key,
+            outgoing,
+            was_sending: false,
+            at,
+        });
+        self.courier.enqueue(rows.collect());
+        Ok(())
+    }
+}

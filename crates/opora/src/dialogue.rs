@@ -1,0 +1,336 @@
+//! Dialogues: an enum of states, and plain functions that handle what is heard in them.
+//!
+//! Who hears an input: of the handlers that take it, the one for the narrowest kind; of equally narrow ones the state's
+//! own, then one for [anywhere](Dialogue::anywhere) in the dialogue, then the [entries](Dialogue::start) of all
+//! dialogues. So `/start` works in a state that takes [`any`](crate::input::any), and a caption of the menu is never
+//! taken for a name; but a state that handles `/start` itself does.
+//!
+//! ```
+//! use opora::prelude::*;
+//!
+//! #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+//! #[serde(tag = "at", rename_all = "snake_case")]
+//! enum Greeting {
+//!     Name,
+//!     Age { name: String },
+//! }
+//!
+//! async fn start(turn: &mut Turn, _: Command) -> Step<Greeting> {
+//!     turn.say("What is your name?");
+//!     Ok(Next::Go(Greeting::Name))
+//! }
+//!
+//! async fn name(turn: &mut Turn, name: String) -> Step<Greeting> {
+//!     turn.say("How old are you?");
+//!     Ok(Next::Go(Greeting::Age { name }))
+//! }
+//!
+//! async fn age(turn: &mut Turn, name: String, age: String) -> Step<Greeting> {
+//!     turn.say(format!("{name} is {age}."));
+//!     Ok(Next::End)
+//! }
+//!
+//! fn greeting() -> Dialogue<Greeting> {
+//!     Dialogue::new()
+//!         .start(command("start"), start)
+//!         .on(Greeting::NAME, text(), name)
+//!         .on(Greeting::AGE, text(), age)
+//! }
+//! # assert_eq!(Script::from(greeting()).check(), Ok(()));
+//! ```
+//!
+//! Nothing here stores or sends: [`Script`] turns an input into what should be committed, and the runtime commits it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::input::{Failure, Input, Kind, Outcome, Returned, returned};
+use crate::store::BoxError;
+
+use self::route::{Act, Route, act, ask_act};
+
+pub use self::handler::{Handler, Question};
+pub use self::next::{Child, Next, Step};
+pub use self::script::Script;
+pub use self::states::{At, States};
+pub use self::texts::{BuiltInTexts, Text, Texts};
+
+pub(crate) use self::conversation::{Conversation, Frame, SLOTS_MAX};
+#[cfg(test)]
+mod tests;
+
+mod check;
+mod conversation;
+mod finish;
+mod flow;
+mod handler;
+mod next;
+mod play;
+mod press;
+mod route;
+mod script;
+mod shift;
+mod states;
+mod texts;
+mod trouble;
+
+/// The life of a dialogue that says nothing else.
+const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many states Back remembers if the dialogue says nothing else.
+const HISTORY_MAX: usize = 16;
+
+pub(crate) type Upcast = Box<dyn Fn(Value) -> Result<Value, BoxError> + Send + Sync>;
+
+/// A dialogue over the states `S`, and who handles what in them.
+///
+/// Handlers are `async fn(&mut Turn, <the state's fields>, <the input>) -> Step<S>`.
+pub struct Dialogue<S: States> {
+    entries: Vec<Route<S>>,
+    anywhere: Vec<Route<S>>,
+    /// One list for each of `S::NAMES`.
+    at: Vec<Vec<Route<S>>>,
+    asks: Vec<Option<Act<S>>>,
+    otherwise: Option<Act<S>>,
+    timeout: Option<Act<S>>,
+    late: Option<Act<S>>,
+    failed: Option<Act<S>>,
+    restore: Option<Act<S>>,
+    upcasts: BTreeMap<u32, Upcast>,
+    life: Option<Duration>,
+    history_max: usize,
+    on_error: OnError,
+    calls: Vec<&'static str>,
+    /// States named by handlers that the enum does not have.
+    strangers: Vec<&'static str>,
+}
+
+/// What becomes of a dialogue when a turn of it has failed for good.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// Its step is cleared, so that nobody is stuck; the draft is kept for the dialogue's life, and the person gets "Try
+    /// again" and "Cancel".
+    #[default]
+    KeepDraft,
+    /// It stays where it is, and the person is asked to answer once more.
+    Stay,
+    /// It ends, and the person is told.
+    End,
+}
+
+impl<S: States> Dialogue<S> {
+    /// A dialogue that handles nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            entries: Vec::new(),
+            anywhere: Vec::new(),
+            at: S::NAMES.iter().map(|_| Vec::new()).collect(),
+            asks: S::NAMES.iter().map(|_| None).collect(),
+            otherwise: None,
+            timeout: None,
+            late: None,
+            failed: None,
+            restore: None,
+            upcasts: BTreeMap::new(),
+            life: Some(LIFE),
+            history_max: HISTORY_MAX,
+            on_error: OnError::default(),
+            calls: Vec::new(),
+            strangers: Vec::new(),
+        }
+    }
+
+    /// A way into the dialogue, such as `/start`: it works in every state of every dialogue, and when nothing is open.
+    /// [`Next::Go`] begins this dialogue in place of what is open in the foreground; [`Next::Stay`] disturbs nothing.
+    #[must_use]
+    pub fn start<I, H>(mut self, kind: Kind<I>, handler: H) -> Self
+    where
+        I: Send + 'static,
+        H: for<'t> Handler<'t, (), I, S> + 'static,
+    {
+        self.entries.push(Route::new(kind, handler, |_| Some(())));
+        self
+    }
+
+    /// Handles a kind of input in one state. The handler gets the state's fields.
+    #[must_use]
+    pub fn on<F, I, H>(mut self, at: At<S, F>, kind: Kind<I>, handler: H) -> Self
+    where
+        F: 'static,
+        I: Send + 'static,
+        H: for<'t> Handler<'t, F, I, S> + 'static,
+    {
+        let take = at.take;
+        let route = Route::new(kind, handler, move |state: Option<S>| take(state?));
+        match self.index(at.name) {
+            Some(index) => self.at[index].push(route),
+            None => self.strangers.push(at.name),
+        }
+        self
+    }
+
+    /// Handles a kind of input in every state of this dialogue, such as a button for Back. The handler gets the state.
+    #[must_use]
+    pub fn anywhere<I, H>(mut self, kind: Kind<I>, handler: H) -> Self
+    where
+        I: Send + 'static,
+        H: for<'t> Handler<'t, (S,), I, S> + 'static,
+    {
+        self.anywhere.push(Route::new(kind, handler, |state: Option<S>| Some((state?,))));
+        self
+    }
+
+    /// What a state asks, whichever way it is entered: by [`Next::Go`], by Back, after a failure, or as a child.
+    /// It is `async fn(&mut Turn, <the state's fields>) -> Result<(), BoxError>`.
+    #[must_use]
+    pub fn ask<F, Q>(mut self, at: At<S, F>, question: Q) -> Self
+    where
+        F: 'static,
+        Q: for<'t> Question<'t, F> + 'static,
+    {
+        match self.index(at.name) {
+            Some(index) => self.asks[index] = Some(ask_act(at.take, question)),
+            None => self.strangers.push(at.name),
+        }
+        self
+    }
+
+    /// Handles the end of a child dialogue in the state that waited for it.
+    #[must_use]
+    pub fn returned<F, H>(self, at: At<S, F>, handler: H) -> Self
+    where
+        F: 'static,
+        H: for<'t> Handler<'t, F, Returned, S> + 'static,
+    {
+        self.on(at, returned(), handler)
+    }
+
+    /// Handles whatever a person does that nobody else handles. Without this, a state with a question says that it was not
+    /// understood and asks again.
+    #[must_use]
+    pub fn otherwise<H>(mut self, handler: H) -> Self
+    where
+        H: for<'t> Handler<'t, (S,), Input, S> + 'static,
+    {
+        self.otherwise = Some(act(handler, |state: Option<S>| Some((state?,)), |input| Some(input.clone())));
+        self
+    }
+
+    /// How long the dialogue lives after the person's last input. By default a day.
+    #[must_use]
+    pub fn life(mut self, life: Duration) -> Self {
+        self.life = Some(life);
+        self
+    }
+
+    /// The dialogue waits for ever. Its states pile up in the store when people leave.
+    #[must_use]
+    pub fn without_end(mut self) -> Self {
+        self.life = None;
+        self
+    }
+
+    /// Handles the end of the dialogue's life: `async fn(&mut Turn, S) -> Step<S>`. [`Next::Stay`] and [`Next::End`] end it;
+    /// [`Next::Go`] gives it another life. Without this, the person is told.
+    #[must_use]
+    pub fn timeout<H>(mut self, handler: H) -> Self
+    where
+        H: for<'t> Handler<'t, (), S, S> + 'static,
+    {
+        self.timeout =
+            Some(route::boxed(move |turn, state: Option<S>, _| Some(route::run(handler.call(turn, (), state?)))));
+        self
+    }
+
+    /// What becomes of the dialogue when a turn of it has failed for good.
+    #[must_use]
+    pub fn on_error(mut self, policy: OnError) -> Self {
+        self.on_error = policy;
+        self
+    }
+
+    /// Handles a turn that has failed for good, in a turn of its own and in place of [`Dialogue::on_error`]. The handler gets
+    /// the state that the failed turn started from.
+    #[must_use]
+    pub fn failed<H>(mut self, handler: H) -> Self
+    where
+        H: for<'t> Handler<'t, (S,), Failure, S> + 'static,
+    {
+        let failure = |input: &Input| match input {
+            Input::Failed(failure) => Some(failure.clone()),
+            _ => None,
+        };
+        self.failed = Some(act(handler, |state: Option<S>| Some((state?,)), failure));
+        self
+    }
+
+    /// Handles outcomes of effects whose state is gone, so that what they brought can be cleared away. [`Next::Stay`] is the
+    /// answer to give.
+    #[must_use]
+    pub fn late<H>(mut self, handler: H) -> Self
+    where
+        H: for<'t> Handler<'t, (), Outcome, S> + 'static,
+    {
+        let outcome = |input: &Input| match input {
+            Input::Outcome(outcome) => Some(outcome.clone()),
+            _ => None,
+        };
+        self.late = Some(act(handler, |_| Some(()), outcome));
+        self
+    }
+
+    /// Is asked when nothing is open and nobody handles what a person does: perhaps the application's database knows where
+    /// the two were. [`Next::Go`] restores that state, which then hears the input; [`Next::Stay`] knows nothing.
+    #[must_use]
+    pub fn restore<H>(mut self, hook: H) -> Self
+    where
+        H: for<'t> Handler<'t, (), Input, S> + 'static,
+    {
+        self.restore = Some(act(hook, |_| Some(()), |input| Some(input.clone())));
+        self
+    }
+
+    /// Brings a stored state from this version of its shape to the next one.
+    #[must_use]
+    pub fn upcast(
+        mut self,
+        from_version: u32,
+        upcast: impl Fn(Value) -> Result<Value, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        self.upcasts.insert(from_version, Box::new(upcast));
+        self
+    }
+
+    /// How many states Back remembers. By default 16; 0 turns Back off.
+    #[must_use]
+    pub fn history(mut self, states_max: usize) -> Self {
+        self.history_max = states_max;
+        self
+    }
+
+    /// Says that this dialogue calls another as its child, so that it is checked at the start that the other is there.
+    #[must_use]
+    pub fn calls<C: States>(mut self) -> Self {
+        self.calls.push(C::DIALOGUE);
+        self
+    }
+
+    fn index(&self, name: &str) -> Option<usize> {
+        S::NAMES.iter().position(|known| *known == name)
+    }
+}
+
+impl<S: States> Default for Dialogue<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S: States> fmt::Debug for Dialogue<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dialogue").field("name", &S::DIALOGUE).field("states", &S::NAMES).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,76 @@
+//! Plain async functions as handlers.
+//!
+//! A handler takes the turn, then the fields of its state in their order, then the input. The traits here are
+//! implemented for such functions and need not be named.
+
+use std::future::Future;
+
+use super::Step;
+use crate::store::BoxError;
+use crate::turn::Turn;
+
+/// `async fn(&mut Turn, fields…, input) -> Step<S>`.
+#[diagnostic::on_unimplemented(
+    message = "this function does not fit the state and the kind of input that it is registered for",
+    note = "a handler is `async fn(&mut Turn, <the state's fields in their order>, <the input>) -> Step<States>`, and its future must be `Send`"
+)]
+pub trait Handler<'t, Fields, I, S>: Send + Sync {
+    /// The handler's future.
+    type Run: Future<Output = Step<S>> + Send + 't;
+
+    /// Runs the handler.
+    fn call(&self, turn: &'t mut Turn, fields: Fields, input: I) -> Self::Run;
+}
+
+/// `async fn(&mut Turn, fields…) -> Result<(), BoxError>`: what a state asks when it is entered.
+#[diagnostic::on_unimplemented(
+    message = "this function does not fit the state that it asks for",
+    note = "a question is `async fn(&mut Turn, <the state's fields in their order>) -> Result<(), BoxError>`, and its future must be `Send`"
+)]
+pub trait Question<'t, Fields>: Send + Sync {
+    /// The question's future.
+    type Run: Future<Output = Result<(), BoxError>> + Send + 't;
+
+    /// Asks.
+    fn call(&self, turn: &'t mut Turn, fields: Fields) -> Self::Run;
+}
+
+macro_rules! plain_functions {
+    ($($field:ident)*) => {
+        impl<'t, F, Run, S, I, $($field,)*> Handler<'t, ($($field,)*), I, S> for F
+        where
+            F: Fn(&'t mut Turn, $($field,)* I) -> Run + Send + Sync,
+            Run: Future<Output = Step<S>> + Send + 't,
+        {
+            type Run = Run;
+
+            #[allow(non_snake_case)]
+            fn call(&self, turn: &'t mut Turn, ($($field,)*): ($($field,)*), input: I) -> Run {
+                self(turn, $($field,)* input)
+            }
+        }
+
+        impl<'t, F, Run, $($field,)*> Question<'t, ($($field,)*)> for F
+        where
+            F: Fn(&'t mut Turn, $($field,)*) -> Run + Send + Sync,
+            Run: Future<Output = Result<(), BoxError>> + Send + 't,
+        {
+            type Run = Run;
+
+            #[allow(non_snake_case)]
+            fn call(&self, turn: &'t mut Turn, ($($field,)*): ($($field,)*)) -> Run {
+                self(turn, $($field,)*)
+            }
+        }
+    };
+}
+
+plain_functions!();
+plain_functions!(A);
+plain_functions!(A B);
+plain_functions!(A B C);
+plain_functions!(A B C D);
+plain_functions!(A B C D E);
+plain_functions!(A B C D E G);
+plain_functions!(A B C D E G H);
+plain_functions!(A B C D E G H J);

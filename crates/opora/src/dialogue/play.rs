@@ -1,0 +1,255 @@
+//! One turn of a script: an event goes to who hears it, and what that handler wants is applied.
+
+use super::Texts;
+use super::conversation::{Conversation, Frame};
+use super::flow::{Flow, Which};
+use super::script::{Script, Way};
+use super::shift::Via;
+use super::texts::Text;
+use crate::input::{Input, Outcome as EffectOutcome, Timer};
+use crate::store::Place;
+use crate::turn::{Asker, Event, Finish, Moment, Turn, TurnError, Wrapped};
+use crate::update::Content;
+
+/// A turn under way.
+pub(super) struct Play<'s> {
+    pub script: &'s Script,
+    pub turn: Turn,
+    /// Where the foreground stood before.
+    pub before: Option<Place>,
+    /// What the turn is about, for the records.
+    pub by: &'static str,
+    /// A person did something: the dialogue's life starts anew.
+    pub is_by_person: bool,
+    /// The pressed button must be answered by this turn.
+    pub answers: bool,
+    /// The dialogue whose handler ran last.
+    pub acted: &'static str,
+}
+
+impl<'s> Play<'s> {
+    pub fn new(script: &'s Script, moment: &Moment, talk: Conversation) -> Self {
+        let stored_front = || moment.stored.as_ref().and_then(|stored| stored.places.first().cloned());
+        let before = if matches!(moment.event, Event::Unreadable { .. }) { stored_front() } else { talk.front_place() };
+        let turn = Turn::new(moment, talk);
+        let answers = matches!(moment.event, Event::Update(_)) && turn.callback().is_some();
+        Self { script, turn, before, by: "", is_by_person: false, answers, acted: "" }
+    }
+
+    pub async fn event(&mut self, event: Event) -> Result<(), TurnError> {
+        match event {
+            Event::Update(update) => {
+                let input = Input::of(&update);
+                self.by = input.name();
+                match &update.content {
+                    Content::Callback(query) => self.press(query.data.as_deref().unwrap_or_default(), &input).await,
+                    _ => self.person(&input).await,
+                }
+            }
+            Event::Album(updates) => {
+                self.by = "album";
+                let group = updates.first().and_then(|update| update.media_group());
+                let late = group.is_some_and(|group| !self.turn.talk.hear_album(group));
+                self.person(&Input::of_album(&updates, late)).await
+            }
+            Event::Timer { name, body } => {
+                self.by = "timer";
+                self.timer(&name, &body).await
+            }
+            Event::Outcome(finish) => {
+                self.by = "outcome";
+                self.outcome(finish).await
+            }
+            Event::Expired => {
+                self.by = "timeout";
+                self.expired().await
+            }
+            Event::Failed { reason, update, by } => {
+                self.by = "failed";
+                if self.find_failed(update.as_deref(), by.as_ref())? {
+                    self.failed(reason).await?;
+                }
+                Ok(())
+            }
+            Event::Unreadable { .. } => {
+                self.by = "unreadable";
+                let dialogue = self.before.as_ref().map(|place| place.dialogue.clone());
+                let command = self.script.beginning(dialogue.as_deref());
+                self.tell(|texts, language| texts.unreadable(language, command.as_deref()));
+                Ok(())
+            }
+        }
+    }
+
+    /// What a person does, other than pressing a button, is for the foreground.
+    async fn person(&mut self, input: &Input) -> Result<(), TurnError> {
+        if self.is_for_another_bot(input) {
+            return Ok(());
+        }
+        self.is_by_person = input.is_by_person();
+        self.turn.slot = self.turn.talk.front.clone();
+        if self.hear(input).await? || !self.is_by_person {
+            return Ok(());
+        }
+        if self.top().is_some() {
+            return self.otherwise(input).await;
+        }
+        if self.turn.talk.slot(&self.turn.slot).is_some_and(|slot| !slot.kept.is_empty()) {
+            self.offer_again();
+            return Ok(());
+        }
+        self.restore(input).await
+    }
+
+    fn is_for_another_bot(&self, input: &Input) -> bool {
+        let Input::Command(command) = input else { return false };
+        let (Some(meant), Some(own)) = (&command.mention, self.script.username()) else { return false };
+        !meant.eq_ignore_ascii_case(own)
+    }
+
+    /// Lets whoever hears an input in the turn's slot handle it; false if nobody does.
+    pub async fn hear(&mut self, input: &Input) -> Result<bool, TurnError> {
+        self.refresh_top()?;
+        let script = self.script;
+        match script.way(self.top(), input) {
+            Some(Way::Flow(flow, which)) => {
+                let via = if matches!(which, Which::Entry(_)) { Via::Entry } else { Via::State };
+                self.act(flow, which, via, input).await?;
+            }
+            Some(Way::Cancel) => self.cancel(),
+            Some(Way::Help) => {
+                if let Some(text) = script.help_text(self.turn.language()) {
+                    self.turn.say(text);
+                }
+            }
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Runs a handler of the speaking dialogue, or an entry, and goes where it says.
+    pub async fn act(&mut self, flow: &'s dyn Flow, which: Which, via: Via, input: &Input) -> Result<(), TurnError> {
+        self.acted = flow.name();
+        let depth = self.depth();
+        let next = flow.play(which, &mut self.turn, depth, input)?.await?;
+        self.apply(flow, via, next).await
+    }
+
+    /// Nobody hears this in the state that is open.
+    async fn otherwise(&mut self, input: &Input) -> Result<(), TurnError> {
+        let Some(flow) = self.speaking() else { return Ok(()) };
+        if flow.has(Which::Otherwise, "") {
+            return self.act(flow, Which::Otherwise, Via::State, input).await;
+        }
+        self.tell(|texts, language| texts.not_understood(language));
+        self.ask().await.map(|_| ())
+    }
+
+    /// Nothing is open, and nobody hears this: perhaps the application knows where the two were.
+    async fn restore(&mut self, input: &Input) -> Result<(), TurnError> {
+        let script = self.script;
+        for flow in script.flows.iter().map(|flow| &**flow).filter(|flow| flow.has(Which::Restore, "")) {
+            let next = flow.play(Which::Restore, &mut self.turn, 0, input)?.await?;
+            if self.begin_restored(flow, next)? {
+                if !self.hear(input).await? {
+                    self.otherwise(input).await?;
+                }
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    async fn timer(&mut self, name: &str, body: &str) -> Result<(), TurnError> {
+        let Ok(Wrapped { by, body }) = serde_json::from_str::<Wrapped<_>>(body) else {
+            return Err(TurnError::failed(format!("the body of timer `{name}` cannot be read")));
+        };
+        let name = name
+            .strip_prefix(&*by.slot)
+            .and_then(|name| name.strip_prefix('/'))
+            .filter(|_| !by.slot.is_empty())
+            .unwrap_or(name);
+        self.for_asker(&by, &Input::Timer(Timer { name: name.into(), body })).await?;
+        Ok(())
+    }
+
+    async fn outcome(&mut self, finish: Finish) -> Result<(), TurnError> {
+        let Finish { by, kind, result } = finish;
+        let input = Input::Outcome(EffectOutcome { kind, result });
+        if self.for_asker(&by, &input).await? {
+            return Ok(());
+        }
+        let flow = self.script.flow(&by.dialogue).filter(|flow| flow.has(Which::Late, ""));
+        if let Some(flow) = flow {
+            self.acted = flow.name();
+            // Whatever it returns: the state that it would lead on from is gone.
+            flow.play(Which::Late, &mut self.turn, 0, &input)?.await?;
+        }
+        Ok(())
+    }
+
+    /// Gives an input to the very state that asked for it; false if that is gone or does not hear it.
+    async fn for_asker(&mut self, by: &Asker, input: &Input) -> Result<bool, TurnError> {
+        let Some(slot) = self.turn.talk.slot_mut(&by.slot) else { return Ok(false) };
+        let found = slot.stack.iter().position(|frame| frame.dialogue == by.dialogue && frame.entry == by.entry);
+        let Some(depth) = found else { return Ok(false) };
+        let is_top = depth + 1 == slot.stack.len();
+        let flow = self.script.known(&by.dialogue)?;
+        flow.refresh(&mut slot.stack[depth])?;
+        let Some((which, _)) = flow.at(&slot.stack[depth].at, input).or_else(|| flow.anywhere(input)) else {
+            return Ok(false);
+        };
+        self.turn.slot = by.slot.clone();
+        self.acted = flow.name();
+        let next = flow.play(which, &mut self.turn, depth, input)?.await?;
+        if is_top {
+            self.apply(flow, Via::State, next).await?;
+        } else {
+            self.apply_below(flow, depth, next)?;
+        }
+        Ok(true)
+    }
+
+    /// Asks the question of the state that is open, if it has one.
+    pub async fn ask(&mut self) -> Result<bool, TurnError> {
+        let Some(flow) = self.speaking() else { return Ok(false) };
+        let asks = self.top().is_some_and(|top| flow.has(Which::Ask, &top.at));
+        if asks {
+            let depth = self.depth();
+            flow.play(Which::Ask, &mut self.turn, depth, &Input::Timeout)?.await?;
+        }
+        Ok(asks)
+    }
+
+    /// Says one of the library's own sentences.
+    pub fn tell(&mut self, sentence: impl FnOnce(&dyn Texts, &str) -> Text) {
+        let text = self.sentence(sentence);
+        self.turn.say(text.into_owned());
+    }
+
+    pub fn sentence(&self, sentence: impl FnOnce(&dyn Texts, &str) -> Text) -> Text {
+        sentence(&*self.script.texts, self.turn.language())
+    }
+
+    pub fn top(&self) -> Option<&Frame> {
+        self.turn.talk.top(&self.turn.slot)
+    }
+
+    /// The dialogue that speaks in the turn's slot.
+    pub fn speaking(&self) -> Option<&'s dyn Flow> {
+        self.script.flow(&self.top()?.dialogue)
+    }
+
+    /// The place of the speaking dialogue in its slot.
+    fn depth(&self) -> usize {
+        self.turn.talk.slot(&self.turn.slot).map_or(0, |slot| slot.stack.len().saturating_sub(1))
+    }
+
+    pub fn refresh_top(&mut self) -> Result<(), TurnError> {
+        let script = self.script;
+        match self.turn.talk.top_mut(&self.turn.slot) {
+            Some(top) => script.known(&top.dialogue)?.refresh(top),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Dialogues on a stage, and scripts with mistakes.
+
+mod buttons;
+mod checks;
+mod moves;
+mod others;
+mod routing;
+mod shapes;
+mod trouble;

@@ -1,0 +1,116 @@
+//! Buttons act once, and only while they mean what they say.
+
+use crate::prelude::*;
+use crate::testing::chat::Stage;
+
+#[derive(Clone, Debug, Serialize, Deserialize, States)]
+enum Quiz {
+    Question { number: u32, notes: u32 },
+}
+
+fn question(number: u32) -> Say {
+    Say::text(format!("Question {number}?")).buttons([
+        vec![Button::new("Yes", "yes"), Button::new("No", "no")],
+        vec![Button::new("Note", "note"), Button::new("Hint", "hint").repeatable(), Button::new("Skip", "skip")],
+    ])
+}
+
+async fn start(turn: &mut Turn, _: Command) -> Step<Quiz> {
+    turn.say(question(1));
+    Ok(Next::Go(Quiz::Question { number: 1, notes: 0 }))
+}
+
+async fn menu(turn: &mut Turn, _: Press) -> Step<Quiz> {
+    turn.say("The menu.");
+    Ok(Next::Stay)
+}
+
+async fn answer(turn: &mut Turn, number: u32, notes: u32, press: Press) -> Step<Quiz> {
+    match &*press.data {
+        "note" => {
+            turn.toast("Noted.");
+            return Ok(Next::Keep(Quiz::Question { number, notes: notes + 1 }));
+        }
+        "hint" => {
+            turn.alert("Think!");
+            return Ok(Next::Stay);
+        }
+        "skip" => return turn.refuse("Not this one."),
+        _ => {}
+    }
+    if number == 2 {
+        turn.say(Say::text(format!("Done with {notes} notes.")).buttons([[Button::new("Menu", "menu")]]));
+        return Ok(Next::End);
+    }
+    turn.say(question(number + 1));
+    Ok(Next::Go(Quiz::Question { number: number + 1, notes }))
+}
+
+fn quiz() -> Dialogue<Quiz> {
+    Dialogue::new().start(command("start"), start).start(button("menu"), menu).on(Quiz::QUESTION, press(), answer)
+}
+
+#[tokio::test]
+async fn a_button_of_an_earlier_question_answers_no_later_one() {
+    let stage = Stage::new(quiz());
+    let anna = stage.person("Anna");
+    anna.sends("/start").await;
+    anna.presses("Yes").await;
+    anna.sees("Question 2?");
+    for caption in ["Yes", "No"] {
+        anna.presses_nth(caption, 1).await;
+        anna.sees_nothing();
+        anna.sees_toast("This button is no longer in use.");
+    }
+    anna.presses("No").await;
+    anna.sees("Done with 0 notes.");
+}
+
+#[tokio::test]
+async fn a_doubled_press_acts_once_unless_the_button_may_be_repeated_or_refused() {
+    let stage = Stage::new(quiz());
+    let anna = stage.person("Anna").speaking("ru-RU");
+    anna.sends("/start").await;
+    anna.presses("Note").await;
+    anna.sees_toast("Noted.");
+    anna.presses("Note").await;
+    anna.sees_toast("Эта кнопка больше не действует.");
+    for _ in 0..2 {
+        anna.presses("Hint").await;
+        anna.sees_toast("Think!");
+        anna.presses("Skip").await;
+        anna.sees_toast("Not this one.");
+    }
+    anna.presses("Yes").await;
+    anna.presses("Yes").await;
+    anna.sees("Done with 1 notes.");
+}
+
+#[tokio::test]
+async fn a_button_of_an_entry_works_after_its_dialogue_has_ended() {
+    let stage = Stage::new(quiz());
+    let anna = stage.person("Anna");
+    for text in ["/start", "Yes", "Yes"] {
+        if text.starts_with('/') { anna.sends(text).await } else { anna.presses(text).await }
+    }
+    anna.presses("Menu").await;
+    anna.sees("The menu.");
+    anna.sends("/start").await;
+    anna.presses("Menu").await;
+    anna.sees("The menu.");
+    anna.presses("Menu").await;
+    anna.sees_nothing();
+}
+
+#[tokio::test]
+async fn data_without_a_tag_is_judged_by_the_state_alone() {
+    let stage = Stage::new(quiz());
+    let anna = stage.person("Anna");
+    anna.presses_data("yes").await;
+    anna.sees_nothing();
+    anna.sends("/start").await;
+    anna.presses_data("yes").await;
+    anna.sees("Question 2?");
+    anna.presses_data("yes").await;
+    anna.sees("Done with 0 notes.");
+}

@@ -1,0 +1,204 @@
+//! Who hears what.
+
+use crate::prelude::*;
+use crate::testing::chat::Stage;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "form")]
+#[serde(tag = "at", rename_all = "snake_case")]
+enum Form {
+    Name,
+    Phone {
+        name: String,
+    },
+    Paper {
+        name: String,
+        phone: String,
+    },
+    #[states(name = "all")]
+    Everything,
+}
+
+async fn start(turn: &mut Turn, command: Command) -> Step<Form> {
+    turn.say(format!("Welcome {}! Your name?", command.argument));
+    Ok(Next::Go(Form::Name))
+}
+
+async fn menu(turn: &mut Turn, _: String) -> Step<Form> {
+    turn.say("The menu.");
+    Ok(Next::Stay)
+}
+
+async fn name(turn: &mut Turn, name: String) -> Step<Form> {
+    turn.say("Your phone?");
+    Ok(Next::Go(Form::Phone { name }))
+}
+
+async fn phone_text(turn: &mut Turn, name: String, phone: u64) -> Step<Form> {
+    turn.say("A paper?");
+    Ok(Next::Go(Form::Paper { name, phone: phone.to_string() }))
+}
+
+async fn phone_contact(turn: &mut Turn, name: String, contact: Contact) -> Step<Form> {
+    if !contact.own {
+        return turn.refuse("Your own, please.");
+    }
+    turn.say("A paper?");
+    Ok(Next::Go(Form::Paper { name, phone: contact.phone }))
+}
+
+async fn paper(turn: &mut Turn, name: String, phone: String, image: Image) -> Step<Form> {
+    turn.say(format!("{name} {phone} {}", image.file_id()));
+    Ok(Next::Go(Form::Everything))
+}
+
+async fn own_start(turn: &mut Turn, _: String, _: String, _: Command) -> Step<Form> {
+    turn.say("Not now.");
+    Ok(Next::Stay)
+}
+
+async fn everything(turn: &mut Turn, input: Input) -> Step<Form> {
+    turn.say(format!("any: {}", input.name()));
+    Ok(Next::Stay)
+}
+
+async fn otherwise(turn: &mut Turn, state: Form, input: Input) -> Step<Form> {
+    turn.say(format!("invalid {} at {}", input.name(), state.name()));
+    Ok(Next::Stay)
+}
+
+fn form() -> Dialogue<Form> {
+    Dialogue::new()
+        .start(command("start"), start)
+        .start(exactly("🏠 Menu"), menu)
+        .on(Form::NAME, text(), name)
+        .on(Form::PHONE, contact(), phone_contact)
+        .on(Form::PHONE, text().parse::<u64>(), phone_text)
+        .on(Form::PAPER, image(), paper)
+        .on(Form::PAPER, command("start"), own_start)
+        .on(Form::EVERYTHING, any(), everything)
+        .otherwise(otherwise)
+}
+
+#[test]
+fn the_derive_names_states_and_takes_them_apart() {
+    assert_eq!((Form::DIALOGUE, Form::VERSION), ("form", 1));
+    assert_eq!(Form::NAMES, ["name", "phone", "paper", "all"]);
+    assert_eq!(Form::Everything.name(), "all");
+    let paper = Form::Paper { name: "A".into(), phone: "1".into() };
+    assert_eq!((Form::PAPER.take)(paper.clone()), Some(("A".to_owned(), "1".to_owned())));
+    assert_eq!((Form::PHONE.take)(paper), None);
+}
+
+#[tokio::test]
+async fn states_hear_what_they_are_for_and_say_so_when_it_is_something_else() {
+    let stage = Stage::new(form());
+    let anna = stage.person("Anna");
+    anna.sends("hello").await;
+    anna.sees_nothing();
+    anna.sends("/start from-a-link").await;
+    anna.sees("Welcome from-a-link! Your name?");
+    anna.sends_photo().await;
+    anna.sees("invalid photo at name");
+    anna.sends("/unknown").await;
+    anna.sees("invalid command at name");
+    anna.sends("Anna").await;
+    anna.sees("Your phone?");
+    anna.sends("not a number").await;
+    anna.sees("invalid text at phone");
+    anna.sends_contact_of("Boris", "2").await;
+    anna.sees("Your own, please.");
+    anna.sends_contact("15551234").await;
+    anna.sees("A paper?");
+    anna.sends_document("a.pdf", "application/pdf").await;
+    anna.sees("invalid document at paper");
+    let file = anna.sends_document("a.png", "image/png").await;
+    anna.sees(&format!("Anna 15551234 {file}"));
+    assert_eq!(anna.state().await.as_deref(), Some("form:all"));
+}
+
+#[tokio::test]
+async fn a_number_is_parsed_before_the_handler_sees_it() {
+    let stage = Stage::new(form());
+    let anna = stage.person("Anna");
+    for text in ["/start", "Anna", " 42 "] {
+        anna.sends(text).await;
+    }
+    anna.sees("A paper?");
+    let file = anna.sends_photo().await;
+    anna.sees(&format!("Anna 42 {file}"));
+}
+
+#[tokio::test]
+async fn entries_work_in_every_state_unless_the_state_hears_the_same_itself() {
+    let stage = Stage::new(form());
+    let anna = stage.person("Anna");
+    for text in ["/start", "🏠 Menu"] {
+        anna.sends(text).await;
+    }
+    anna.sees("The menu.");
+    assert_eq!(anna.state().await.as_deref(), Some("form:name"));
+    anna.sends("Anna").await;
+    anna.sends("/start").await;
+    anna.sees("Your name?");
+    anna.sends("Anna").await;
+    anna.sends("1").await;
+    anna.sends("/start").await;
+    anna.sees("Not now.");
+    anna.sends_photo().await;
+    anna.sends_location(1.0, 2.0).await;
+    anna.sees("any: location");
+    anna.sends("/start").await;
+    anna.sees("Your name?");
+}
+
+#[tokio::test]
+async fn cancel_ends_what_is_open_and_help_is_there_if_it_is_given() {
+    let stage = Stage::new(Script::new().dialogue(form()).help(|language| format!("help in {language}")));
+    let anna = stage.person("Anna").speaking("ru");
+    anna.sends("/cancel").await;
+    anna.sees("Отменять нечего.");
+    anna.sends("/start").await;
+    anna.sends("/help").await;
+    anna.sees("help in ru");
+    anna.sends("/cancel").await;
+    anna.sees("Отменено.");
+    assert_eq!(anna.state().await, None);
+}
+
+#[tokio::test]
+async fn a_command_for_another_bot_is_not_heard() {
+    let script = Script::new().dialogue(form());
+    script.set_username(Some("OurBot".into()));
+    let stage = Stage::new(script);
+    let anna = stage.person("Anna");
+    anna.sends("/start@other_bot").await;
+    anna.sees_nothing();
+    anna.sends("/START@ourbot").await;
+    anna.sees("Your name?");
+}
+
+#[test]
+fn commands_are_parsed_as_telegram_spells_them() {
+    let parse = |text: &str| Command::parse(text).map(|c| (c.name, c.argument, c.mention));
+    let known = |name: &str, argument: &str, mention: Option<&str>| {
+        Some((name.to_owned(), argument.to_owned(), mention.map(ToOwned::to_owned)))
+    };
+    assert_eq!(parse("/start"), known("start", "", None));
+    assert_eq!(parse("/Start@my_bot  a b "), known("start", "a b", Some("my_bot")));
+    assert_eq!(parse("/a\nb"), known("a", "b", None));
+    for text in ["", "/", "/ start", "start", "/dev/null", "/a@", "/ü"] {
+        assert_eq!(parse(text), None, "{text:?}");
+    }
+}
+
+#[test]
+fn only_kinds_that_somebody_hears_are_asked_for() {
+    assert_eq!(Script::from(form()).allowed_updates(), ["callback_query", "message"]);
+    async fn edited(_: &mut Turn, _: Other) -> Step<Form> {
+        Ok(Next::Stay)
+    }
+    use crate::input::Other;
+    let script = Script::from(form().start(other("edited_message"), edited).start(other("dice"), edited));
+    assert_eq!(script.allowed_updates(), ["callback_query", "edited_message", "message"]);
+}

@@ -1,0 +1,97 @@
+//! Stored states load through their upcasts; what cannot be read ends politely.
+
+use serde_json::{Value, json};
+
+use crate::clock::Millis;
+use crate::prelude::*;
+use crate::store::{ConversationRow, MemoryStore, Place, Store, Stored, Version};
+use crate::testing::chat::Stage;
+use crate::turn::Context;
+use std::sync::Arc;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "form", version = 3)]
+#[serde(tag = "at", rename_all = "snake_case")]
+enum Form {
+    Name,
+    Age { full_name: String, notes: Vec<String> },
+}
+
+async fn start(_: &mut Turn, _: Command) -> Step<Form> {
+    Ok(Next::Go(Form::Name))
+}
+
+async fn name(_: &mut Turn, full_name: String) -> Step<Form> {
+    Ok(Next::Go(Form::Age { full_name, notes: vec![] }))
+}
+
+async fn age(turn: &mut Turn, full_name: String, notes: Vec<String>, age: String) -> Step<Form> {
+    turn.say(format!("{full_name} {notes:?} {age}"));
+    Ok(Next::Back)
+}
+
+fn form() -> Dialogue<Form> {
+    Dialogue::new()
+        .start(command("start"), start)
+        .on(Form::NAME, text(), name)
+        .on(Form::AGE, text(), age)
+        .upcast(1, |mut value| {
+            value["at"] = match value["at"].as_str() {
+                Some("enter_age") => "age".into(),
+                _ => value["at"].take(),
+            };
+            if let Some(name) = value.as_object_mut().and_then(|state| state.remove("name")) {
+                value["full_name"] = name;
+            }
+            Ok(value)
+        })
+        .upcast(2, |mut value| {
+            if value["at"] == "age" {
+                value["notes"] = json!([]);
+            }
+            Ok(value)
+        })
+}
+
+async fn stage_with(stored: Value) -> Stage {
+    let clock = crate::clock::Clock::set_by_hand(Millis(1_000_000));
+    let store = Arc::new(MemoryStore::with_clock(clock.clone()));
+    let stage = Stage::on(form(), Context::new(), store.clone(), clock);
+    let key = stage.person("Anna").key();
+    let places = vec![Place { dialogue: "form".into(), state: "enter_age".into() }];
+    let stored = Stored { value: stored.to_string().into(), places, expires_at: None };
+    let row = ConversationRow { key, version: Version(5), stored: Some(stored), updated_at: Millis(0) };
+    assert!(store.import(&row, false).await.unwrap());
+    stage
+}
+
+fn conversation(schema: u32) -> Value {
+    let state = json!({"at": "enter_age", "name": "Anna"});
+    let history = json!([{"at": "name", "state": {"at": "name"}}]);
+    let frame = json!({"dialogue": "form", "schema": schema, "at": "enter_age", "state": state, "entry": 5, "history": history});
+    json!({"slots": [{"stack": [frame]}], "from_the_future": true})
+}
+
+#[tokio::test]
+async fn a_state_of_an_old_shape_is_brought_up_and_so_is_its_history() {
+    let stage = stage_with(conversation(1)).await;
+    let anna = crate::testing::chat::Someone::first(&stage);
+    anna.sends("33").await;
+    anna.sees("Anna [] 33");
+    assert_eq!(anna.state().await.as_deref(), Some("form:name"));
+}
+
+#[tokio::test]
+async fn a_state_of_a_newer_program_or_of_no_known_shape_ends_politely() {
+    let strange = json!({"slots": "none"});
+    let unknown = json!({"slots": [{"stack": [{"dialogue": "gone", "schema": 1, "at": "x", "state": 1, "entry": 5}]}]});
+    for stored in [conversation(4), conversation(2), strange, unknown] {
+        let stage = stage_with(stored).await;
+        let anna = crate::testing::chat::Someone::first(&stage);
+        anna.sends("33").await;
+        anna.sees("cannot go on from where we were. Send /start to begin again.");
+        assert_eq!(anna.state().await, None);
+        anna.sends("/start").await;
+        assert_eq!(anna.state().await.as_deref(), Some("form:name"));
+    }
+}

@@ -1,0 +1,162 @@
+//! Handlers that fail, lives that end, and sessions that only the application knows.
+
+use std::time::Duration;
+
+use crate::prelude::*;
+use crate::testing::chat::Stage;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+enum Form {
+    Name,
+    Age { name: String },
+}
+
+async fn start(turn: &mut Turn, _: Command) -> Step<Form> {
+    if let Some(draft) = turn.draft::<Form>() {
+        turn.say(format!("There is a draft at {}.", draft.name()));
+    }
+    Ok(Next::Go(Form::Name))
+}
+
+async fn name(_: &mut Turn, name: String) -> Step<Form> {
+    Ok(Next::Go(Form::Age { name }))
+}
+
+async fn age(turn: &mut Turn, name: String, age: String) -> Step<Form> {
+    if age.parse::<u32>().is_err() {
+        turn.say("This must not be seen.");
+    }
+    match &*age {
+        "panic" => panic!("as asked"),
+        "much" => (0..101).for_each(|n| turn.say(format!("{n}"))),
+        _ => {}
+    }
+    let age: u32 = age.parse()?;
+    turn.say(format!("{name} is {age}."));
+    Ok(Next::End)
+}
+
+async fn ask_age(turn: &mut Turn, name: String) -> Result<(), BoxError> {
+    turn.say(format!("How old is {name}?"));
+    Ok(())
+}
+
+fn form() -> Dialogue<Form> {
+    Dialogue::new()
+        .start(command("start"), start)
+        .on(Form::NAME, text(), name)
+        .on(Form::AGE, text(), age)
+        .ask(Form::AGE, ask_age)
+}
+
+async fn at_age(form: Dialogue<Form>) -> (Stage, crate::testing::chat::Someone) {
+    let stage = Stage::new(form);
+    let anna = stage.person("Anna");
+    anna.sends("/start").await;
+    anna.sends("Anna").await;
+    anna.sees("How old is Anna?");
+    (stage, anna)
+}
+
+#[tokio::test]
+async fn after_a_failure_the_step_is_cleared_the_draft_kept_and_trying_again_goes_on() {
+    for failure in ["not a number", "panic", "much"] {
+        let (_stage, anna) = at_age(form()).await;
+        anna.sends(failure).await;
+        assert_eq!(anna.answers(), ["Something went wrong on our side. What you have entered is kept."]);
+        anna.sees_button("Cancel");
+        assert_eq!(anna.state().await, None);
+        anna.sends("33").await;
+        anna.sees_button("Try again");
+        anna.presses("Try again").await;
+        anna.sees("How old is Anna?");
+        anna.presses("Try again").await;
+        anna.sees_toast("no longer");
+        anna.sends("33").await;
+        anna.sees("Anna is 33.");
+    }
+}
+
+#[tokio::test]
+async fn a_kept_draft_can_be_dropped_and_an_entry_sees_it() {
+    let (_stage, anna) = at_age(form()).await;
+    anna.sends("x").await;
+    anna.presses("Cancel").await;
+    anna.sees("Cancelled.");
+    anna.sends("hello").await;
+    anna.sees_nothing();
+
+    let (_stage, anna) = at_age(form()).await;
+    anna.sends("x").await;
+    anna.sends("/start").await;
+    anna.sees("There is a draft at age.");
+    assert_eq!(anna.state().await.as_deref(), Some("form:name"));
+}
+
+#[tokio::test]
+async fn a_dialogue_may_stay_or_end_or_handle_its_failures_itself() {
+    let (_stage, anna) = at_age(form().on_error(OnError::Stay)).await;
+    anna.sends("x").await;
+    anna.sees("How old is Anna?");
+    assert_eq!(anna.state().await.as_deref(), Some("form:age"));
+
+    let (_stage, anna) = at_age(form().on_error(OnError::End)).await;
+    anna.sends("x").await;
+    anna.sees("Please try again later.");
+    assert_eq!(anna.state().await, None);
+
+    async fn own(turn: &mut Turn, state: Form, failure: Failure) -> Step<Form> {
+        turn.say(format!("{} failed: {}", state.name(), failure.reason));
+        Ok(Next::Go(Form::Name))
+    }
+    let (_stage, anna) = at_age(form().failed(own)).await;
+    anna.sends("x").await;
+    anna.sees("age failed: invalid digit found in string");
+    assert_eq!(anna.state().await.as_deref(), Some("form:name"));
+}
+
+#[tokio::test]
+async fn a_life_slides_with_every_input_and_its_end_is_told() {
+    let (stage, anna) = at_age(form().life(Duration::from_secs(900)).on_error(OnError::Stay)).await;
+    stage.passes(Duration::from_secs(899)).await;
+    anna.sends("x").await;
+    stage.passes(Duration::from_secs(899)).await;
+    assert_eq!(anna.state().await.as_deref(), Some("form:age"));
+    stage.passes(Duration::from_secs(1)).await;
+    anna.sees("It has been a while, so I have closed this. Send /start to begin again.");
+    assert_eq!(anna.state().await, None);
+}
+
+#[tokio::test]
+async fn a_timeout_handler_may_give_another_life() {
+    async fn late(turn: &mut Turn, state: Form) -> Step<Form> {
+        turn.say(format!("Still there at {}?", state.name()));
+        Ok(if state == Form::Name { Next::End } else { Next::Go(Form::Name) })
+    }
+    let (stage, anna) = at_age(form().timeout(late)).await;
+    stage.passes(Duration::from_secs(24 * 3600)).await;
+    anna.sees("Still there at age?");
+    assert_eq!(anna.state().await.as_deref(), Some("form:name"));
+    stage.passes(Duration::from_secs(24 * 3600)).await;
+    assert_eq!(anna.state().await, None);
+}
+
+#[tokio::test]
+async fn the_application_is_asked_for_a_session_only_when_nothing_is_open() {
+    async fn hook(turn: &mut Turn, input: Input) -> Step<Form> {
+        turn.say("Looked up.");
+        Ok(match input {
+            Input::Text(text) if text == "nobody" => Next::Stay,
+            _ => Next::Go(Form::Age { name: "Anna".into() }),
+        })
+    }
+    let stage = Stage::new(form().restore(hook));
+    let anna = stage.person("Anna");
+    anna.sends("nobody").await;
+    assert_eq!((anna.answers(), anna.state().await), (vec!["Looked up.".to_owned()], None));
+    anna.sends("33").await;
+    anna.sees("Anna is 33.");
+    anna.sends("/start").await;
+    anna.sends("Anna").await;
+    assert_eq!(anna.answers(), ["How old is Anna?"]);
+}

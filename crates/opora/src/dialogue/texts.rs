@@ -1,0 +1,127 @@
+//! The few sentences that the library says itself.
+//!
+//! They come in English and Russian by the person's language. An application replaces them by implementing [`Texts`].
+
+use std::borrow::Cow;
+
+/// A sentence.
+pub type Text = Cow<'static, str>;
+
+/// The library's own sentences. Every one has a default; `language` is a code such as `ru`.
+pub trait Texts: Send + Sync + 'static {
+    /// A button was pressed that belongs to an earlier step, or a second time.
+    fn stale_button(&self, language: &str) -> Text {
+        pick(language, "This button is no longer in use.", "Эта кнопка больше не действует.")
+    }
+
+    /// Something was sent that does not fit the step.
+    fn not_understood(&self, language: &str) -> Text {
+        pick(language, "Sorry, this does not fit here.", "Извините, здесь это не подходит.")
+    }
+
+    /// A turn failed for good.
+    fn failed(&self, language: &str) -> Text {
+        pick(
+            language,
+            "Something went wrong on our side. What you have entered is kept.",
+            "У нас что-то пошло не так. Введённое сохранено.",
+        )
+    }
+
+    /// A turn failed for good, and nothing is kept.
+    fn failed_and_ended(&self, language: &str) -> Text {
+        pick(
+            language,
+            "Something went wrong on our side. Please try again later.",
+            "У нас что-то пошло не так. Попробуйте ещё раз позже.",
+        )
+    }
+
+    /// The caption of the button that takes a kept draft up.
+    fn try_again(&self, language: &str) -> Text {
+        pick(language, "Try again", "Попробовать снова")
+    }
+
+    /// The caption of the button that drops a kept draft.
+    fn cancel(&self, language: &str) -> Text {
+        pick(language, "Cancel", "Отмена")
+    }
+
+    /// The dialogue goes on at an earlier point, and that point has no question of its own.
+    fn go_on(&self, language: &str) -> Text {
+        pick(language, "Let us go on. Please answer once more.", "Продолжим. Ответьте, пожалуйста, ещё раз.")
+    }
+
+    /// A dialogue was cancelled.
+    fn cancelled(&self, language: &str) -> Text {
+        pick(language, "Cancelled.", "Отменено.")
+    }
+
+    /// There is nothing to cancel.
+    fn nothing_to_cancel(&self, language: &str) -> Text {
+        pick(language, "There is nothing to cancel.", "Отменять нечего.")
+    }
+
+    /// A dialogue's life is over. `command` begins it anew, if there is one.
+    fn timed_out(&self, language: &str, command: Option<&str>) -> Text {
+        let said = pick(
+            language,
+            "It has been a while, so I have closed this.",
+            "Прошло много времени, поэтому я закрыл этот разговор.",
+        );
+        match command {
+            Some(command) => format!("{said} {}", self.begin_with(language, command)).into(),
+            None => said,
+        }
+    }
+
+    /// What is stored cannot be read any more. `command` begins anew, if there is one.
+    fn unreadable(&self, language: &str, command: Option<&str>) -> Text {
+        let said = pick(
+            language,
+            "I have been updated and cannot go on from where we were.",
+            "Меня обновили, и я не могу продолжить с того же места.",
+        );
+        match command {
+            Some(command) => format!("{said} {}", self.begin_with(language, command)).into(),
+            None => said,
+        }
+    }
+
+    /// How to begin again.
+    fn begin_with(&self, language: &str, command: &str) -> Text {
+        if is_russian(language) {
+            format!("Чтобы начать заново, отправьте /{command}.").into()
+        } else {
+            format!("Send /{command} to begin again.").into()
+        }
+    }
+
+    /// The store is away for a moment, and the message is kept.
+    fn one_moment(&self, language: &str) -> Text {
+        pick(language, "One moment, please.", "Одну минуту, пожалуйста.")
+    }
+
+    /// The bot will be restarted shortly, as the operator announced.
+    fn restart(&self, language: &str) -> Text {
+        pick(
+            language,
+            "I will be restarted in a moment. Nothing is lost: we go on right after.",
+            "Сейчас меня перезапустят. Ничего не потеряется: продолжим сразу после.",
+        )
+    }
+}
+
+/// The sentences as they are, in English and Russian.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BuiltInTexts;
+
+impl Texts for BuiltInTexts {}
+
+fn is_russian(language: &str) -> bool {
+    language.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("ru"))
+}
+
+fn pick(language: &str, english: &'static str, russian: &'static str) -> Text {
+    Cow::Borrowed(if is_russian(language) { russian } else { english })
+}

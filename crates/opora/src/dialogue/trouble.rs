@@ -1,0 +1,147 @@
+//! When a dialogue cannot go on by itself: it failed, its life is over, or its person wants out.
+
+use super::OnError;
+use super::flow::Which;
+use super::next::Move;
+use super::play::Play;
+use super::shift::Via;
+use super::texts::Texts;
+use crate::input::{Failure, Input};
+use crate::telegram::{Button, Say, Tag};
+use crate::turn::{Asker, TurnError};
+use crate::update::{Content, Update};
+
+/// The data of the button that takes a kept draft up.
+pub(super) const AGAIN: &str = "opora:again";
+/// The data of the button that drops a kept draft.
+pub(super) const CANCEL: &str = "opora:cancel";
+
+impl Play<'_> {
+    /// Finds the dialogue whose turn was parked; false if it is gone and nobody waits for anything.
+    pub fn find_failed(&mut self, update: Option<&Update>, by: Option<&Asker>) -> Result<bool, TurnError> {
+        self.turn.slot = self.turn.talk.front.clone();
+        if let Some(by) = by {
+            let stack = self.turn.talk.slot(&by.slot).map(|slot| &slot.stack[..]).unwrap_or_default();
+            let waits = stack.iter().any(|frame| frame.dialogue == by.dialogue && frame.entry == by.entry);
+            self.turn.slot = by.slot.clone();
+            return Ok(waits);
+        }
+        if let Some(Content::Callback(query)) = update.map(|update| &update.content) {
+            let version = Tag::read(query.data.as_deref().unwrap_or_default()).version;
+            let offered = match (version, update) {
+                (Some(version), Some(update)) => self.offered_by(version, &Input::of(update))?,
+                _ => None,
+            };
+            self.turn.slot = offered.map_or_else(|| self.turn.talk.front.clone(), |(slot, _)| slot);
+        }
+        Ok(true)
+    }
+
+    /// A turn was parked: nobody stays stuck, and what was entered is not lost.
+    pub async fn failed(&mut self, reason: String) -> Result<(), TurnError> {
+        // Whatever failed, the person gets the whole life to take it up again.
+        self.is_by_person = true;
+        if self.top().is_none() {
+            let kept = self.turn.talk.slot(&self.turn.slot).is_some_and(|slot| !slot.kept.is_empty());
+            if kept {
+                self.offer_again();
+            } else {
+                self.tell(Texts::failed_and_ended);
+            }
+            return Ok(());
+        }
+        self.refresh_top()?;
+        let Some(flow) = self.speaking() else { return Ok(()) };
+        if flow.has(Which::Failed, "") {
+            let input = Input::Failed(Failure { reason });
+            return self.act(flow, Which::Failed, Via::State, &input).await;
+        }
+        match flow.on_error() {
+            OnError::KeepDraft => {
+                if let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) {
+                    slot.kept = std::mem::take(&mut slot.stack);
+                    slot.used.clear();
+                    slot.offers.clear();
+                }
+                self.offer_again();
+            }
+            OnError::Stay => {
+                self.tell(Texts::failed);
+                self.go_on().await?;
+            }
+            OnError::End => {
+                self.turn.talk.close(&self.turn.slot);
+                self.tell(Texts::failed_and_ended);
+            }
+        }
+        Ok(())
+    }
+
+    /// Offers to take a kept draft up, or to drop it.
+    pub fn offer_again(&mut self) {
+        let again = Button::new(self.sentence(Texts::try_again), AGAIN);
+        let cancel = Button::new(self.sentence(Texts::cancel), CANCEL);
+        let text = self.sentence(Texts::failed);
+        self.turn.say(Say::text(text).buttons([[again, cancel]]));
+    }
+
+    pub async fn take_up_draft(&mut self) -> Result<(), TurnError> {
+        let made = self.turn.made;
+        if let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) {
+            slot.stack = std::mem::take(&mut slot.kept);
+            slot.entered(made);
+        }
+        self.refresh_top()?;
+        self.go_on().await
+    }
+
+    /// Ends what is open in the turn's slot, and what was kept there.
+    pub fn cancel(&mut self) {
+        let slot = self.turn.talk.slot(&self.turn.slot);
+        if slot.is_some_and(|slot| !slot.stack.is_empty() || !slot.kept.is_empty()) {
+            self.turn.talk.close(&self.turn.slot);
+            self.tell(Texts::cancelled);
+        } else {
+            self.tell(Texts::nothing_to_cancel);
+        }
+    }
+
+    /// Ends every dialogue whose life is over.
+    pub async fn expired(&mut self) -> Result<(), TurnError> {
+        let now = self.turn.now;
+        let over = |slot: &&super::conversation::Slot| slot.until.is_some_and(|until| until <= now);
+        let slots: Vec<Box<str>> = self.turn.talk.slots.iter().filter(over).map(|slot| slot.name.clone()).collect();
+        for slot in slots {
+            self.turn.slot = slot;
+            self.expire().await?;
+        }
+        Ok(())
+    }
+
+    async fn expire(&mut self) -> Result<(), TurnError> {
+        self.refresh_top()?;
+        let Some(flow) = self.speaking() else {
+            // A draft that nobody took up goes without a word: its person was asked.
+            self.turn.talk.close(&self.turn.slot);
+            return Ok(());
+        };
+        if !flow.has(Which::Timeout, "") {
+            self.turn.talk.close(&self.turn.slot);
+            let command = self.script.beginning(Some(flow.name()));
+            self.tell(|texts, language| texts.timed_out(language, command.as_deref()));
+            return Ok(());
+        }
+        self.acted = flow.name();
+        let depth = self.turn.talk.slot(&self.turn.slot).map_or(0, |slot| slot.stack.len() - 1);
+        let next = flow.play(Which::Timeout, &mut self.turn, depth, &Input::Timeout)?.await?;
+        match next {
+            next @ (Move::Keep(_) | Move::Go(_) | Move::Call(..)) => {
+                self.apply(flow, Via::State, next).await?;
+                // Also where only values changed: it has been given another life.
+                self.live_on();
+            }
+            Move::Stay | Move::Again | Move::Back | Move::End => self.turn.talk.close(&self.turn.slot),
+        }
+        Ok(())
+    }
+}

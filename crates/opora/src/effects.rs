@@ -1,0 +1,291 @@
+//! Work outside that turns ask for.
+//!
+//! A turn records its wish in its commit; the work is done afterwards, at least once, under a key that stays the same
+//! over retries and restarts; its outcome enters the conversation as an input like any other. So no handler waits on the
+//! network, and a crash in between loses nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::Clock;
+use crate::failpoints;
+use crate::key::DialogueKey;
+use crate::mailbox::Letter;
+use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Store, StoreError};
+use crate::turn;
+
+pub use self::download::{DownloadSettings, Downloaded};
+
+mod download;
+
+pub(crate) use self::download::{DOWNLOAD, DownloadWish, Downloads};
+
+/// A wish that is being carried out.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The same for every try of this wish, also after a restart: pass it on where the other side can recognise it.
+    pub key: String,
+    /// The conversation that asked.
+    pub dialogue: DialogueKey,
+    /// What it asked for, as JSON.
+    pub body: Box<str>,
+    /// Which try this is, from 1.
+    pub attempt: u32,
+}
+
+impl Asked {
+    /// What it asked for.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, EffectError> {
+        serde_json::from_str(&self.body)
+            .map_err(|error| EffectError::Final(format!("the wish cannot be read: {error}")))
+    }
+}
+
+/// Why work outside has not been done.
+#[derive(Debug)]
+pub enum EffectError {
+    /// It may work later: try again.
+    Retry(BoxError),
+    /// It will never work: tell the dialogue.
+    Final(String),
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for EffectError {
+    fn from(error: E) -> Self {
+        Self::Retry(Box::new(error))
+    }
+}
+
+type Runner = Arc<dyn Fn(Asked) -> BoxFuture<'static, Result<Value, EffectError>> + Send + Sync>;
+
+/// The kinds of work that can be asked for.
+#[derive(Clone, Default)]
+pub(crate) struct Register(HashMap<Box<str>, Runner>);
+
+impl Register {
+    pub(crate) fn add<F, R>(&mut self, kind: &str, run: F)
+    where
+        F: Fn(Asked) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Value, EffectError>> + Send + 'static,
+    {
+        self.0.insert(kind.into(), Arc::new(move |asked| Box::pin(run(asked))));
+    }
+}
+
+impl fmt::Debug for Register {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// How work outside is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EffectSettings {
+    /// How much of it is under way at once.
+    pub at_once: usize,
+    /// How often one wish is tried before its failure is final.
+    pub attempts: u32,
+    /// The wait before the second try; it doubles with each.
+    pub backoff: Duration,
+    /// The longest wait.
+    pub longest_backoff: Duration,
+    /// How long one try may take.
+    pub deadline: Duration,
+}
+
+impl Default for EffectSettings {
+    fn default() -> Self {
+        Self {
+            at_once: 16,
+            attempts: 8,
+            backoff: Duration::from_millis(500),
+            longest_backoff: Duration::from_secs(60),
+            deadline: Duration::from_secs(300),
+        }
+    }
+}
+
+/// Carries out what turns have asked for. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Effects(Arc<Shared>);
+
+struct Shared {
+    bot: i64,
+    epoch: Epoch,
+    register: Register,
+    store: Arc<dyn Store>,
+    clock: Clock,
+    settings: EffectSettings,
+    outcomes: mpsc::UnboundedSender<(DialogueKey, Letter)>,
+    under_way: Mutex<HashSet<EffectId>>,
+    places: Arc<Semaphore>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// How many wishes are read from the store at once.
+const PAGE: usize = 500;
+
+impl Effects {
+    pub(crate) fn new(
+        (bot, epoch): (i64, Epoch),
+        register: Register,
+        store: Arc<dyn Store>,
+        clock: Clock,
+        settings: EffectSettings,
+        outcomes: mpsc::UnboundedSender<(DialogueKey, Letter)>,
+    ) -> Self {
+        Self(Arc::new(Shared {
+            bot,
+            epoch,
+            register,
+            store,
+            clock,
+            places: Arc::new(Semaphore::new(settings.at_once)),
+            settings,
+            outcomes,
+            under_way: Mutex::default(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        }))
+    }
+
+    /// Starts on wishes that were just committed.
+    pub(crate) fn enqueue(&self, rows: Vec<EffectRow>) {
+        for row in rows {
+            if self.0.under_way.lock().insert(row.id) {
+                self.0.tasks.spawn(Arc::clone(&self.0).carry_out(row));
+            }
+        }
+    }
+
+    /// Starts on what the store holds and nobody works on: after a start, or after a commit whose answer was lost.
+    pub(crate) fn reload(&self) {
+        let effects = self.clone();
+        self.0.tasks.spawn(async move {
+            let mut after = EffectId::default();
+            loop {
+                match effects.0.store.effects(effects.0.bot, after, PAGE).await {
+                    Ok(rows) => {
+                        let Some(last) = rows.last() else { return };
+                        after = last.id;
+                        effects.enqueue(rows);
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot read which effects wait; trying again");
+                        tokio::select! {
+                            () = effects.0.stop.cancelled() => return,
+                            () = tokio::time::sleep(Duration::from_secs(1)) => {}
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// Ends what is under way; it will be done after the next start.
+    pub(crate) async fn close(&self) {
+        self.0.stop.cancel();
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+    }
+}
+
+impl Shared {
+    async fn carry_out(self: Arc<Self>, row: EffectRow) {
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = self.to_the_end(&row) => {}
+        }
+        self.under_way.lock().remove(&row.id);
+    }
+
+    async fn to_the_end(&self, row: &EffectRow) {
+        let outcome = self.outcome(row).await;
+        failpoints::hit(failpoints::EFFECT_AFTER_RUN).await;
+        let asked = RawValue::from_string(row.effect.body.clone().into()).ok();
+        let body = serde_json::json!({
+            "kind": row.effect.kind,
+            "asked": asked,
+            "ok": outcome.as_ref().ok(),
+            "failed": outcome.as_ref().err(),
+        });
+        let incoming = Incoming {
+            key: row.key.clone(),
+            origin: Origin::Outcome(row.id),
+            body: body.to_string().into(),
+            at: self.clock.now(),
+        };
+        loop {
+            match self.store.finish_effect(self.epoch, row.id, incoming.clone()).await {
+                Ok(Receipt::New(seq)) => {
+                    let letter = Letter::Inbox(InboxRow { seq, incoming });
+                    // Nobody listens only when the bot stops; then the inbox has it.
+                    let _ = self.outcomes.send((row.key.clone(), letter));
+                    return;
+                }
+                Ok(Receipt::Known) | Err(StoreError::Fenced { .. }) => return,
+                Err(error) => {
+                    tracing::warn!(effect = row.id.0, %error, "cannot store an outcome; trying again");
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+            }
+        }
+    }
+
+    /// Tries until it works, or for good does not.
+    async fn outcome(&self, row: &EffectRow) -> Result<Value, String> {
+        let Some(runner) = self.register.0.get(&row.effect.kind) else {
+            tracing::error!(effect = row.id.0, kind = %row.effect.kind, "nobody carries out this kind of effect");
+            return Err(format!("nobody carries out `{}`", row.effect.kind));
+        };
+        let mut attempt = 1;
+        loop {
+            // A place is held for a try, not for the waits between them.
+            let place = self.places.acquire().await;
+            failpoints::hit(failpoints::EFFECT_BEFORE_RUN).await;
+            let asked = Asked {
+                key: format!("{}-{}", self.bot, row.id.0),
+                dialogue: row.key.clone(),
+                body: turn::wish(&row.effect.body).into(),
+                attempt,
+            };
+            // In a task of its own, so that a panic is a failure of this try alone.
+            let run = tokio::time::timeout(self.settings.deadline, tokio::spawn(runner(asked))).await;
+            drop(place);
+            let reason = match run {
+                Ok(Ok(Ok(value))) => {
+                    metrics::counter!("opora_effects_total", "outcome" => "done").increment(1);
+                    return Ok(value);
+                }
+                Ok(Ok(Err(EffectError::Final(reason)))) => {
+                    metrics::counter!("opora_effects_total", "outcome" => "failed").increment(1);
+                    return Err(reason);
+                }
+                Ok(Ok(Err(EffectError::Retry(error)))) => error.to_string(),
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => format!("it took longer than {:?}", self.settings.deadline),
+            };
+            if attempt >= self.settings.attempts {
+                tracing::error!(effect = row.id.0, kind = %row.effect.kind, attempt, %reason, "an effect failed for good");
+                metrics::counter!("opora_effects_total", "outcome" => "failed").increment(1);
+                return Err(reason);
+            }
+            tracing::warn!(effect = row.id.0, kind = %row.effect.kind, attempt, %reason, "an effect failed; trying again");
+            let pause = self.settings.backoff.saturating_mul(2_u32.saturating_pow(attempt - 1));
+            tokio::time::sleep(pause.min(self.settings.longest_backoff)).await;
+            attempt += 1;
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Files from Telegram onto the disk, as an effect.
+//!
+//! A file is fetched into a temporary name, with a limit on its size, synced and then renamed; the name comes from the
+//! wish, so a try after a crash replaces what an earlier one left. A cut connection goes on where it was cut, a link
+//! that has died is asked for again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::fs;
+use tokio::io::AsyncWriteExt;
+
+use super::{Asked, EffectError};
+use crate::telegram::{Api, ApiError};
+
+/// The name of this effect.
+pub(crate) const DOWNLOAD: &str = "download";
+
+/// Where files go, and how large they may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DownloadSettings {
+    /// The directory; it is made if it is missing.
+    pub directory: PathBuf,
+    /// The largest file, whatever a turn asks for. Telegram itself gives bots no more than 20 MB.
+    pub largest_bytes: u64,
+}
+
+impl Default for DownloadSettings {
+    fn default() -> Self {
+        Self { directory: PathBuf::from("files"), largest_bytes: 20_000_000 }
+    }
+}
+
+/// What a turn asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DownloadWish {
+    pub(crate) file_id: String,
+    pub(crate) max_bytes: u64,
+}
+
+/// A file that has been fetched; the outcome of a download.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Downloaded {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// The id that it was asked for by.
+    pub file_id: String,
+}
+
+/// Fetches files.
+#[derive(Clone, Debug)]
+pub(crate) struct Downloads {
+    pub(crate) api: Arc<dyn Api>,
+    pub(crate) settings: DownloadSettings,
+}
+
+impl Downloads {
+    /// Carries out one wish.
+    pub(crate) async fn run(self, asked: Asked) -> Result<Value, EffectError> {
+        let wish: DownloadWish = asked.read()?;
+        let limit = wish.max_bytes.min(self.settings.largest_bytes);
+        let directory = &self.settings.directory;
+        fs::create_dir_all(directory).await?;
+        let path = directory.join(&asked.key);
+        let temporary = directory.join(format!("{}.part", asked.key));
+        let bytes = match self.fetch(&wish.file_id, limit, &temporary).await {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                if matches!(error, EffectError::Final(_)) {
+                    // What will never be whole is not left behind; if it cannot be removed, cleaning finds it.
+                    let _ = fs::remove_file(&temporary).await;
+                }
+                return Err(error);
+            }
+        };
+        fs::rename(&temporary, &path).await?;
+        sync_directory(directory).await?;
+        let done = Downloaded { path, bytes, file_id: wish.file_id };
+        serde_json::to_value(done).map_err(|error| EffectError::Final(error.to_string()))
+    }
+
+    /// Fetches into the temporary file, going on where an earlier try was cut.
+    async fn fetch(&self, file_id: &str, limit: u64, temporary: &Path) -> Result<u64, EffectError> {
+        #[derive(Deserialize)]
+        struct File {
+            file_path: Option<String>,
+            file_size: Option<u64>,
+        }
+        let body = json!({"file_id": file_id}).to_string();
+        let answer = self.api.call("getFile", &body, &[]).await.map_err(final_if_refused)?;
+        let file: File = serde_json::from_str(answer.get())?;
+        if let Some(size) = file.file_size.filter(|size| *size > limit) {
+            return Err(too_large(size, limit));
+        }
+        let file_path =
+            file.file_path.ok_or_else(|| EffectError::Final("Telegram gives no link to this file".to_owned()))?;
+        let have = fs::metadata(temporary).await.map_or(0, |metadata| metadata.len());
+        if file.file_size == Some(have) && have > 0 {
+            // An earlier try got everything and ended before the rename.
+            fs::File::open(temporary).await?.sync_all().await?;
+            return Ok(have);
+        }
+        // A refusal here is a link that has died meanwhile: the next try asks for another.
+        let mut download = self.api.download(&file_path, have).await?;
+        let mut options = fs::OpenOptions::new();
+        options.create(true).write(true);
+        let mut target =
+            options.truncate(download.from_byte == 0).append(download.from_byte > 0).open(temporary).await?;
+        let mut bytes = download.from_byte;
+        while let Some(chunk) = download.bytes.next().await {
+            let chunk = chunk?;
+            bytes += chunk.len() as u64;
+            if bytes > limit {
+                return Err(too_large(bytes, limit));
+            }
+            target.write_all(&chunk).await?;
+        }
+        target.flush().await?;
+        target.sync_all().await?;
+        if let Some(size) = file.file_size.filter(|size| *size != bytes) {
+            fs::remove_file(temporary).await?;
+            return Err(EffectError::Retry(format!("{bytes} bytes came where {size} were announced").into()));
+        }
+        Ok(bytes)
+    }
+}
+
+/// A rename is durable once its directory is.
+async fn sync_directory(directory: &Path) -> std::io::Result<()> {
+    fs::File::open(directory).await?.sync_all().await
+}
+
+fn too_large(size: u64, limit: u64) -> EffectError {
+    EffectError::Final(format!("the file has {size} bytes; {limit} are allowed"))
+}
+
+/// A file id that Telegram refuses will not get better.
+fn final_if_refused(error: ApiError) -> EffectError {
+    match error {
+        ApiError::Refused { .. } => EffectError::Final(error.to_string()),
+        error => EffectError::Retry(Box::new(error)),
+    }
+}

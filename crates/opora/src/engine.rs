@@ -1,0 +1,433 @@
+//! Takes an input through its turn: open, handler, commit, and what comes after.
+//!
+//! A handler runs against the state as it stands and changes nothing by itself. Only the commit does; a turn that fails
+//! before it leaves nothing. What a failure means is decided here, by its kind: run again, wait, or park.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use self::cache::StateCache;
+use crate::clock::{Clock, Millis, Stopwatch};
+use crate::dialogue::Script;
+use crate::effects::Effects;
+use crate::failpoints;
+use crate::key::DialogueKey;
+use crate::mailbox::{Letter, Reader};
+use crate::outbox::Courier;
+use crate::schedule::Wakeup;
+use crate::store::{
+    Commit, Committed, EffectId, EffectRow, Epoch, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, Refusal,
+    StateChange, Store, StoreError, Stored, Taken, TimerChange, Transition, Version,
+};
+use crate::turn::{Context, Event, Moment, Outcome, TurnError};
+
+mod cache;
+mod letters;
+mod report;
+
+/// How turns are run, and what happens when they fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TurnSettings {
+    /// How long a handler may take.
+    pub deadline: Duration,
+    /// How often a failing turn is tried before it is parked.
+    pub attempts: u32,
+    /// The wait before the second try; it doubles with each.
+    pub backoff: Duration,
+    /// How many conversations' states are held in memory.
+    pub cached: usize,
+}
+
+impl Default for TurnSettings {
+    fn default() -> Self {
+        Self { deadline: Duration::from_secs(30), attempts: 3, backoff: Duration::from_millis(250), cached: 8192 }
+    }
+}
+
+/// Everything a turn needs.
+pub(crate) struct Engine {
+    pub(crate) epoch: Epoch,
+    pub(crate) script: Arc<Script>,
+    pub(crate) context: Arc<Context>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Clock,
+    pub(crate) courier: Courier,
+    pub(crate) effects: Effects,
+    pub(crate) wakeup: Wakeup,
+    pub(crate) settings: TurnSettings,
+    pub(crate) cache: StateCache,
+    /// Ended when the lease is lost: nothing more may be written.
+    pub(crate) lost: CancellationToken,
+    /// Ended when the stop's deadline is over: turns that wait for a store give up; their inputs stay in the inbox.
+    pub(crate) cut: CancellationToken,
+}
+
+/// What to do with a turn that did not commit.
+enum Trouble {
+    /// Another turn came between: run again at once.
+    Again,
+    /// The application's writes said no: run again with the reason.
+    Refused(Refusal),
+    /// The store is away: wait.
+    Wait(StoreError),
+    /// The handler failed: try some more, then park.
+    Failed(String),
+    /// The state cannot be read: set it aside.
+    Unreadable(Option<Box<Stored>>, String),
+    /// An earlier turn took the input.
+    Taken,
+    /// The lease is over.
+    Stop,
+}
+
+/// The longest wait for a store that is away.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// How often the application's writes may refuse one turn before that counts as a failure.
+const REFUSALS: u32 = 5;
+
+/// One input and how far its turn has come.
+struct Work<'a> {
+    key: &'a DialogueKey,
+    /// What it arrived as; empty for a turn without an input of its own.
+    letters: &'a [Letter],
+    event: Event,
+    takes: Vec<Taken>,
+    /// Sent with whatever the turn says.
+    besides: Vec<Outgoing>,
+    refusal: Option<Refusal>,
+    refusals: u32,
+    failures: u32,
+    waits: u32,
+    /// A commit may have happened without its answer: the next look asks the store, and not the cache.
+    is_unsure: bool,
+}
+
+impl Reader for Engine {
+    fn read<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            match letters::event(&letters) {
+                Ok(event) => self.run(Work::new(key, &letters, event)).await,
+                Err(reason) => {
+                    tracing::error!(%key, %reason, "an input cannot be read and is parked");
+                    self.park(key, &letters, letters::parked(key, &letters, reason, 1)).await;
+                }
+            }
+            self.wakeup.done(key, &letters);
+        })
+    }
+}
+
+impl<'a> Work<'a> {
+    fn new(key: &'a DialogueKey, letters: &'a [Letter], event: Event) -> Self {
+        Self {
+            key,
+            letters,
+            event,
+            takes: letters.iter().filter_map(Letter::taken).collect(),
+            besides: Vec::new(),
+            refusal: None,
+            refusals: 0,
+            failures: 0,
+            waits: 0,
+            is_unsure: false,
+        }
+    }
+
+    fn mark(&self) -> Option<&Mark> {
+        self.takes.iter().find_map(|taken| match taken {
+            Taken::Update { mark, .. } => Some(mark),
+            _ => None,
+        })
+    }
+}
+
+impl Engine {
+    /// Runs a turn until it has committed, is parked, or has to stay in the inbox.
+    async fn run(&self, mut work: Work<'_>) {
+        loop {
+            if self.lost.is_cancelled() {
+                return;
+            }
+            let trouble = match self.attempt(&mut work).await {
+                Ok(()) => return,
+                Err(trouble) => trouble,
+            };
+            self.cache.forget(work.key);
+            match trouble {
+                Trouble::Again => {}
+                Trouble::Refused(refusal) if work.refusals < REFUSALS => {
+                    work.refusals += 1;
+                    work.refusal = Some(refusal);
+                }
+                Trouble::Refused(Refusal(reason)) => {
+                    return self.give_up(work, format!("its writes were refused again and again: {reason}")).await;
+                }
+                Trouble::Wait(error) => {
+                    if !self.wait(&mut work, &error).await {
+                        return;
+                    }
+                }
+                Trouble::Failed(reason) => {
+                    work.failures += 1;
+                    metrics::counter!("opora_turn_failures_total").increment(1);
+                    if work.failures >= self.settings.attempts {
+                        return self.give_up(work, reason).await;
+                    }
+                    tracing::warn!(key = %work.key, attempt = work.failures, %reason, "a turn failed; trying again");
+                    tokio::time::sleep(self.settings.backoff * 2_u32.pow(work.failures - 1)).await;
+                }
+                Trouble::Unreadable(stored, reason) => self.set_aside(&work, stored, reason).await,
+                Trouble::Taken => return self.taken_before(&work).await,
+                Trouble::Stop => return self.lost.cancel(),
+            }
+        }
+    }
+
+    /// One try: nothing of it remains unless it commits.
+    async fn attempt(&self, work: &mut Work<'_>) -> Result<(), Trouble> {
+        let (version, stored) = self.open(work).await?;
+        failpoints::hit(failpoints::TURN_BEFORE_HANDLER).await;
+        let (watch, now) = (Stopwatch::start(), self.clock.now());
+        let moment = Moment {
+            key: work.key.clone(),
+            version,
+            stored: stored.clone(),
+            event: work.event.clone(),
+            now,
+            refusal: work.refusal.clone(),
+            context: Arc::clone(&self.context),
+        };
+        let mut outcome = match self.handle(moment).await {
+            Ok(outcome) => outcome,
+            Err(TurnError::Unreadable(reason)) => return Err(Trouble::Unreadable(stored.map(Box::new), reason)),
+            Err(error) => return Err(Trouble::Failed(error.to_string())),
+        };
+        let took = watch.elapsed();
+        failpoints::hit(failpoints::TURN_AFTER_HANDLER).await;
+        if matches!(work.event, Event::Expired) && outcome.changes_nothing() {
+            self.cache.put(work.key, version, stored);
+            return Ok(());
+        }
+        outcome.outgoing.extend(work.besides.iter().cloned());
+        let moved = outcome.transition.clone();
+        let after = After::of(&outcome, stored, work.key, now);
+        let commit = Commit {
+            key: work.key.clone(),
+            from: version,
+            takes: work.takes.clone(),
+            state: outcome.state,
+            outgoing: outcome.outgoing,
+            timers: outcome.timers,
+            effects: outcome.effects,
+            transition: outcome.transition.map(|(from, to, by)| Transition {
+                from,
+                to,
+                by: by.into(),
+                took_us: micros(took),
+            }),
+            writes: outcome.writes,
+            at: now,
+        };
+        failpoints::hit(failpoints::TURN_BEFORE_COMMIT).await;
+        let committed = self.store.commit(self.epoch, commit).await.map_err(|error| {
+            work.is_unsure |= matches!(error, StoreError::Unavailable(_));
+            Trouble::from(error)
+        })?;
+        failpoints::hit(failpoints::TURN_AFTER_COMMIT).await;
+        self.committed(work.key, after, committed);
+        report::turn(work.key, &work.event, moved.as_ref(), took);
+        Ok(())
+    }
+
+    /// The state: as this instance left it, or from the store.
+    async fn open(&self, work: &Work<'_>) -> Result<(Version, Option<Stored>), Trouble> {
+        if !work.is_unsure
+            && let Some(held) = self.cache.take(work.key)
+        {
+            return Ok(held);
+        }
+        match self.store.open(work.key, work.mark()).await? {
+            Opened::AlreadyTaken => Err(Trouble::Taken),
+            Opened::At { version, stored } => Ok((version, stored)),
+        }
+    }
+
+    /// Runs the handler with its deadline; a panic is a failure like any other.
+    async fn handle(&self, moment: Moment) -> Result<Outcome, TurnError> {
+        let run = AssertUnwindSafe(self.script.run(moment)).catch_unwind();
+        match tokio::time::timeout(self.settings.deadline, run).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(panic)) => {
+                Err(TurnError::failed(format!("the handler panicked: {}", report::panic_message(&*panic))))
+            }
+            Err(_) => Err(TurnError::failed(format!("the handler took longer than {:?}", self.settings.deadline))),
+        }
+    }
+
+    /// What follows a commit: it is remembered, and the courier and the effects start on what it asked for.
+    fn committed(&self, key: &DialogueKey, after: After, committed: Committed) {
+        self.cache.put(key, committed.version, after.stored);
+        if !after.outgoing.is_empty() {
+            let rows = after.outgoing.into_iter().zip(committed.outbox).map(|(row, id)| OutboxRow { id, ..row });
+            self.courier.enqueue(rows.collect());
+        }
+        if !after.effects.is_empty() {
+            let rows = after.effects.into_iter().zip(committed.effects).map(|(row, id)| EffectRow { id, ..row });
+            self.effects.enqueue(rows.collect());
+        }
+        if let Some(due) = after.first_due {
+            self.wakeup.at(due);
+        }
+    }
+
+    /// Waits for a store that is away. False when the bot stops meanwhile: the input stays in the inbox.
+    async fn wait(&self, work: &mut Work<'_>, error: &StoreError) -> bool {
+        if work.waits == 0 {
+            tracing::error!(key = %work.key, %error, "the store is away; the turn waits");
+        }
+        work.waits += 1;
+        let pause =
+            Duration::from_millis(50).saturating_mul(2_u32.saturating_pow(work.waits.min(10))).min(LONGEST_WAIT);
+        tokio::select! {
+            () = self.cut.cancelled() => false,
+            () = self.lost.cancelled() => false,
+            () = tokio::time::sleep(pause) => true,
+        }
+    }
+
+    /// The input's turn committed before: by a delivery twice, or by a commit whose answer was lost.
+    async fn taken_before(&self, work: &Work<'_>) {
+        metrics::counter!("opora_turns_total", "outcome" => "known").increment(1);
+        tracing::debug!(key = %work.key, "an input was taken before");
+        if work.is_unsure {
+            // What that commit asked for is in the store, but nobody here has been told.
+            self.courier.reload();
+            self.effects.reload();
+            self.wakeup.now();
+        }
+    }
+
+    /// Parks a turn that keeps failing, and then helps its person in a turn of its own.
+    async fn give_up(&self, work: Work<'_>, reason: String) {
+        tracing::error!(key = %work.key, attempts = work.failures, %reason, "a turn keeps failing and is parked");
+        metrics::counter!("opora_turns_total", "outcome" => "parked").increment(1);
+        let parked = letters::parked(work.key, work.letters, reason.clone(), work.failures);
+        self.park(work.key, work.letters, parked).await;
+        let besides = letters::callback_answers(&work.event);
+        self.afterwards(Work { besides, ..Work::new(work.key, &[], work.event.failed(reason)) }).await;
+    }
+
+    /// A turn without an input of its own. If that fails too, the conversation is ended: nobody stays stuck.
+    async fn afterwards(&self, mut work: Work<'_>) {
+        for _ in 0..self.settings.attempts {
+            let trouble = match self.attempt(&mut work).await {
+                Ok(()) => return,
+                Err(trouble) => trouble,
+            };
+            self.cache.forget(work.key);
+            match trouble {
+                Trouble::Stop => return self.lost.cancel(),
+                Trouble::Wait(error) if !self.wait(&mut work, &error).await => return,
+                _ => {}
+            }
+        }
+        tracing::error!(key = %work.key, "a conversation could not be helped and is ended");
+        let ended = async {
+            if let Opened::At { version, .. } = self.store.open(work.key, None).await? {
+                let end = Commit::new(work.key.clone(), version, self.clock.now());
+                self.store.commit(self.epoch, Commit { state: StateChange::Clear, ..end }).await?;
+            }
+            Ok::<_, StoreError>(())
+        };
+        if let Err(error) = ended.await {
+            tracing::error!(key = %work.key, %error, "a conversation could not be ended");
+        }
+    }
+
+    /// Keeps a copy of a state that cannot be read for the operator, tells the person, and ends it.
+    async fn set_aside(&self, work: &Work<'_>, stored: Option<Box<Stored>>, reason: String) {
+        tracing::error!(key = %work.key, %reason, "a stored state cannot be read and is set aside");
+        if let Some(stored) = stored {
+            self.park(work.key, &[], letters::parked_state(work.key, *stored, reason.clone())).await;
+        }
+        self.afterwards(Work::new(work.key, &[], work.event.clone().unreadable())).await;
+    }
+
+    /// Sets an input aside, waiting for the store if need be.
+    async fn park(&self, key: &DialogueKey, letters: &[Letter], parked: Parked) {
+        let mut work = Work::new(key, letters, Event::Expired);
+        loop {
+            let parked = Parked { at: self.clock.now(), ..parked.clone() };
+            match self.store.park(self.epoch, key, work.takes.clone(), parked).await {
+                Ok(()) | Err(StoreError::AlreadyTaken) => return,
+                Err(StoreError::Fenced { .. }) => return self.lost.cancel(),
+                Err(error) => {
+                    if !self.wait(&mut work, &error).await {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Overtaken(_) => Self::Again,
+            StoreError::AlreadyTaken => Self::Taken,
+            StoreError::Fenced { .. } => Self::Stop,
+            StoreError::Refused(refusal) => Self::Refused(refusal),
+            StoreError::Unreadable { source, .. } => Self::Unreadable(None, source.to_string()),
+            StoreError::Unsupported(what) => Self::Failed(what.to_owned()),
+            error @ StoreError::Unavailable(_) => Self::Wait(error),
+        }
+    }
+}
+
+/// What is needed after a commit of what went into it.
+struct After {
+    stored: Option<Stored>,
+    outgoing: Vec<OutboxRow>,
+    effects: Vec<EffectRow>,
+    /// The earliest timer or end of life that the turn has set.
+    first_due: Option<Millis>,
+}
+
+impl After {
+    fn of(outcome: &Outcome, before: Option<Stored>, key: &DialogueKey, at: Millis) -> Self {
+        let stored = match &outcome.state {
+            StateChange::Keep => before,
+            StateChange::Set(stored) => Some(stored.clone()),
+            StateChange::Clear => None,
+        };
+        let outgoing = outcome.outgoing.iter().map(|outgoing| OutboxRow {
+            id: OutboxId::default(),
+            key: key.clone(),
+            outgoing: outgoing.clone(),
+            was_sending: false,
+            at,
+        });
+        let effects = outcome.effects.iter().map(|effect| EffectRow {
+            id: EffectId::default(),
+            key: key.clone(),
+            effect: effect.clone(),
+            at,
+        });
+        let timers = outcome.timers.iter().filter_map(|timer| match timer {
+            TimerChange::Set { due_at, .. } => Some(*due_at),
+            TimerChange::Cancel(_) => None,
+        });
+        let first_due = timers.chain(stored.as_ref().and_then(|stored| stored.expires_at)).min();
+        Self { outgoing: outgoing.collect(), effects: effects.collect(), first_due, stored }
+    }
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,108 @@
+//! What letters mean to a dialogue, and how they are set aside.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::mailbox::Letter;
+use crate::store::{Origin, Outgoing, Parked, ParkedId, Stored};
+use crate::turn::Event;
+use crate::update::{Content, Update};
+
+/// The event of one input, or why it means nothing.
+pub(super) fn event(letters: &[Letter]) -> Result<Event, String> {
+    match letters {
+        [Letter::Expired] => Ok(Event::Expired),
+        [Letter::Timer(timer)] => Ok(Event::Timer { name: timer.name.clone(), body: timer.body.clone() }),
+        [Letter::Retry(parked)] => retried(parked),
+        [Letter::Inbox(row)] if matches!(row.incoming.origin, Origin::Outcome(_)) => Event::outcome(&row.incoming.body),
+        letters => updates(letters.iter().map(|letter| match letter {
+            Letter::Inbox(row) => &*row.incoming.body,
+            // Only updates are gathered into albums.
+            Letter::Timer(_) | Letter::Expired | Letter::Retry(_) => "",
+        })),
+    }
+}
+
+/// A letter's input as an operator sees it, and as it can be run again.
+pub(super) fn parked(key: &DialogueKey, letters: &[Letter], reason: String, attempts: u32) -> Parked {
+    let (kind, body) = match letters {
+        [] | [Letter::Expired] => ("expired", String::new()),
+        [Letter::Timer(timer)] => ("timer", json!({"name": timer.name, "body": timer.body}).to_string()),
+        [Letter::Retry(parked)] => (parked.kind.as_str(), parked.body.clone()),
+        [Letter::Inbox(row)] if matches!(row.incoming.origin, Origin::Outcome(_)) => {
+            ("outcome", row.incoming.body.clone().into())
+        }
+        letters => {
+            let bodies = letters.iter().filter_map(|letter| match letter {
+                Letter::Inbox(row) => Some(&*row.incoming.body),
+                _ => None,
+            });
+            let bodies: Vec<_> = bodies.collect();
+            if let [body] = bodies[..] {
+                ("update", body.to_owned())
+            } else {
+                ("album", format!("[{}]", bodies.join(",")))
+            }
+        }
+    };
+    set_aside(key, kind, body, reason, attempts)
+}
+
+/// A state that cannot be read, as an operator sees it.
+pub(super) fn parked_state(key: &DialogueKey, stored: Stored, reason: String) -> Parked {
+    set_aside(key, "state", stored.value.into(), reason, 1)
+}
+
+/// Answers to the buttons of a turn that has failed: they must not keep spinning.
+pub(super) fn callback_answers(event: &Event) -> Vec<Outgoing> {
+    let Event::Update(update) = event else { return Vec::new() };
+    let Content::Callback(query) = &update.content else { return Vec::new() };
+    vec![Outgoing {
+        chat: None,
+        method: "answerCallbackQuery".into(),
+        body: json!({"callback_query_id": query.id}).to_string().into(),
+        uploads: Vec::new(),
+        if_unsure: Default::default(),
+        label: None,
+        edits_label: None,
+    }]
+}
+
+fn set_aside(key: &DialogueKey, kind: &str, body: String, reason: String, attempts: u32) -> Parked {
+    let (id, at) = (ParkedId::default(), Millis::default());
+    Parked { id, key: key.clone(), kind: kind.to_owned(), body, reason, attempts, at, retry: false }
+}
+
+fn updates<'a>(bodies: impl Iterator<Item = &'a str>) -> Result<Event, String> {
+    let read = |body| Update::read(body).map(Arc::new).map_err(|error| error.to_string());
+    let mut updates = bodies.map(read).collect::<Result<Vec<_>, _>>()?;
+    match &updates[..] {
+        [update] if update.media_group().is_none() => Ok(Event::Update(updates.remove(0))),
+        _ => Ok(Event::Album(updates)),
+    }
+}
+
+fn retried(parked: &Parked) -> Result<Event, String> {
+    let unreadable = |error: serde_json::Error| error.to_string();
+    match parked.kind.as_str() {
+        "timer" => {
+            #[derive(serde::Deserialize)]
+            struct Timer {
+                name: Box<str>,
+                body: Box<str>,
+            }
+            let Timer { name, body } = serde_json::from_str(&parked.body).map_err(unreadable)?;
+            Ok(Event::Timer { name, body })
+        }
+        "outcome" => Event::outcome(&parked.body),
+        "album" => {
+            let items: Vec<&serde_json::value::RawValue> = serde_json::from_str(&parked.body).map_err(unreadable)?;
+            updates(items.iter().map(|item| item.get()))
+        }
+        "state" => Err("a state that was set aside cannot be run; import it once it can be read".to_owned()),
+        _ => updates(std::iter::once(parked.body.as_str())),
+    }
+}

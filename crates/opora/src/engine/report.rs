@@ -1,0 +1,48 @@
+//! What a turn tells logs and metrics. People appear by their ids; what they wrote does not.
+
+use std::any::Any;
+use std::time::Duration;
+
+use crate::key::DialogueKey;
+use crate::store::Place;
+use crate::turn::Event;
+
+/// Tells of a turn that has committed.
+pub(super) fn turn(
+    key: &DialogueKey,
+    event: &Event,
+    moved: Option<&(Option<Place>, Option<Place>, &'static str)>,
+    took: Duration,
+) {
+    metrics::counter!("opora_turns_total", "outcome" => "committed").increment(1);
+    metrics::histogram!("opora_turn_seconds").record(took.as_secs_f64());
+    let took_us = took.as_micros();
+    tracing::info!(
+        user = key.user,
+        chat = key.chat,
+        chat_type = chat_type(key),
+        input = event.name(),
+        took_us,
+        "input handled"
+    );
+    if let Some((from, to, by)) = moved {
+        metrics::counter!("opora_transitions_total").increment(1);
+        let name = |place: &Option<Place>| place.as_ref().map_or_else(|| "none".to_owned(), Place::to_string);
+        let (from, to) = (name(from), name(to));
+        tracing::info!(user = key.user, chat = key.chat, by, "FSM State [CHANGED] user={} {from} -> {to}", key.user);
+    }
+}
+
+/// What a panic said.
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}
+
+fn chat_type(key: &DialogueKey) -> &'static str {
+    match key.chat {
+        chat if chat == key.user => "private",
+        chat if chat < 0 => "group",
+        _ => "other",
+    }
+}

@@ -1,0 +1,209 @@
+//! Named places at which a test stops or ends the process.
+//!
+//! Random kills miss real bugs: a crash between two given steps has to be asked for. An unarmed failpoint costs one
+//! relaxed load, so the places are there in every build; only a program that arms one can meet it. Nothing here reads
+//! the environment or the arguments: the program passes the text on, see [`arm_from`].
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+
+/// A batch has come from Telegram and is not in the inbox yet.
+pub const INTAKE_BEFORE_RECEIVE: &str = "intake.before_receive";
+/// A batch is in the inbox; Telegram does not know yet.
+pub const INTAKE_AFTER_RECEIVE: &str = "intake.after_receive";
+/// A turn has opened its conversation.
+pub const TURN_BEFORE_HANDLER: &str = "turn.before_handler";
+/// A turn's handler has answered.
+pub const TURN_AFTER_HANDLER: &str = "turn.after_handler";
+/// A turn is about to commit.
+pub const TURN_BEFORE_COMMIT: &str = "turn.before_commit";
+/// A turn has committed, and nobody knows yet.
+pub const TURN_AFTER_COMMIT: &str = "turn.after_commit";
+/// A message is about to be sent.
+pub const OUTBOX_BEFORE_SEND: &str = "outbox.before_send";
+/// A message was sent, which is not stored yet.
+pub const OUTBOX_AFTER_SEND: &str = "outbox.after_send";
+/// It is stored that a message was sent.
+pub const OUTBOX_AFTER_SETTLE: &str = "outbox.after_settle";
+/// An effect is about to be carried out.
+pub const EFFECT_BEFORE_RUN: &str = "effect.before_run";
+/// An effect was carried out, which is not stored yet.
+pub const EFFECT_AFTER_RUN: &str = "effect.after_run";
+/// A timer or an end of life is about to become an input.
+pub const SCHEDULE_BEFORE_FIRE: &str = "schedule.before_fire";
+/// The lease is about to be renewed.
+pub const INSTANCE_BEFORE_RENEW: &str = "instance.before_renew";
+/// A store is in the midst of a commit.
+pub const STORE_IN_COMMIT: &str = "store.in_commit";
+
+/// All failpoints there are.
+pub const ALL: &[&str] = &[
+    INTAKE_BEFORE_RECEIVE,
+    INTAKE_AFTER_RECEIVE,
+    TURN_BEFORE_HANDLER,
+    TURN_AFTER_HANDLER,
+    TURN_BEFORE_COMMIT,
+    TURN_AFTER_COMMIT,
+    OUTBOX_BEFORE_SEND,
+    OUTBOX_AFTER_SEND,
+    OUTBOX_AFTER_SETTLE,
+    EFFECT_BEFORE_RUN,
+    EFFECT_AFTER_RUN,
+    SCHEDULE_BEFORE_FIRE,
+    INSTANCE_BEFORE_RENEW,
+    STORE_IN_COMMIT,
+];
+
+static ANY_ARMED: AtomicBool = AtomicBool::new(false);
+static ARMED: Mutex<Vec<Armed>> = Mutex::new(Vec::new());
+
+/// What happens at an armed failpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Ends the process at once, with no destructor run and no buffer written.
+    Abort,
+    /// Prints `failpoint <name>` as a line on the standard output and goes no further, so that a parent process can
+    /// kill this one exactly there. Other tasks go on.
+    Pause,
+}
+
+/// Why a text arms no failpoint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAFailpoint {
+    /// The text has another form.
+    #[error(
+        "`{0}` arms no failpoint: name=abort or name=pause was expected, then @ and the number of the hit if not 1"
+    )]
+    Form(String),
+    /// There is none of that name.
+    #[error("there is no failpoint `{0}`")]
+    Name(String),
+}
+
+#[derive(Debug)]
+struct Armed {
+    name: &'static str,
+    action: Action,
+    // Hits that are still let through, and the one that is not.
+    hits_left: u64,
+}
+
+/// Arms a failpoint for its `nth` hit from now, counted from 1. Arming it again replaces the former.
+///
+/// # Errors
+/// If there is no failpoint of that name.
+pub fn arm(name: &str, action: Action, nth: u64) -> Result<(), NotAFailpoint> {
+    let known = ALL.iter().find(|known| **known == name).ok_or_else(|| NotAFailpoint::Name(name.to_owned()))?;
+    let mut armed = ARMED.lock();
+    armed.retain(|former| former.name != name);
+    armed.push(Armed { name: known, action, hits_left: nth.max(1) });
+    ANY_ARMED.store(true, Ordering::SeqCst);
+    Ok(())
+}
+
+/// Arms failpoints from a text such as `outbox.after_send=pause@3`; several are separated by commas.
+///
+/// # Errors
+/// If the text has another form or names no failpoint. What stood before the error is armed.
+pub fn arm_from(text: &str) -> Result<(), NotAFailpoint> {
+    for one in text.split(',').map(str::trim).filter(|one| !one.is_empty()) {
+        let (name, action, nth) = parse(one).ok_or_else(|| NotAFailpoint::Form(one.to_owned()))?;
+        arm(name, action, nth)?;
+    }
+    Ok(())
+}
+
+/// Disarms all failpoints; a task that is paused stays so.
+pub fn disarm_all() {
+    ARMED.lock().clear();
+    ANY_ARMED.store(false, Ordering::SeqCst);
+}
+
+/// A place in an async function; goes on at once unless it is armed.
+#[inline]
+pub async fn hit(name: &'static str) {
+    if ANY_ARMED.load(Ordering::Relaxed) && strike(name) {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// A place on a thread of its own; a pause stops the thread.
+#[inline]
+pub fn hit_on_thread(name: &'static str) {
+    if ANY_ARMED.load(Ordering::Relaxed) && strike(name) {
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
+/// Counts a hit and says whether to pause here.
+fn strike(name: &str) -> bool {
+    match counted(name) {
+        None => false,
+        Some(Action::Abort) => std::process::abort(),
+        Some(Action::Pause) => {
+            let mut out = std::io::stdout().lock();
+            // Without a reader there is nobody to tell; the pause holds all the same.
+            let _ = writeln!(out, "failpoint {name}").and_then(|()| out.flush());
+            true
+        }
+    }
+}
+
+/// Counts a hit; the action once it is the one that was armed for.
+fn counted(name: &str) -> Option<Action> {
+    let mut armed = ARMED.lock();
+    let place = armed.iter().position(|armed| armed.name == name)?;
+    let point = armed.get_mut(place)?;
+    point.hits_left -= 1;
+    (point.hits_left == 0).then(|| armed.swap_remove(place).action)
+}
+
+fn parse(text: &str) -> Option<(&str, Action, u64)> {
+    let (name, rest) = text.split_once('=')?;
+    let (action, nth) = match rest.split_once('@') {
+        Some((action, nth)) => (action, nth.parse().ok().filter(|nth| *nth > 0)?),
+        None => (rest, 1),
+    };
+    match action {
+        "abort" => Some((name, Action::Abort, nth)),
+        "pause" => Some((name, Action::Pause, nth)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_names_the_point_the_action_and_the_hit() {
+        assert_eq!(parse("outbox.after_send=pause@3"), Some(("outbox.after_send", Action::Pause, 3)));
+        assert_eq!(parse("store.in_commit=abort"), Some(("store.in_commit", Action::Abort, 1)));
+        for wrong in ["", "store.in_commit", "a=explode", "a=abort@0", "a=abort@x"] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+        assert_eq!(arm_from("no.such=abort"), Err(NotAFailpoint::Name("no.such".into())));
+        assert_eq!(arm_from("no.such"), Err(NotAFailpoint::Form("no.such".into())));
+    }
+
+    #[test]
+    fn an_armed_point_acts_at_its_hit_and_then_no_more() {
+        // A point that no other test of this process hits.
+        let name = INSTANCE_BEFORE_RENEW;
+        arm(name, Action::Pause, 2).unwrap();
+        assert_eq!(counted(name), None);
+        assert_eq!(counted(SCHEDULE_BEFORE_FIRE), None);
+        assert_eq!(counted(name), Some(Action::Pause));
+        assert_eq!(counted(name), None);
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let unique: std::collections::BTreeSet<_> = ALL.iter().collect();
+        assert_eq!(unique.len(), ALL.len());
+    }
+}

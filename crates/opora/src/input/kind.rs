@@ -1,0 +1,337 @@
+//! Kinds of input, by which handlers are registered.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use super::{
+    Album, Command, Contact, Document, Image, Input, Location, Media, Other, Outcome, Photo, Press, Returned, Timer,
+};
+
+/// A kind of input, and what a handler of it gets.
+pub struct Kind<T> {
+    pub(crate) what: What,
+    /// Some inputs of this kind are not taken, so it shadows nothing.
+    pub(crate) partial: bool,
+    read: Read<T>,
+}
+
+type Read<T> = Arc<dyn Fn(&Input) -> Option<T> + Send + Sync>;
+
+/// What a kind takes, in words that can be compared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Any text.
+    Text,
+    /// This text and no other.
+    Exactly(Cow<'static, str>),
+    /// Any command.
+    AnyCommand,
+    /// The command of this name.
+    Command(Cow<'static, str>),
+    /// A button whose data begins so.
+    Button(Cow<'static, str>),
+    /// A photo.
+    Photo,
+    /// A file.
+    Document,
+    /// A photo, or a file that is called an image.
+    Image,
+    /// A video, an audio, a voice message, a sticker and the like.
+    Media,
+    /// A contact.
+    Contact,
+    /// A position.
+    Location,
+    /// An album.
+    Album,
+    /// The outcome of this work.
+    Outcome(Cow<'static, str>),
+    /// The timer of this name.
+    Timer(Cow<'static, str>),
+    /// The end of a child dialogue.
+    Returned,
+    /// Another kind of update, or of message, by Telegram's name.
+    Other(Cow<'static, str>),
+    /// Whatever a person does.
+    Any,
+}
+
+/// Any text that is no command.
+#[must_use]
+pub fn text() -> Kind<String> {
+    Kind::new(What::Text, |input| match input {
+        Input::Text(text) => Some(text.clone()),
+        _ => None,
+    })
+}
+
+/// This very text, as a button of a reply keyboard sends it.
+pub fn exactly(text: impl Into<Cow<'static, str>>) -> Kind<String> {
+    Kind::new(What::Exactly(text.into()), |input| match input {
+        Input::Text(text) => Some(text.clone()),
+        _ => None,
+    })
+}
+
+/// The command of this name, without its slash.
+pub fn command(name: impl Into<Cow<'static, str>>) -> Kind<Command> {
+    let name = name.into();
+    let name = name.strip_prefix('/').map(|bare| Cow::Owned(bare.to_owned())).unwrap_or(name);
+    Kind::new(What::Command(name), a_command)
+}
+
+/// Any command, known or not.
+#[must_use]
+pub fn any_command() -> Kind<Command> {
+    Kind::new(What::AnyCommand, a_command)
+}
+
+fn a_command(input: &Input) -> Option<Command> {
+    match input {
+        Input::Command(command) => Some(command.clone()),
+        _ => None,
+    }
+}
+
+/// A button whose data begins so; [`Press::rest`] is what follows.
+pub fn button(prefix: impl Into<Cow<'static, str>>) -> Kind<Press> {
+    let prefix = prefix.into();
+    let length = prefix.len();
+    Kind::new(What::Button(prefix), move |input| match input {
+        Input::Press(press) => Some(Press { rest: press.data.get(length..)?.to_owned(), ..press.clone() }),
+        _ => None,
+    })
+}
+
+/// Any button.
+#[must_use]
+pub fn press() -> Kind<Press> {
+    button("")
+}
+
+/// A photo.
+#[must_use]
+pub fn photo() -> Kind<Photo> {
+    Kind::new(What::Photo, |input| match input {
+        Input::Photo(photo) => Some(photo.clone()),
+        _ => None,
+    })
+}
+
+/// A file.
+#[must_use]
+pub fn document() -> Kind<Document> {
+    Kind::new(What::Document, |input| match input {
+        Input::Document(document) => Some(document.clone()),
+        _ => None,
+    })
+}
+
+/// A photo, or a file that its sender calls an image.
+#[must_use]
+pub fn image() -> Kind<Image> {
+    Kind::new(What::Image, |input| match input {
+        Input::Photo(photo) => Some(Image::Photo(photo.clone())),
+        Input::Document(document) => Some(Image::Document(document.clone())),
+        _ => None,
+    })
+}
+
+/// A video, an audio, a voice message, a video message, an animation or a sticker.
+#[must_use]
+pub fn media() -> Kind<Media> {
+    Kind::new(What::Media, |input| match input {
+        Input::Media(media) => Some(media.clone()),
+        _ => None,
+    })
+}
+
+/// A contact.
+#[must_use]
+pub fn contact() -> Kind<Contact> {
+    Kind::new(What::Contact, |input| match input {
+        Input::Contact(contact) => Some(contact.clone()),
+        _ => None,
+    })
+}
+
+/// A position or a venue.
+#[must_use]
+pub fn location() -> Kind<Location> {
+    Kind::new(What::Location, |input| match input {
+        Input::Location(location) => Some(*location),
+        _ => None,
+    })
+}
+
+/// An album.
+#[must_use]
+pub fn album() -> Kind<Album> {
+    Kind::new(What::Album, |input| match input {
+        Input::Album(album) => Some(album.clone()),
+        _ => None,
+    })
+}
+
+/// The outcome of work that was asked for with [`Turn::effect`](crate::turn::Turn::effect).
+pub fn outcome(kind: impl Into<Cow<'static, str>>) -> Kind<Outcome> {
+    Kind::new(What::Outcome(kind.into()), |input| match input {
+        Input::Outcome(outcome) => Some(outcome.clone()),
+        _ => None,
+    })
+}
+
+/// The timer of this name, set with [`Turn::timer`](crate::turn::Turn::timer).
+pub fn timer(name: impl Into<Cow<'static, str>>) -> Kind<Timer> {
+    Kind::new(What::Timer(name.into()), |input| match input {
+        Input::Timer(timer) => Some(timer.clone()),
+        _ => None,
+    })
+}
+
+/// The end of a child dialogue.
+#[must_use]
+pub fn returned() -> Kind<Returned> {
+    Kind::new(What::Returned, |input| match input {
+        Input::Returned(returned) => Some(returned.clone()),
+        _ => None,
+    })
+}
+
+/// Another kind of update or of message by Telegram's name, as `edited_message` or `web_app_data`.
+pub fn other(kind: impl Into<Cow<'static, str>>) -> Kind<Other> {
+    Kind::new(What::Other(kind.into()), |input| match input {
+        Input::Other(other) => Some(other.clone()),
+        _ => None,
+    })
+}
+
+/// Whatever a person does; not timers, outcomes and other kinds of updates. Global commands still go first.
+#[must_use]
+pub fn any() -> Kind<Input> {
+    Kind::new(What::Any, |input| Some(input.clone()))
+}
+
+impl<T: 'static> Kind<T> {
+    fn new(what: What, read: impl Fn(&Input) -> Option<T> + Send + Sync + 'static) -> Self {
+        Self { what, partial: false, read: Arc::new(read) }
+    }
+
+    /// Takes only inputs that `narrow` accepts, as what it makes of them. The others go on to later handlers.
+    #[must_use]
+    pub fn and_then<U: 'static>(self, narrow: impl Fn(T) -> Option<U> + Send + Sync + 'static) -> Kind<U> {
+        let read = self.read;
+        Kind { what: self.what, partial: true, read: Arc::new(move |input| read(input).and_then(&narrow)) }
+    }
+
+    /// Takes only inputs that fulfil a condition.
+    #[must_use]
+    pub fn only_if(self, condition: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
+        self.and_then(move |value| condition(&value).then_some(value))
+    }
+
+    /// What a handler gets of an input, if it is of this kind.
+    pub(crate) fn read(&self, input: &Input) -> Option<T> {
+        self.what.takes(input).then(|| (self.read)(input)).flatten()
+    }
+
+    pub(crate) fn takes(&self, input: &Input) -> bool {
+        self.what.takes(input) && (!self.partial || (self.read)(input).is_some())
+    }
+}
+
+impl Kind<String> {
+    /// Takes only texts that parse, parsed. Spaces around them do not matter.
+    #[must_use]
+    pub fn parse<U: FromStr + 'static>(self) -> Kind<U> {
+        self.and_then(|text| text.trim().parse().ok())
+    }
+}
+
+impl<T> Clone for Kind<T> {
+    fn clone(&self) -> Self {
+        Self { what: self.what.clone(), partial: self.partial, read: Arc::clone(&self.read) }
+    }
+}
+
+impl<T> fmt::Debug for Kind<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Kind").field(&self.what).finish()
+    }
+}
+
+impl What {
+    /// Whether an input is of this kind.
+    #[must_use]
+    pub fn takes(&self, input: &Input) -> bool {
+        match (self, input) {
+            (Self::Text, Input::Text(_))
+            | (Self::AnyCommand, Input::Command(_))
+            | (Self::Photo | Self::Image, Input::Photo(_))
+            | (Self::Document, Input::Document(_))
+            | (Self::Media, Input::Media(_))
+            | (Self::Contact, Input::Contact(_))
+            | (Self::Location, Input::Location(_))
+            | (Self::Album, Input::Album(_))
+            | (Self::Returned, Input::Returned(_)) => true,
+            (Self::Exactly(wanted), Input::Text(text)) => text.trim() == wanted.as_ref(),
+            (Self::Command(name), Input::Command(command)) => command.name.eq_ignore_ascii_case(name),
+            (Self::Button(prefix), Input::Press(press)) => press.data.starts_with(prefix.as_ref()),
+            (Self::Image, Input::Document(document)) => {
+                document.mime_type.as_deref().is_some_and(|mime| mime.starts_with("image/"))
+            }
+            (Self::Outcome(kind), Input::Outcome(outcome)) => *kind == *outcome.kind,
+            (Self::Timer(name), Input::Timer(timer)) => *name == *timer.name,
+            (Self::Other(kind), Input::Other(other)) => *kind == *other.kind,
+            (Self::Any, input) => input.is_by_person(),
+            _ => false,
+        }
+    }
+
+    /// Whether everything that `other` takes is of this kind too.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text, Self::Exactly(_)) | (Self::AnyCommand, Self::Command(_)) | (Self::Image, Self::Photo) => true,
+            (Self::Button(prefix), Self::Button(longer)) => longer.starts_with(prefix.as_ref()),
+            (Self::Command(name), Self::Command(same)) => name.eq_ignore_ascii_case(same),
+            (Self::Any, Self::Outcome(_) | Self::Timer(_) | Self::Returned | Self::Other(_)) => false,
+            (Self::Any, _) => true,
+            (one, other) => one == other,
+        }
+    }
+
+    /// A person can do this at any time, so it can be a way out of a state.
+    #[must_use]
+    pub(crate) fn is_by_person(&self) -> bool {
+        !matches!(self, Self::Outcome(_) | Self::Timer(_) | Self::Returned | Self::Other(_))
+    }
+}
+
+/// As it is written where handlers are registered.
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text => f.write_str("text()"),
+            Self::Exactly(text) => write!(f, "exactly({text:?})"),
+            Self::AnyCommand => f.write_str("any_command()"),
+            Self::Command(name) => write!(f, "command({name:?})"),
+            Self::Button(prefix) if prefix.is_empty() => f.write_str("press()"),
+            Self::Button(prefix) => write!(f, "button({prefix:?})"),
+            Self::Photo => f.write_str("photo()"),
+            Self::Document => f.write_str("document()"),
+            Self::Image => f.write_str("image()"),
+            Self::Media => f.write_str("media()"),
+            Self::Contact => f.write_str("contact()"),
+            Self::Location => f.write_str("location()"),
+            Self::Album => f.write_str("album()"),
+            Self::Outcome(kind) => write!(f, "outcome({kind:?})"),
+            Self::Timer(name) => write!(f, "timer({name:?})"),
+            Self::Returned => f.write_str("returned()"),
+            Self::Other(kind) => write!(f, "other({kind:?})"),
+            Self::Any => f.write_str("any()"),
+        }
+    }
+}

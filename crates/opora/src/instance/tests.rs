@@ -1,0 +1,112 @@
+//! Who leads, and who takes over.
+
+use super::*;
+use crate::store::MemoryStore;
+
+const BOT: i64 = 1;
+
+fn quick() -> LeaseSettings {
+    LeaseSettings { ttl: Duration::from_secs(30), look_every: Duration::from_millis(100), if_held: IfHeld::StandBy }
+}
+
+/// A lease of a machine that nobody here can look at.
+async fn held_elsewhere(store: &Arc<dyn Store>) -> Epoch {
+    let holder = Holder { host: "elsewhere".into(), boot_id: "another".into(), ..process::this(Millis(0), LEASE_TTL) };
+    match store.claim(BOT, &holder, None).await.unwrap() {
+        LeaseAnswer::Granted(epoch) => epoch,
+        LeaseAnswer::Held(lease) => panic!("held by {lease:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_waits_for_the_whole_lease_and_then_takes_over_with_a_higher_epoch() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let earlier = held_elsewhere(&store).await;
+    let clock = Clock::set_by_hand(Millis(0));
+    let standby = {
+        let (store, clock) = (Arc::clone(&store), clock.clone());
+        tokio::spawn(async move { lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await })
+    };
+    for _ in 0..29 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        clock.advance(Duration::from_secs(1));
+    }
+    assert!(!standby.is_finished());
+    clock.advance(Duration::from_secs(2));
+    let leadership = standby.await.unwrap().unwrap();
+    assert!(leadership.epoch > earlier);
+    assert!(matches!(store.renew(BOT, earlier).await, Err(StoreError::Fenced { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_renewed_is_not_taken_over_however_the_clock_jumps() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let epoch = held_elsewhere(&store).await;
+    let clock = Clock::set_by_hand(Millis(0));
+    let stop = CancellationToken::new();
+    let standby = {
+        let (store, clock, stop) = (Arc::clone(&store), clock.clone(), stop.clone());
+        tokio::spawn(async move { lead(&store, BOT, &quick(), &clock, &stop).await })
+    };
+    for _ in 0..10 {
+        store.renew(BOT, epoch).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        clock.advance(Duration::from_secs(29));
+    }
+    assert!(!standby.is_finished());
+    stop.cancel();
+    assert!(matches!(standby.await.unwrap(), Err(NotLeading::Stopped)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_holder_whose_process_is_gone_is_followed_at_once() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let gone = Holder { process_start: 1, ..process::this(Millis(0), LEASE_TTL) };
+    store.claim(BOT, &gone, None).await.unwrap();
+    let clock = Clock::set_by_hand(Millis(0));
+    let (settings, stop) = (quick(), CancellationToken::new());
+    let leading = lead(&store, BOT, &settings, &clock, &stop);
+    let leadership = tokio::time::timeout(Duration::from_millis(50), leading).await.unwrap().unwrap();
+    assert_eq!(leadership.epoch, Epoch(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_that_must_not_stand_by_says_who_holds_the_lease() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    held_elsewhere(&store).await;
+    let settings = LeaseSettings { if_held: IfHeld::Exit, ..quick() };
+    let refused = lead(&store, BOT, &settings, &Clock::set_by_hand(Millis(0)), &CancellationToken::new()).await;
+    let said = refused.unwrap_err().to_string();
+    assert!(
+        said.contains(&format!("process {} on elsewhere, since 1970-01-01 00:00:00 UTC", std::process::id())),
+        "{said}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fenced_leader_learns_it_at_its_next_renewal_and_has_no_time_left() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let clock = Clock::set_by_hand(Millis(0));
+    let leadership = lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await.unwrap();
+    let remaining = leadership.remaining();
+    assert_eq!(remaining(), LEASE_TTL);
+    store.clear_lease(BOT).await.unwrap();
+    leadership.lost.cancelled().await;
+    assert_eq!(remaining(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_released_lease_is_free_at_once() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let clock = Clock::set_by_hand(Millis(0));
+    let stop = CancellationToken::new();
+    lead(&store, BOT, &quick(), &clock, &stop).await.unwrap().release().await;
+    let again = tokio::time::timeout(Duration::from_millis(50), lead(&store, BOT, &quick(), &clock, &stop)).await;
+    assert_eq!(again.unwrap().unwrap().epoch, Epoch(2));
+}
+
+#[test]
+fn times_are_written_as_people_read_them() {
+    assert_eq!(utc(Millis(1_709_251_199_000)), "2024-02-29 23:59:59 UTC");
+    assert_eq!(utc(Millis(951_868_800_000)), "2000-03-01 00:00:00 UTC");
+}

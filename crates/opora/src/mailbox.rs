@@ -1,0 +1,346 @@
+//! One queue for each conversation.
+//!
+//! Turns of one conversation run in order, one at a time; a slow one delays nobody else. The order is that of the inbox;
+//! of updates that wait together the lower `update_id` goes first. Queues are bounded: what does not fit stays in the
+//! store's inbox and is read from there when its turn comes. Items of an album are gathered into one input.
+//!
+//! Nothing here is durable, and nothing needs to be: every letter lies in the store until its turn has committed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio_util::task::TaskTracker;
+
+use crate::key::DialogueKey;
+use crate::store::{InboxRow, Origin, Parked, Seq, Store, Taken, TimerRow};
+use crate::update;
+
+/// An input of a conversation, on its way to a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Letter {
+    /// An update or an outcome from the inbox.
+    Inbox(InboxRow),
+    /// A timer that is due.
+    Timer(TimerRow),
+    /// The conversation's life is over.
+    Expired,
+    /// A parked turn that the operator wants to run again.
+    Retry(Parked),
+}
+
+impl Letter {
+    /// What a commit says it has used up.
+    pub(crate) fn taken(&self) -> Option<Taken> {
+        match self {
+            Self::Inbox(row) => Some(match &row.incoming.origin {
+                Origin::Update(mark) => Taken::Update { seq: row.seq, mark: mark.clone() },
+                Origin::Outcome(_) => Taken::Outcome(row.seq),
+            }),
+            Self::Timer(timer) => Some(Taken::Timer(timer.id)),
+            Self::Retry(parked) => Some(Taken::Parked(parked.id)),
+            Self::Expired => None,
+        }
+    }
+
+    fn update_id(&self) -> Option<i64> {
+        match self {
+            Self::Inbox(InboxRow { incoming, .. }) => match &incoming.origin {
+                Origin::Update(mark) => Some(mark.update_id),
+                Origin::Outcome(_) => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn seq(&self) -> Option<Seq> {
+        match self {
+            Self::Inbox(row) => Some(row.seq),
+            _ => None,
+        }
+    }
+
+    fn album(&self) -> Option<String> {
+        match self {
+            Self::Inbox(row) if self.update_id().is_some() => update::media_group(&row.incoming.body),
+            _ => None,
+        }
+    }
+}
+
+/// Takes letters through their turns.
+pub(crate) trait Reader: Send + Sync + 'static {
+    /// Takes one input through its turn; several letters are the items of one album.
+    fn read<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()>;
+}
+
+/// Bounds and waits of the mailboxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MailboxSettings {
+    /// How many inputs of one conversation are held in memory; more stay in the store.
+    pub per_dialogue: usize,
+    /// How many inputs may wait in all before the intake pauses.
+    pub in_all: usize,
+    /// How long an album must have been quiet before its turn.
+    pub album_quiet: Duration,
+}
+
+impl Default for MailboxSettings {
+    fn default() -> Self {
+        Self { per_dialogue: 64, in_all: 20_000, album_quiet: Duration::from_millis(500) }
+    }
+}
+
+/// Telegram's largest album: with so many items there is nothing to wait for.
+const ALBUM_ITEMS: usize = 10;
+
+/// All mailboxes of a bot. Clones share them.
+#[derive(Clone)]
+pub(crate) struct Mailboxes(Arc<Shared>);
+
+struct Shared {
+    reader: Arc<dyn Reader>,
+    store: Arc<dyn Store>,
+    settings: MailboxSettings,
+    boxes: Mutex<HashMap<DialogueKey, Mailbox>>,
+    /// Letters that wait in memory or have stayed in the store, for the intake's limit.
+    waiting: AtomicUsize,
+    room: Notify,
+    closed: AtomicBool,
+    turns: TaskTracker,
+}
+
+/// A conversation with something to do; one that is idle has none.
+#[derive(Default)]
+struct Mailbox {
+    queue: Vec<Letter>,
+    /// The last place in the inbox that was put into the queue.
+    last: Seq,
+    /// The places after the first and up to the second were read from the store, not delivered.
+    loaded: (Seq, Seq),
+    /// How many letters have stayed in the store since the queue was full.
+    stayed: usize,
+    /// Told of every new letter while an album is gathered.
+    gathering: Option<Arc<Notify>>,
+}
+
+impl Mailboxes {
+    pub(crate) fn new(reader: Arc<dyn Reader>, store: Arc<dyn Store>, settings: MailboxSettings) -> Self {
+        Self(Arc::new(Shared {
+            reader,
+            store,
+            settings,
+            boxes: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            room: Notify::new(),
+            closed: AtomicBool::new(false),
+            turns: TaskTracker::new(),
+        }))
+    }
+
+    /// Puts a letter into its conversation's queue, and starts on it if nothing else is under way there.
+    pub(crate) fn deliver(&self, key: DialogueKey, letter: Letter) {
+        let shared = &self.0;
+        if shared.closed.load(Ordering::Acquire) {
+            return;
+        }
+        let mut boxes = shared.boxes.lock();
+        if let Some(mailbox) = boxes.get_mut(&key) {
+            if mailbox.put(letter, shared.settings.per_dialogue) {
+                shared.waiting.fetch_add(1, Ordering::Relaxed);
+            }
+            return;
+        }
+        shared.waiting.fetch_add(1, Ordering::Relaxed);
+        let mut mailbox = Mailbox::default();
+        mailbox.put(letter, shared.settings.per_dialogue);
+        boxes.insert(key.clone(), mailbox);
+        drop(boxes);
+        shared.turns.spawn(drain(Arc::clone(shared), key));
+    }
+
+    /// Whether so much waits that the intake should pause.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.waiting.load(Ordering::Relaxed) >= self.0.settings.in_all
+    }
+
+    /// Waits until there is room again.
+    pub(crate) async fn room(&self) {
+        while self.is_full() {
+            let room = self.0.room.notified();
+            if self.is_full() {
+                room.await;
+            }
+        }
+    }
+
+    /// Lets the turns under way finish and starts no others; what waits stays in the store.
+    pub(crate) async fn close(&self) {
+        self.0.closed.store(true, Ordering::Release);
+        for mailbox in self.0.boxes.lock().values() {
+            if let Some(gathering) = &mailbox.gathering {
+                gathering.notify_one();
+            }
+        }
+        self.0.turns.close();
+        self.0.turns.wait().await;
+    }
+
+    /// How many letters wait, also those that have stayed in the store.
+    #[cfg(test)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.0.waiting.load(Ordering::Relaxed)
+    }
+}
+
+impl Mailbox {
+    /// Puts a letter into the queue, or notes that it stays in the store; false if it is known already.
+    fn put(&mut self, letter: Letter, limit: usize) -> bool {
+        // A letter from the inbox that does not fit can be read from there again; the others come back by themselves.
+        if let Some(seq) = letter.seq() {
+            if self.loaded.0 < seq && seq <= self.loaded.1 {
+                return false;
+            }
+            if self.stayed > 0 || self.queue.len() >= limit {
+                self.stayed += 1;
+                return true;
+            }
+            self.last = self.last.max(seq);
+        }
+        self.queue.push(letter);
+        if let Some(gathering) = &self.gathering {
+            gathering.notify_one();
+        }
+        true
+    }
+
+    /// The next letter: the first, or of the updates that wait with it the one with the lowest id.
+    fn take(&mut self) -> Option<Letter> {
+        let first = self.queue.first()?;
+        let index = match first.update_id() {
+            None => 0,
+            Some(_) => {
+                let updates = self.queue.iter().enumerate().filter_map(|(at, letter)| Some((letter.update_id()?, at)));
+                updates.min().map_or(0, |(_, at)| at)
+            }
+        };
+        Some(self.queue.remove(index))
+    }
+}
+
+/// What a conversation's task does next.
+enum Step {
+    Read(Letter),
+    Load { after: Seq, stayed: usize },
+    Done,
+}
+
+/// Runs a conversation's turns until nothing waits.
+async fn drain(shared: Arc<Shared>, key: DialogueKey) {
+    loop {
+        match shared.step(&key) {
+            Step::Done => return,
+            Step::Load { after, stayed } => shared.load(&key, after, stayed).await,
+            Step::Read(letter) => {
+                let letters = match letter.album() {
+                    Some(album) => shared.gather(&key, letter, &album).await,
+                    None => vec![letter],
+                };
+                let count = letters.len();
+                if !shared.closed.load(Ordering::Acquire) {
+                    shared.reader.read(&key, letters).await;
+                }
+                shared.done(count);
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn step(&self, key: &DialogueKey) -> Step {
+        let mut boxes = self.boxes.lock();
+        let Some(mailbox) = boxes.get_mut(key) else { return Step::Done };
+        if self.closed.load(Ordering::Acquire) {
+            boxes.remove(key);
+            return Step::Done;
+        }
+        if let Some(letter) = mailbox.take() {
+            return Step::Read(letter);
+        }
+        if mailbox.stayed > 0 {
+            return Step::Load { after: mailbox.last, stayed: mailbox.stayed };
+        }
+        boxes.remove(key);
+        Step::Done
+    }
+
+    /// Reads on in the inbox where the queue was full.
+    async fn load(&self, key: &DialogueKey, after: Seq, stayed: usize) {
+        let limit = self.settings.per_dialogue;
+        let rows = match self.store.waiting_for(key, after, limit).await {
+            Ok(rows) => rows,
+            Err(error) => {
+                tracing::warn!(%key, %error, "cannot read what waits; trying again");
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                return;
+            }
+        };
+        let mut boxes = self.boxes.lock();
+        let Some(mailbox) = boxes.get_mut(key) else { return };
+        // What came while the store was asked may or may not be among the rows: then it is asked once more.
+        let is_all = rows.len() < limit && mailbox.stayed == stayed;
+        let still = if is_all { 0 } else { mailbox.stayed.saturating_sub(rows.len()).max(1) };
+        let (counted, count) = (std::mem::replace(&mut mailbox.stayed, still), rows.len() + still);
+        if let Some(last) = rows.last() {
+            mailbox.loaded = (after, last.seq);
+            mailbox.last = mailbox.last.max(last.seq);
+        }
+        mailbox.queue.extend(rows.into_iter().map(Letter::Inbox));
+        if count > counted {
+            self.waiting.fetch_add(count - counted, Ordering::Relaxed);
+        } else {
+            self.waiting.fetch_sub(counted - count, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until an album has been quiet for a while, and takes its items out of the queue.
+    async fn gather(&self, key: &DialogueKey, first: Letter, album: &str) -> Vec<Letter> {
+        let arrived = Arc::new(Notify::new());
+        let mut letters = vec![first];
+        loop {
+            {
+                let mut boxes = self.boxes.lock();
+                let Some(mailbox) = boxes.get_mut(key) else { return letters };
+                let queue = std::mem::take(&mut mailbox.queue);
+                for letter in queue {
+                    let is_item = letters.len() < ALBUM_ITEMS && letter.album().as_deref() == Some(album);
+                    if is_item { letters.push(letter) } else { mailbox.queue.push(letter) }
+                }
+                mailbox.gathering = Some(Arc::clone(&arrived));
+            }
+            let is_full = letters.len() >= ALBUM_ITEMS || self.closed.load(Ordering::Acquire);
+            let quiet = is_full || tokio::time::timeout(self.settings.album_quiet, arrived.notified()).await.is_err();
+            if quiet {
+                if let Some(mailbox) = self.boxes.lock().get_mut(key) {
+                    mailbox.gathering = None;
+                }
+                letters.sort_by_key(Letter::update_id);
+                return letters;
+            }
+        }
+    }
+
+    fn done(&self, letters: usize) {
+        let before = self.waiting.fetch_sub(letters, Ordering::Relaxed);
+        if before >= self.settings.in_all {
+            self.room.notify_waiters();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! Which rows are in memory, and the way back from the store for those that are not.
+//!
+//! The store is the truth; memory holds a bounded part of it. Above the bound, rows that come are not kept but read
+//! again from the store when there is room. While that goes on, all new rows take the same way, so order per chat holds.
+//! No row is taken up twice: neither one that is settled while a page is read, nor one that is read before the turn that
+//! committed it has brought it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::courier::Shared;
+use super::lanes::{Item, Lanes};
+use super::verdict::backoff;
+use crate::store::{OutboxId, OutboxRow, Settled, Settlement, StoreError};
+
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// What is known of which rows.
+#[derive(Debug)]
+pub(super) struct Memory {
+    /// Rows that wait, are under way, or are not settled yet.
+    held: HashSet<OutboxId>,
+    most: usize,
+    /// Where to read on; none if memory has everything.
+    behind: Option<Behind>,
+    /// Rows settled since the page under way was asked for.
+    settled_meanwhile: Option<HashSet<OutboxId>>,
+    /// Rows of this epoch that were read before they were brought, in two generations.
+    ahead: [HashSet<OutboxId>; 2],
+    /// Rows before this are of earlier epochs: nobody will bring them.
+    first_of_epoch: OutboxId,
+}
+
+#[derive(Debug, Default)]
+struct Behind {
+    /// Everything up to here was read.
+    read_to: OutboxId,
+    /// The first row that was not kept since.
+    missed: Option<OutboxId>,
+}
+
+impl Memory {
+    pub fn new(most: usize, first_of_epoch: OutboxId) -> Self {
+        Self {
+            held: HashSet::new(),
+            most: most.max(1),
+            behind: None,
+            settled_meanwhile: None,
+            ahead: Default::default(),
+            first_of_epoch,
+        }
+    }
+
+    /// How many rows are held.
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// The store has rows that are not here.
+    pub fn is_behind(&self) -> bool {
+        self.behind.is_some()
+    }
+
+    /// There is room for a page.
+    pub fn has_room(&self, page: usize) -> bool {
+        self.held.is_empty() || self.held.len() + page <= self.most
+    }
+
+    /// The store may have rows that are not here.
+    pub fn reload(&mut self) {
+        self.miss(OutboxId::default());
+    }
+
+    /// Takes note of a row that is brought; false if it is not to be kept.
+    fn bring(&mut self, row: &OutboxRow) -> bool {
+        if self.ahead.iter_mut().any(|ids| !ids.is_empty() && ids.remove(&row.id)) {
+            return false;
+        }
+        // What stands outside of order need not queue up behind the rest.
+        let keep = row.outgoing.chat.is_none() || (self.behind.is_none() && self.held.len() < self.most);
+        if !keep {
+            self.miss(row.id);
+            return false;
+        }
+        self.held.insert(row.id)
+    }
+
+    /// Takes note of a row that was read; false if it is known.
+    fn read(&mut self, id: OutboxId) -> bool {
+        let settled = self.settled_meanwhile.as_ref().is_some_and(|ids| ids.contains(&id));
+        if settled || !self.held.insert(id) {
+            return false;
+        }
+        if id >= self.first_of_epoch {
+            if self.ahead[0].len() >= self.most {
+                self.ahead.swap(0, 1);
+                self.ahead[0].clear();
+            }
+            self.ahead[0].insert(id);
+        }
+        true
+    }
+
+    /// Takes note of settled rows.
+    pub fn settled(&mut self, ids: impl Iterator<Item = OutboxId>) {
+        for id in ids {
+            self.held.remove(&id);
+            if let Some(meanwhile) = &mut self.settled_meanwhile {
+                meanwhile.insert(id);
+            }
+        }
+    }
+
+    fn miss(&mut self, id: OutboxId) {
+        let behind = self.behind.get_or_insert(Behind { read_to: OutboxId(i64::MAX), missed: None });
+        behind.missed = Some(behind.missed.map_or(id, |missed| missed.min(id)));
+    }
+
+    /// From where to read the next page; none if nothing is missing.
+    fn begin_page(&mut self) -> Option<OutboxId> {
+        let behind = self.behind.as_mut()?;
+        let missed = behind.missed.take().map_or(OutboxId(i64::MAX), |missed| OutboxId(missed.0.saturating_sub(1)));
+        behind.read_to = behind.read_to.min(missed);
+        self.settled_meanwhile = Some(HashSet::new());
+        Some(behind.read_to)
+    }
+
+    fn end_page(&mut self, last: Option<OutboxId>, is_last_page: bool) {
+        self.settled_meanwhile = None;
+        let Some(behind) = &mut self.behind else { return };
+        behind.read_to = last.map_or(behind.read_to, |last| last.max(behind.read_to));
+        if is_last_page && behind.missed.is_none() {
+            self.behind = None;
+        }
+    }
+}
+
+impl Lanes {
+    /// Takes rows that a turn has committed; how many of them stand outside of order.
+    pub fn bring(&mut self, items: impl IntoIterator<Item = Item>) -> (usize, usize) {
+        let (mut ordered, mut urgent) = (0, 0);
+        for item in items {
+            if !self.memory.bring(&item.row) {
+                if let Some(tally) = item.tally {
+                    tally.lost_sight();
+                }
+                continue;
+            }
+            if item.row.outgoing.chat.is_some() {
+                ordered += 1
+            } else {
+                urgent += 1
+            }
+            self.admit(item);
+        }
+        (ordered, urgent)
+    }
+
+    /// Takes a page; the rows that may have been sent and must not be sent twice come back.
+    fn take_page(&mut self, rows: Vec<OutboxRow>, page: usize) -> Vec<OutboxRow> {
+        let (last, is_last_page) = (rows.last().map(|row| row.id), rows.len() < page);
+        let mut unsure = Vec::new();
+        for row in rows {
+            if !self.memory.read(row.id) {
+                continue;
+            }
+            if row.was_sending { unsure.push(row) } else { self.admit(Item::new(row, None)) }
+        }
+        self.memory.end_page(last, is_last_page);
+        unsure
+    }
+}
+
+/// Reads rows from the store whenever some are missing and there is room.
+pub(super) async fn run(shared: Arc<Shared>) {
+    let mut failures = 0;
+    loop {
+        let page = shared.settings.page.clamp(1, shared.settings.max_rows.max(1));
+        let after = {
+            let mut lanes = shared.lanes.lock();
+            let wanted = !lanes.is_draining() && lanes.memory.has_room(page);
+            if wanted { lanes.memory.begin_page() } else { None }
+        };
+        let Some(after) = after else {
+            shared.loader.notified().await;
+            continue;
+        };
+        match shared.store.unsent(shared.bot, after, page).await {
+            Ok(rows) => {
+                failures = 0;
+                let unsure = shared.lanes.lock().take_page(rows, page);
+                unsure.into_iter().for_each(|row| drop_unsure(&shared, row));
+                shared.ready.notify_one();
+                shared.urgent.notify_one();
+                shared.show_waiting();
+            }
+            Err(error) => {
+                shared.lanes.lock().memory.abandon_page(after);
+                if let StoreError::Fenced { .. } = error {
+                    return shared.fenced();
+                }
+                failures += 1;
+                if failures == 1 {
+                    tracing::warn!(bot = shared.bot, %error, "cannot read the outbox; trying on");
+                }
+                tokio::time::sleep(backoff(failures, LONGEST_WAIT)).await;
+            }
+        }
+    }
+}
+
+impl Memory {
+    /// A page could not be read: it is still missing.
+    fn abandon_page(&mut self, after: OutboxId) {
+        self.settled_meanwhile = None;
+        self.miss(OutboxId(after.0.saturating_add(1)));
+    }
+}
+
+fn drop_unsure(shared: &Shared, row: OutboxRow) {
+    let reason = "it may have been sent when an instance ended, and it is not to be sent twice";
+    shared.tell_failed(&row, reason.into(), false);
+    shared.settler.push(Settled { id: row.id, outcome: Settlement::Failed(reason.into()) });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Millis;
+    use crate::key::DialogueKey;
+    use crate::store::Version;
+    use crate::telegram::{Destination, IntoOutgoing, Tag};
+
+    fn row(id: i64) -> OutboxRow {
+        let outgoing = "x".into_outgoing(&Destination::chat(id), &Tag(Version(1))).unwrap();
+        OutboxRow { id: OutboxId(id), key: DialogueKey::private(1, id), outgoing, was_sending: false, at: Millis(0) }
+    }
+
+    #[test]
+    fn above_the_bound_rows_are_left_in_the_store_and_read_later() {
+        let mut memory = Memory::new(2, OutboxId(100));
+        assert_eq!([101, 102, 103, 104].map(|id| memory.bring(&row(id))), [true, true, false, false]);
+        memory.settled([OutboxId(101), OutboxId(102)].into_iter());
+        assert!(!memory.bring(&row(105)), "it would overtake 103");
+        assert_eq!(memory.begin_page(), Some(OutboxId(102)));
+        assert!([103, 104].iter().all(|id| memory.read(OutboxId(*id))));
+        memory.end_page(Some(OutboxId(104)), false);
+        assert_eq!(memory.begin_page(), Some(OutboxId(104)));
+        assert!(memory.read(OutboxId(105)));
+        memory.end_page(Some(OutboxId(105)), true);
+        assert!(!memory.is_behind());
+    }
+
+    #[test]
+    fn a_row_that_comes_while_the_last_page_is_read_is_not_forgotten() {
+        let mut memory = Memory::new(10, OutboxId(100));
+        memory.reload();
+        assert_eq!(memory.begin_page(), Some(OutboxId(-1)));
+        assert!(!memory.bring(&row(101)));
+        memory.end_page(None, true);
+        assert!(memory.is_behind());
+        assert_eq!(memory.begin_page(), Some(OutboxId(-1)));
+        assert!(memory.read(OutboxId(101)));
+        memory.end_page(Some(OutboxId(101)), true);
+        assert!(!memory.is_behind());
+    }
+
+    #[test]
+    fn no_row_is_taken_up_twice() {
+        let mut memory = Memory::new(10, OutboxId(100));
+        assert!(memory.bring(&row(101)));
+        memory.reload();
+        memory.begin_page();
+        // It was unsent when the page was read, and is settled by now.
+        memory.settled([OutboxId(101)].into_iter());
+        assert!(!memory.read(OutboxId(101)));
+        // Read before its turn has brought it, and settled at once.
+        assert!(memory.read(OutboxId(102)));
+        memory.settled([OutboxId(102)].into_iter());
+        memory.end_page(Some(OutboxId(102)), true);
+        assert!(!memory.bring(&row(102)));
+        assert_eq!(memory.len(), 0);
+    }
+}

@@ -1,0 +1,15 @@
+//! What a bot's author writes with: `use opora::prelude::*;`.
+
+pub use crate::bot::Bot;
+pub use serde::{Deserialize, Serialize};
+
+pub use crate::States;
+pub use crate::dialogue::{At, Dialogue, Next, OnError, Script, States, Step};
+pub use crate::input::{
+    Album, Command, Contact, Document, Failure, Image, Input, Item, Location, Media, Outcome, Photo, Press, Returned,
+    Timer, album, any, any_command, button, command, contact, document, exactly, image, location, media, other,
+    outcome, photo, press, returned, text, timer,
+};
+pub use crate::store::{BoxError, Refusal};
+pub use crate::telegram::{Button, Edit, FileRef, Keyboard, Say};
+pub use crate::turn::Turn;

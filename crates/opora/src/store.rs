@@ -1,0 +1,189 @@
+//! Where a turn becomes durable.
+//!
+//! A turn changes several things: the conversation's state, the mark that its update was taken, the messages to send,
+//! timers, effects, the record of a transition, and whatever the application wrote. They commit together or not at all.
+//! A store offers `open` and `commit`, not get and set: get-then-set loses updates.
+//!
+//! Every write of an instance carries the epoch of its lease and is refused once another instance has taken over.
+//! Nothing here talks to Telegram, and nothing here retries: the runtime decides, by the kind of [`StoreError`].
+
+use futures_util::future::BoxFuture;
+
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+
+pub use self::lease::{Epoch, Holder, Lease, LeaseAnswer};
+pub use self::memory::MemoryStore;
+pub use self::open::{OpenError, open};
+pub use self::operator::{ConversationRow, Filter, Parked, ParkedId, PlaceCount, Statistics, TransitionRow};
+pub use self::rows::{
+    Commit, Committed, Effect, EffectId, EffectRow, IfUnsure, InboxRow, Incoming, Mark, Opened, Origin, OutboxId,
+    OutboxRow, Outgoing, Place, Receipt, Seq, Settled, Settlement, StateChange, Stored, Taken, TimerChange, TimerId,
+    TimerRow, Transition, Upload, Version,
+};
+pub use self::sqlite::SqliteStore;
+pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
+
+mod lease;
+mod memory;
+mod open;
+mod operator;
+mod rows;
+mod sqlite;
+mod writes;
+
+/// What went wrong in a store, split by what the caller does next.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another turn committed first: open again and run again.
+    #[error("another turn of {0} committed first")]
+    Overtaken(DialogueKey),
+    /// The input was taken by an earlier turn: drop it.
+    #[error("this input was taken already")]
+    AlreadyTaken,
+    /// Another instance has the lease: stop working.
+    #[error("the lease of epoch {mine:?} is over; {holder}")]
+    Fenced {
+        /// The epoch that the refused write carried.
+        mine: Epoch,
+        /// Who has the lease now, in words.
+        holder: String,
+    },
+    /// The application's own writes said no; nothing of the turn was kept.
+    #[error("refused: {0}")]
+    Refused(Refusal),
+    /// What is stored cannot be read: set it aside.
+    #[error("what is stored for {key} cannot be read")]
+    Unreadable {
+        /// Whose state it is.
+        key: DialogueKey,
+        /// What the reader stumbled on.
+        #[source]
+        source: BoxError,
+    },
+    /// The store did not answer, or its disk is full: wait and try again.
+    #[error("the store did not answer: {0}")]
+    Unavailable(#[source] BoxError),
+    /// The store cannot do this at all.
+    #[error("{0}")]
+    Unsupported(&'static str),
+}
+
+/// Any error, where its kind no longer matters.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The answer of a store.
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// The future of a store's answer.
+pub type Answer<'a, T> = BoxFuture<'a, StoreResult<T>>;
+
+/// Keeps conversations, and what waits before and after their turns.
+///
+/// [`crate::store_conformance!`] tests an implementation; memory and SQLite are here.
+pub trait Store: Send + Sync + std::fmt::Debug + 'static {
+    /// What is kept where, and what a restart loses, for the log.
+    fn describe(&self) -> String;
+
+    // The lease.
+
+    /// Asks for the lease of a bot. `seen` is the lease as this instance has watched it unrenewed for its whole time,
+    /// or whose holder it knows to be gone: that one, and no newer one, may be taken over.
+    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer>;
+    /// Says that the holder lives.
+    fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()>;
+    /// Gives the lease back at once.
+    fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()>;
+    /// Who holds the lease, if anyone.
+    fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>>;
+    /// The operator's way to end a lease whose holder cannot; the holder is fenced.
+    fn clear_lease(&self, bot: i64) -> Answer<'_, ()>;
+
+    // Before the turn.
+
+    /// Puts a batch into the inbox in one durable step; what was received or taken before is recognised by its mark.
+    /// Answers come in the order of the batch.
+    fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>>;
+    /// Inbox rows after a sequence number, in order; a bot's start reads them all by this.
+    fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>>;
+    /// Inbox rows of one conversation after a sequence number, in order.
+    fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>>;
+
+    // The turn.
+
+    /// The state of a conversation and its version; with a mark also whether that input was taken already.
+    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened>;
+    /// Makes a turn durable, or leaves nothing of it.
+    fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed>;
+    /// Sets an input aside for the operator: it leaves the inbox (or the timers) and counts as taken.
+    fn park<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey, taken: Vec<Taken>, parked: Parked) -> Answer<'a, ()>;
+    /// Runs the application's writes outside of a turn, in the same order and with the same atomicity.
+    fn write(&self, writes: DomainWrites) -> Answer<'_, ()>;
+
+    // After the turn.
+
+    /// Outbox rows not yet sent after an id, in order.
+    fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>>;
+    /// Says durably that these are about to be sent; only for rows that must not be sent twice.
+    fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
+    /// Says what became of sends.
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>) -> Answer<'_, ()>;
+    /// Puts messages into the outbox outside of a turn: broadcasts, notices of a restart. A repeated `once` adds nothing.
+    fn post<'a>(
+        &'a self,
+        epoch: Epoch,
+        once: &'a str,
+        outgoing: Vec<(DialogueKey, Outgoing)>,
+    ) -> Answer<'a, Vec<OutboxId>>;
+    /// The message that was last sent to a chat under a label.
+    fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>>;
+    /// Effects not yet carried out after an id, in order.
+    fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>>;
+    /// Replaces an effect by its outcome in the inbox, in one step; [`Receipt::Known`] if it was replaced before.
+    fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt>;
+
+    // Time.
+
+    /// Timers that are due, earliest first.
+    fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<TimerRow>>;
+    /// Conversations whose life is over, earliest first.
+    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>>;
+    /// The earliest timer or end of life, so that nobody has to ask every second.
+    fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>>;
+    /// Removes what is kept for a time only: marks and `once` of [`Store::post`] before `marks_before`; transitions,
+    /// failed sends and ended conversations before `records_before`. Answers how many rows went, a bounded number each
+    /// time; zero means that it is clean.
+    fn clean(&self, epoch: Epoch, marks_before: Millis, records_before: Millis) -> Answer<'_, u64>;
+
+    // The operator.
+
+    /// Conversations by key, in the order of their keys, after one.
+    fn list<'a>(
+        &'a self,
+        filter: &'a Filter,
+        after: Option<&'a DialogueKey>,
+        limit: usize,
+    ) -> Answer<'a, Vec<ConversationRow>>;
+    /// Ends a conversation whatever its state; the running instance notices by the version.
+    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool>;
+    /// Writes a conversation as it was exported; refused if there is one with a state, unless `replace`.
+    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool>;
+    /// Numbers for a page and for metrics.
+    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics>;
+    /// The bots that have anything here.
+    fn bots(&self) -> Answer<'_, Vec<i64>>;
+    /// Parked turns, oldest first.
+    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>>;
+    /// Asks the running instance to run a parked turn again.
+    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool>;
+    /// Parked turns that the operator wants to run again.
+    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>>;
+    /// Forgets a parked turn.
+    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool>;
+    /// Transition records, oldest first, after an id.
+    fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>>;
+    /// Copies everything consistently into a new file while the bot runs.
+    fn backup<'a>(&'a self, to: &'a std::path::Path) -> Answer<'a, ()>;
+    /// Finishes what was begun and lets go of files and connections.
+    fn close(&self) -> Answer<'_, ()>;
+}

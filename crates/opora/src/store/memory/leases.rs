@@ -1,0 +1,83 @@
+//! Who may write, bot by bot.
+//!
+//! Epochs rise over all bots together, so that an epoch alone says whose it is and numbers of two bots never meet.
+
+use std::collections::HashMap;
+
+use crate::store::{Epoch, Holder, Lease, LeaseAnswer, StoreError, StoreResult};
+
+/// The leases that are held, and whose each epoch was.
+#[derive(Debug, Default)]
+pub(super) struct Leases {
+    held: HashMap<i64, Lease>,
+    // The bot of epoch n is at n - 1.
+    bots: Vec<i64>,
+}
+
+impl Leases {
+    pub(super) fn claim(&mut self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> LeaseAnswer {
+        if let Some(held) = self.held.get(&bot)
+            && !seen.is_some_and(|seen| same_moment(seen, held))
+        {
+            return LeaseAnswer::Held(Box::new(held.clone()));
+        }
+        self.bots.push(bot);
+        // A process lives for far fewer than 2^63 owners.
+        let epoch = Epoch(self.bots.len() as i64);
+        self.held.insert(bot, Lease { epoch, holder: holder.clone(), renewals: 0 });
+        LeaseAnswer::Granted(epoch)
+    }
+
+    pub(super) fn renew(&mut self, bot: i64, epoch: Epoch) -> StoreResult<()> {
+        self.check(epoch, bot)?;
+        if let Some(lease) = self.held.get_mut(&bot) {
+            lease.renewals += 1;
+        }
+        Ok(())
+    }
+
+    pub(super) fn release(&mut self, bot: i64, epoch: Epoch) -> StoreResult<()> {
+        self.check(epoch, bot)?;
+        self.clear(bot);
+        Ok(())
+    }
+
+    pub(super) fn clear(&mut self, bot: i64) {
+        self.held.remove(&bot);
+    }
+
+    pub(super) fn of(&self, bot: i64) -> Option<&Lease> {
+        self.held.get(&bot)
+    }
+
+    pub(super) fn bots(&self) -> impl Iterator<Item = i64> {
+        self.held.keys().copied()
+    }
+
+    /// The bot whose lease this epoch is, if it still is.
+    pub(super) fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
+        let bot = usize::try_from(epoch.0 - 1).ok().and_then(|place| self.bots.get(place).copied());
+        match bot {
+            Some(bot) => self.check(epoch, bot).map(|()| bot),
+            None => Err(StoreError::Fenced { mine: epoch, holder: "this epoch was never given".to_owned() }),
+        }
+    }
+
+    /// Refuses an epoch that is not the one of this bot's lease now.
+    pub(super) fn check(&self, epoch: Epoch, bot: i64) -> StoreResult<()> {
+        match self.held.get(&bot) {
+            Some(lease) if lease.epoch == epoch => Ok(()),
+            Some(lease) => Err(StoreError::Fenced { mine: epoch, holder: in_words(lease) }),
+            None => Err(StoreError::Fenced { mine: epoch, holder: "nobody holds it".to_owned() }),
+        }
+    }
+}
+
+/// Nothing happened to the lease since it was seen.
+fn same_moment(seen: &Lease, held: &Lease) -> bool {
+    seen.epoch == held.epoch && seen.renewals == held.renewals && seen.holder.token == held.holder.token
+}
+
+fn in_words(lease: &Lease) -> String {
+    format!("process {} on {} holds epoch {}", lease.holder.pid, lease.holder.host, lease.epoch.0)
+}

@@ -1,0 +1,61 @@
+//! Timers that are set.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::{TimerId, TimerRow};
+
+/// The timers of a bot.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    by_time: BTreeMap<(Millis, TimerId), TimerRow>,
+    due_at: HashMap<TimerId, Millis>,
+    // A conversation has few timers: a list is the cheapest index.
+    by_name: HashMap<DialogueKey, Vec<(Box<str>, TimerId)>>,
+}
+
+impl Timers {
+    /// Sets a timer in place of one of the same name.
+    pub(super) fn set(&mut self, row: TimerRow) {
+        self.cancel(&row.key, &row.name);
+        self.by_name.entry(row.key.clone()).or_default().push((row.name.clone(), row.id));
+        self.due_at.insert(row.id, row.due_at);
+        self.by_time.insert((row.due_at, row.id), row);
+    }
+
+    pub(super) fn cancel(&mut self, key: &DialogueKey, name: &str) {
+        let named = self.by_name.get(key).and_then(|named| named.iter().find(|(known, _)| **known == *name));
+        if let Some((_, id)) = named {
+            self.remove(*id);
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: TimerId) {
+        let Some(due_at) = self.due_at.remove(&id) else { return };
+        let Some(row) = self.by_time.remove(&(due_at, id)) else { return };
+        if let Some(named) = self.by_name.get_mut(&row.key) {
+            named.retain(|(_, known)| *known != id);
+            if named.is_empty() {
+                self.by_name.remove(&row.key);
+            }
+        }
+    }
+
+    pub(super) fn has(&self, id: TimerId) -> bool {
+        self.due_at.contains_key(&id)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.due_at.len()
+    }
+
+    pub(super) fn due(&self, now: Millis, limit: usize) -> Vec<TimerRow> {
+        let until_now = self.by_time.range(..=(now, TimerId(i64::MAX)));
+        until_now.take(limit).map(|(_, row)| row.clone()).collect()
+    }
+
+    pub(super) fn earliest(&self) -> Option<Millis> {
+        self.by_time.first_key_value().map(|((due_at, _), _)| *due_at)
+    }
+}

@@ -1,0 +1,114 @@
+//! What an operator sees of a store.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Place, Stored, Version};
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+
+/// Which conversations to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Of this bot only.
+    pub bot: Option<i64>,
+    /// Of this person only.
+    pub user: Option<i64>,
+    /// With this dialogue open.
+    pub dialogue: Option<String>,
+    /// In this state.
+    pub state: Option<String>,
+    /// Also those that have ended.
+    pub ended: bool,
+}
+
+/// A conversation as it is listed, exported and imported.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConversationRow {
+    /// Whose it is.
+    pub key: DialogueKey,
+    /// How many turns it has had.
+    pub version: Version,
+    /// Its state; none if it has ended.
+    pub stored: Option<Stored>,
+    /// When its last turn was.
+    pub updated_at: Millis,
+}
+
+/// A parked turn's number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ParkedId(pub i64);
+
+/// A turn that failed for good, or an update that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parked {
+    /// Its number; the store gives it.
+    pub id: ParkedId,
+    /// Whose turn it was.
+    pub key: DialogueKey,
+    /// What kind of input: `update`, `outcome`, `timer`, `state`.
+    pub kind: String,
+    /// The input, as JSON where it is.
+    pub body: String,
+    /// Why it was parked.
+    pub reason: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When it was parked.
+    pub at: Millis,
+    /// The operator wants it to run again.
+    pub retry: bool,
+}
+
+/// How many conversations stand somewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceCount {
+    /// The dialogue and its state.
+    pub place: Place,
+    /// How many.
+    pub conversations: i64,
+}
+
+/// Numbers for a page and for metrics.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// Conversations with a state.
+    pub active: i64,
+    /// The same by the place in the foreground.
+    pub by_place: Vec<PlaceCount>,
+    /// Inputs that wait.
+    pub inbox: i64,
+    /// Messages not yet sent.
+    pub outbox: i64,
+    /// When the oldest of them was said.
+    pub outbox_oldest: Option<Millis>,
+    /// Messages that could not be sent.
+    pub failed: i64,
+    /// Timers that are set.
+    pub timers: i64,
+    /// Effects not yet carried out.
+    pub effects: i64,
+    /// Parked turns.
+    pub parked: i64,
+}
+
+/// A transition record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TransitionRow {
+    /// Its number, in order.
+    pub id: i64,
+    /// Whose it was.
+    pub key: DialogueKey,
+    /// The version that the turn made.
+    pub version: Version,
+    /// When it was.
+    pub at: Millis,
+    /// Where the dialogue stood.
+    pub from: Option<Place>,
+    /// Where it stood then.
+    pub to: Option<Place>,
+    /// The kind of input.
+    pub by: String,
+    /// How long the handler took.
+    pub took_us: i64,
+}

@@ -1,0 +1,260 @@
+//! Conversations in an SQLite file: the store for one machine.
+//!
+//! What was answered is on the disk (write-ahead log, `synchronous=FULL`), and the application's own tables can lie in
+//! the same file and commit with its turns. One connection writes and groups what waits; reads wait for nobody.
+//!
+//! It does not serve several machines: a file on a network drive is not safe.
+
+use std::path::Path;
+
+use tokio::sync::{mpsc, oneshot};
+
+use self::failure::closed;
+use self::file::DatabaseFile;
+use self::opens::Opens;
+use self::operation::{Alone, Operation, Post, Reply, Request};
+use self::reads::Reads;
+use self::writer::Writer;
+use super::{
+    Answer, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter, Holder, InboxRow,
+    Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Receipt, Seq, Settled,
+    Statistics, Store, StoreResult, Taken, TimerRow, TransitionRow,
+};
+use crate::clock::{Clock, Millis};
+use crate::key::DialogueKey;
+
+mod alone;
+mod bulk;
+mod facts;
+mod failure;
+mod file;
+mod numbers;
+mod opens;
+mod operation;
+mod overview;
+mod plan;
+mod reads;
+mod rows;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+/// Keeps everything in one SQLite file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    file: DatabaseFile,
+    writer: mpsc::Sender<Request>,
+    opens: Opens,
+    reads: Reads,
+    clock: Clock,
+}
+
+impl SqliteStore {
+    /// Opens a database, and makes it if it is missing: readable by its owner alone, with its folder.
+    ///
+    /// Tables of an older version are brought up to date; those of a newer one are refused.
+    pub async fn open(path: &Path) -> StoreResult<Self> {
+        let file = DatabaseFile { path: path.to_owned() };
+        let connection = file.open().await?;
+        Ok(Self {
+            writer: Writer::start(file.clone(), connection),
+            opens: Opens::start(file.clone()),
+            reads: Reads::of(&file),
+            clock: Clock::machine(),
+            file,
+        })
+    }
+
+    /// Dates posts, which carry no time of their own, by this clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Asks the writer and waits until the answer is durable.
+    async fn ask<T>(&self, request: impl FnOnce(Reply<T>) -> Request) -> StoreResult<T> {
+        let (reply, answer) = oneshot::channel();
+        self.writer.send(request(reply)).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())?
+    }
+
+    fn grouped<'a, T: Send + 'a>(&'a self, operation: impl FnOnce(Reply<T>) -> Operation + Send + 'a) -> Answer<'a, T> {
+        Box::pin(self.ask(|reply| Request::Grouped(operation(reply))))
+    }
+
+    fn alone<'a, T: Send + 'a>(&'a self, alone: impl FnOnce(Reply<T>) -> Alone + Send + 'a) -> Answer<'a, T> {
+        Box::pin(self.ask(|reply| Request::Alone(alone(reply))))
+    }
+}
+
+impl Store for SqliteStore {
+    fn describe(&self) -> String {
+        format!("in the SQLite file {}: a restart loses nothing", self.file.path.display())
+    }
+
+    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
+        let (holder, seen) = (Box::new(holder.clone()), seen.cloned().map(Box::new));
+        self.alone(move |reply| Alone::Claim { bot, holder, seen, reply })
+    }
+
+    fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
+        self.grouped(move |reply| Operation::Renew { bot, epoch, reply })
+    }
+
+    fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
+        self.alone(move |reply| Alone::Release { bot, epoch, reply })
+    }
+
+    fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>> {
+        Box::pin(self.reads.lease(bot))
+    }
+
+    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
+        self.alone(move |reply| Alone::ClearLease { bot, reply })
+    }
+
+    fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
+        self.grouped(move |reply| Operation::Receive { epoch, batch, reply })
+    }
+
+    fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {
+        Box::pin(self.reads.waiting(bot, after, limit))
+    }
+
+    fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
+        Box::pin(self.reads.waiting_for(key, after, limit))
+    }
+
+    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
+        Box::pin(self.opens.open(key, mark))
+    }
+
+    fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
+        let (key, commit) = (commit.key.to_string(), Box::new(commit));
+        self.grouped(move |reply| Operation::Commit { epoch, key, commit, reply })
+    }
+
+    fn park<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey, taken: Vec<Taken>, parked: Parked) -> Answer<'a, ()> {
+        let (key, parked) = (key.clone(), Box::new(parked));
+        self.grouped(move |reply| Operation::Park { epoch, key, taken, parked, reply })
+    }
+
+    fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
+        self.grouped(move |reply| Operation::Write { writes, reply })
+    }
+
+    fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>> {
+        Box::pin(self.reads.unsent(bot, after, limit))
+    }
+
+    fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        self.grouped(move |reply| Operation::Sending { epoch, ids, reply })
+    }
+
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>) -> Answer<'_, ()> {
+        self.grouped(move |reply| Operation::Settle { epoch, settled, reply })
+    }
+
+    fn post<'a>(
+        &'a self,
+        epoch: Epoch,
+        once: &'a str,
+        outgoing: Vec<(DialogueKey, Outgoing)>,
+    ) -> Answer<'a, Vec<OutboxId>> {
+        let post = Post { once: once.to_owned(), outgoing, at: self.clock.now() };
+        self.grouped(move |reply| Operation::Post { epoch, post, reply })
+    }
+
+    fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>> {
+        Box::pin(self.reads.labelled(bot, chat, label))
+    }
+
+    fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>> {
+        Box::pin(self.reads.effects(bot, after, limit))
+    }
+
+    fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
+        let outcome = Box::new(outcome);
+        self.grouped(move |reply| Operation::FinishEffect { epoch, effect, outcome, reply })
+    }
+
+    fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<TimerRow>> {
+        Box::pin(self.reads.due_timers(bot, now, limit))
+    }
+
+    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>> {
+        Box::pin(self.reads.expired(bot, now, limit))
+    }
+
+    fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>> {
+        Box::pin(self.reads.next_due(bot))
+    }
+
+    fn clean(&self, epoch: Epoch, marks_before: Millis, records_before: Millis) -> Answer<'_, u64> {
+        self.alone(move |reply| Alone::Clean { epoch, marks_before, records_before, reply })
+    }
+
+    fn list<'a>(
+        &'a self,
+        filter: &'a Filter,
+        after: Option<&'a DialogueKey>,
+        limit: usize,
+    ) -> Answer<'a, Vec<ConversationRow>> {
+        Box::pin(self.reads.list(filter, after, limit))
+    }
+
+    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
+        let key = key.clone();
+        self.alone(move |reply| Alone::Reset { key, now, reply })
+    }
+
+    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
+        let row = Box::new(row.clone());
+        self.alone(move |reply| Alone::Import { row, replace, reply })
+    }
+
+    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
+        Box::pin(self.reads.statistics(bot))
+    }
+
+    fn bots(&self) -> Answer<'_, Vec<i64>> {
+        Box::pin(self.reads.bots())
+    }
+
+    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
+        Box::pin(self.reads.parked(bot, limit))
+    }
+
+    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
+        self.alone(move |reply| Alone::RetryParked { id, reply })
+    }
+
+    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
+        Box::pin(self.reads.parked_to_retry(bot, limit))
+    }
+
+    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
+        self.alone(move |reply| Alone::DropParked { id, reply })
+    }
+
+    fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
+        Box::pin(self.reads.transitions(bot, after, limit))
+    }
+
+    fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()> {
+        Box::pin(self.file.copy_to(to))
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            if self.writer.is_closed() {
+                return Ok(());
+            }
+            // Readers first: the last connection to go leaves one file.
+            self.opens.close().await;
+            self.reads.0.close().await;
+            self.ask(Request::Close).await
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! How SQLite's errors are told to the callers.
+//!
+//! A full disk, a failed read and a lock that nobody lets go are all the same to a caller: wait and try again. What it
+//! reads in the log is SQLite's own sentence.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::store::{BoxError, StoreError};
+
+/// Why a file could not be used, with its name.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {doing} {path}: {reason}", path = path.display())]
+pub(super) struct FileFailed {
+    pub(super) doing: &'static str,
+    pub(super) path: PathBuf,
+    pub(super) reason: String,
+}
+
+/// Why a group of operations left nothing; every one of them gets it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct GroupFailed(Arc<BoxError>);
+
+impl GroupFailed {
+    pub(super) fn because(error: impl Into<BoxError>) -> Self {
+        Self(Arc::new(error.into()))
+    }
+}
+
+impl From<sqlx::Error> for GroupFailed {
+    fn from(error: sqlx::Error) -> Self {
+        Self(Arc::new(in_words(error)))
+    }
+}
+
+impl From<serde_json::Error> for GroupFailed {
+    fn from(error: serde_json::Error) -> Self {
+        Self::because(error)
+    }
+}
+
+impl From<GroupFailed> for StoreError {
+    fn from(failed: GroupFailed) -> Self {
+        Self::Unavailable(Box::new(failed))
+    }
+}
+
+/// A failure of SQLite's, or of what was read from it.
+pub(super) fn unavailable(error: impl Into<BoxError>) -> StoreError {
+    let error = error.into();
+    StoreError::Unavailable(match error.downcast::<sqlx::Error>() {
+        Ok(sqlx) => in_words(*sqlx),
+        Err(other) => other,
+    })
+}
+
+/// The answer of a store that was closed.
+pub(super) fn closed() -> StoreError {
+    StoreError::Unavailable("the store is closed".into())
+}
+
+/// SQLite's own sentence, without the driver's words around it.
+fn in_words(error: sqlx::Error) -> BoxError {
+    match error {
+        sqlx::Error::Database(said) => {
+            format!("{} (SQLite {})", said.message(), said.code().unwrap_or_default()).into()
+        }
+        other => Box::new(other),
+    }
+}

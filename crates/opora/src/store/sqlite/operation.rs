@@ -1,0 +1,160 @@
+//! What can be asked of the writer.
+//!
+//! Most operations are decided together, a group at a time. The rare ones, of leases and of operators, are carried out
+//! alone: they may change what the others are decided by.
+
+use tokio::sync::oneshot;
+
+use super::failure::GroupFailed;
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::{
+    Commit, Committed, ConversationRow, DomainWrites, EffectId, Epoch, Holder, Incoming, Lease, LeaseAnswer, OutboxId,
+    Outgoing, Parked, ParkedId, Receipt, Settled, StateChange, StoreResult, Taken,
+};
+
+/// Where an answer goes.
+pub(super) type Reply<T> = oneshot::Sender<StoreResult<T>>;
+
+/// An operation that is decided with others.
+pub(super) enum Operation {
+    Receive { epoch: Epoch, batch: Vec<Incoming>, reply: Reply<Vec<Receipt>> },
+    Commit { epoch: Epoch, key: String, commit: Box<Commit>, reply: Reply<Committed> },
+    Park { epoch: Epoch, key: DialogueKey, taken: Vec<Taken>, parked: Box<Parked>, reply: Reply<()> },
+    Write { writes: DomainWrites, reply: Reply<()> },
+    Settle { epoch: Epoch, settled: Vec<Settled>, reply: Reply<()> },
+    Sending { epoch: Epoch, ids: Vec<OutboxId>, reply: Reply<()> },
+    Post { epoch: Epoch, post: Post, reply: Reply<Vec<OutboxId>> },
+    FinishEffect { epoch: Epoch, effect: EffectId, outcome: Box<Incoming>, reply: Reply<Receipt> },
+    Renew { bot: i64, epoch: Epoch, reply: Reply<()> },
+}
+
+/// Messages outside of a turn.
+pub(super) struct Post {
+    pub(super) once: String,
+    pub(super) outgoing: Vec<(DialogueKey, Outgoing)>,
+    pub(super) at: Millis,
+}
+
+/// An operation that is carried out alone.
+pub(super) enum Alone {
+    Claim { bot: i64, holder: Box<Holder>, seen: Option<Box<Lease>>, reply: Reply<LeaseAnswer> },
+    Release { bot: i64, epoch: Epoch, reply: Reply<()> },
+    ClearLease { bot: i64, reply: Reply<()> },
+    Clean { epoch: Epoch, marks_before: Millis, records_before: Millis, reply: Reply<u64> },
+    Reset { key: DialogueKey, now: Millis, reply: Reply<bool> },
+    Import { row: Box<ConversationRow>, replace: bool, reply: Reply<bool> },
+    RetryParked { id: ParkedId, reply: Reply<bool> },
+    DropParked { id: ParkedId, reply: Reply<bool> },
+}
+
+/// What arrives at the writer.
+pub(super) enum Request {
+    Grouped(Operation),
+    Alone(Alone),
+    Close(Reply<()>),
+}
+
+/// A decided operation that waits for its group's commit.
+pub(super) type Decided = Box<dyn FnOnce(Option<&GroupFailed>) + Send>;
+
+/// Answers with `result` once the group is durable, or with the group's failure.
+pub(super) fn decided<T: Send + 'static>(reply: Reply<T>, result: StoreResult<T>) -> Decided {
+    Box::new(move |failed| {
+        // Nobody may be waiting any more; what was done is done.
+        let _ = reply.send(match failed {
+            None => result,
+            Some(failed) => Err(failed.clone().into()),
+        });
+    })
+}
+
+impl Request {
+    /// About how much there is to write, so that a group does not grow without limit.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Grouped(operation) => 64 + operation.bytes(),
+            Self::Alone(_) | Self::Close(_) => 64,
+        }
+    }
+
+    /// It says only what became of sends: others need not pay for its durability.
+    pub(super) fn may_linger(&self) -> bool {
+        matches!(self, Self::Grouped(Operation::Settle { .. }))
+    }
+}
+
+impl Operation {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Receive { batch, .. } => batch.iter().map(|incoming| 128 + incoming.body.len()).sum(),
+            Self::Commit { commit, .. } => bytes_of(commit),
+            Self::Park { parked, .. } => parked.body.len() + parked.reason.len(),
+            Self::Post { post, .. } => post.outgoing.iter().map(|(_, outgoing)| 128 + outgoing.body.len()).sum(),
+            Self::FinishEffect { outcome, .. } => outcome.body.len(),
+            Self::Settle { settled, .. } => settled.len() * 32,
+            Self::Sending { ids, .. } => ids.len() * 16,
+            Self::Write { .. } | Self::Renew { .. } => 0,
+        }
+    }
+
+    /// The epoch that it is under and how many numbers it may need.
+    pub(super) fn numbers(&self) -> Option<(Epoch, usize)> {
+        match self {
+            Self::Receive { epoch, batch, .. } => Some((*epoch, batch.len())),
+            Self::Commit { epoch, commit, .. } => {
+                Some((*epoch, commit.outgoing.len() + commit.timers.len() + commit.effects.len() + 1))
+            }
+            Self::Post { epoch, post, .. } => Some((*epoch, post.outgoing.len())),
+            Self::Park { epoch, .. } | Self::FinishEffect { epoch, .. } => Some((*epoch, 1)),
+            Self::Write { .. } | Self::Settle { .. } | Self::Sending { .. } | Self::Renew { .. } => None,
+        }
+    }
+}
+
+fn bytes_of(commit: &Commit) -> usize {
+    let state = match &commit.state {
+        StateChange::Set(stored) => stored.value.len(),
+        StateChange::Keep | StateChange::Clear => 0,
+    };
+    let outgoing: usize = commit.outgoing.iter().map(|outgoing| 128 + outgoing.body.len()).sum();
+    let effects: usize = commit.effects.iter().map(|effect| 64 + effect.body.len()).sum();
+    256 + state + outgoing + effects
+}
+
+impl Operation {
+    /// Answers that its group failed before it was decided.
+    pub(super) fn refuse(self, failed: &GroupFailed) {
+        match self {
+            Self::Receive { reply, .. } => refuse(reply, failed),
+            Self::Commit { reply, .. } => refuse(reply, failed),
+            Self::Post { reply, .. } => refuse(reply, failed),
+            Self::FinishEffect { reply, .. } => refuse(reply, failed),
+            Self::Park { reply, .. }
+            | Self::Write { reply, .. }
+            | Self::Settle { reply, .. }
+            | Self::Sending { reply, .. }
+            | Self::Renew { reply, .. } => refuse(reply, failed),
+        }
+    }
+}
+
+impl Alone {
+    /// Answers that its group failed before it was its turn.
+    pub(super) fn refuse(self, failed: &GroupFailed) {
+        match self {
+            Self::Claim { reply, .. } => refuse(reply, failed),
+            Self::Release { reply, .. } | Self::ClearLease { reply, .. } => refuse(reply, failed),
+            Self::Clean { reply, .. } => refuse(reply, failed),
+            Self::Reset { reply, .. }
+            | Self::Import { reply, .. }
+            | Self::RetryParked { reply, .. }
+            | Self::DropParked { reply, .. } => refuse(reply, failed),
+        }
+    }
+}
+
+fn refuse<T>(reply: Reply<T>, failed: &GroupFailed) {
+    // Nobody may be waiting any more.
+    let _ = reply.send(Err(failed.clone().into()));
+}

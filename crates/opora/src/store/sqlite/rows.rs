@@ -1,0 +1,34 @@
+//! Rows on their way to a bulk statement.
+//!
+//! A statement costs a change of threads, a row costs little. So the rows of a group go to each table as one JSON array,
+//! which `jsonb_each` takes apart without parsing a row twice.
+
+use serde::Serialize;
+
+/// A JSON array that grows row by row.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    json: Vec<u8>,
+}
+
+impl Rows {
+    /// Adds a row: a tuple where the statement reads several columns, a plain value where it reads one.
+    pub(super) fn add(&mut self, row: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+        self.json.push(if self.json.is_empty() { b'[' } else { b',' });
+        serde_json::to_writer(&mut self.json, row)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.json.is_empty()
+    }
+
+    /// The whole array.
+    pub(super) fn into_json(mut self) -> String {
+        if self.json.is_empty() {
+            self.json.push(b'[');
+        }
+        self.json.push(b']');
+        // What serde_json writes is UTF-8; checking it costs less than `unsafe` would.
+        String::from_utf8(self.json).unwrap_or_default()
+    }
+}

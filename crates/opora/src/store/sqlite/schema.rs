@@ -1,0 +1,203 @@
+//! The tables, and how an older file becomes a newer one.
+//!
+//! Migrations only go forward and in order. A file of a newer library is refused: its rows may mean something else.
+//!
+//! What the tables leave out is on purpose. Waiting rows are read in the order of their numbers, and several bots share
+//! a file only in small set-ups, so inbox and outbox have no index by bot. Failed sends have a table of their own, so
+//! that nobody reads past them to find what is unsent.
+//!
+//! A turn costs about as much as the pages that it changes, so what changes with every turn is in no index that is as
+//! large as the number of conversations: places are counted by triggers, and ends of life are indexed by the minute,
+//! which an active conversation's turns rarely leave.
+
+use sqlx::{Row, SqliteConnection};
+
+use super::failure::unavailable;
+use crate::store::{StoreError, StoreResult};
+
+/// One script for each version of the schema, the first one first.
+const MIGRATIONS: [&str; 1] = [FIRST];
+
+const FIRST: &str = "
+CREATE TABLE opora_leases (
+    bot INTEGER PRIMARY KEY,
+    epoch INTEGER NOT NULL UNIQUE,
+    holder TEXT,
+    renewals INTEGER NOT NULL,
+    numbers INTEGER NOT NULL
+);
+CREATE TABLE opora_conversations (
+    key TEXT NOT NULL PRIMARY KEY,
+    bot INTEGER NOT NULL,
+    chat INTEGER NOT NULL,
+    user INTEGER NOT NULL,
+    thread INTEGER NOT NULL,
+    business TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    value TEXT,
+    places TEXT NOT NULL,
+    dialogue TEXT,
+    state TEXT,
+    expires_at INTEGER,
+    expires_minute INTEGER,
+    updated_at INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX opora_conversations_order ON opora_conversations (bot, chat, user, thread, business);
+CREATE INDEX opora_conversations_user ON opora_conversations (user);
+CREATE INDEX opora_conversations_expiry ON opora_conversations (bot, expires_minute) WHERE expires_minute IS NOT NULL;
+CREATE INDEX opora_conversations_ended ON opora_conversations (bot, updated_at) WHERE value IS NULL;
+CREATE TABLE opora_places (
+    bot INTEGER NOT NULL,
+    dialogue TEXT NOT NULL,
+    state TEXT NOT NULL,
+    conversations INTEGER NOT NULL,
+    PRIMARY KEY (bot, dialogue, state)
+) WITHOUT ROWID;
+CREATE TRIGGER opora_place_entered AFTER INSERT ON opora_conversations WHEN new.value IS NOT NULL
+BEGIN
+    INSERT INTO opora_places VALUES (new.bot, coalesce(new.dialogue, ''), coalesce(new.state, ''), 1)
+    ON CONFLICT DO UPDATE SET conversations = conversations + 1;
+END;
+CREATE TRIGGER opora_place_changed AFTER UPDATE OF value, dialogue, state ON opora_conversations
+WHEN (old.value IS NULL) <> (new.value IS NULL) OR old.dialogue IS NOT new.dialogue OR old.state IS NOT new.state
+BEGIN
+    UPDATE opora_places SET conversations = conversations - 1
+    WHERE old.value IS NOT NULL
+      AND bot = old.bot AND dialogue = coalesce(old.dialogue, '') AND state = coalesce(old.state, '');
+    INSERT INTO opora_places
+    SELECT new.bot, coalesce(new.dialogue, ''), coalesce(new.state, ''), 1 WHERE new.value IS NOT NULL
+    ON CONFLICT DO UPDATE SET conversations = conversations + 1;
+END;
+CREATE TRIGGER opora_place_left AFTER DELETE ON opora_conversations WHEN old.value IS NOT NULL
+BEGIN
+    UPDATE opora_places SET conversations = conversations - 1
+    WHERE bot = old.bot AND dialogue = coalesce(old.dialogue, '') AND state = coalesce(old.state, '');
+END;
+CREATE TABLE opora_version_floor (floor INTEGER NOT NULL);
+INSERT INTO opora_version_floor VALUES (0);
+CREATE TABLE opora_marks (
+    bot INTEGER NOT NULL,
+    update_id INTEGER NOT NULL,
+    identity TEXT NOT NULL,
+    taken_at INTEGER NOT NULL,
+    PRIMARY KEY (bot, update_id, identity)
+) WITHOUT ROWID;
+CREATE INDEX opora_marks_age ON opora_marks (bot, taken_at);
+CREATE TABLE opora_inbox (
+    seq INTEGER PRIMARY KEY,
+    bot INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    update_id INTEGER,
+    identity TEXT,
+    effect INTEGER,
+    body TEXT NOT NULL,
+    at INTEGER NOT NULL
+);
+CREATE UNIQUE INDEX opora_inbox_mark ON opora_inbox (bot, update_id, identity) WHERE update_id IS NOT NULL;
+CREATE INDEX opora_inbox_key ON opora_inbox (key);
+CREATE TABLE opora_outbox (
+    id INTEGER PRIMARY KEY,
+    bot INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    chat INTEGER,
+    method TEXT NOT NULL,
+    body TEXT NOT NULL,
+    rest TEXT,
+    sending INTEGER NOT NULL DEFAULT 0,
+    at INTEGER NOT NULL
+);
+CREATE TABLE opora_failed (
+    id INTEGER PRIMARY KEY,
+    bot INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    chat INTEGER,
+    method TEXT NOT NULL,
+    body TEXT NOT NULL,
+    rest TEXT,
+    reason TEXT NOT NULL,
+    at INTEGER NOT NULL
+);
+CREATE INDEX opora_failed_age ON opora_failed (bot, at);
+CREATE TABLE opora_posts (
+    bot INTEGER NOT NULL,
+    once TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (once, bot)
+) WITHOUT ROWID;
+CREATE TABLE opora_labels (
+    bot INTEGER NOT NULL,
+    chat INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    message INTEGER NOT NULL,
+    PRIMARY KEY (bot, chat, label)
+) WITHOUT ROWID;
+CREATE TABLE opora_timers (
+    id INTEGER PRIMARY KEY,
+    bot INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    name TEXT NOT NULL,
+    due_at INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    UNIQUE (key, name)
+);
+CREATE INDEX opora_timers_due ON opora_timers (bot, due_at);
+CREATE TABLE opora_effects (
+    id INTEGER PRIMARY KEY,
+    bot INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    body TEXT NOT NULL,
+    at INTEGER NOT NULL
+);
+CREATE TABLE opora_transitions (
+    id INTEGER PRIMARY KEY,
+    bot INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    from_place TEXT,
+    to_place TEXT,
+    cause TEXT NOT NULL,
+    took_us INTEGER NOT NULL
+);
+CREATE INDEX opora_transitions_age ON opora_transitions (bot, at);
+CREATE TABLE opora_parked (
+    id INTEGER PRIMARY KEY,
+    bot INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    body TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    retry INTEGER NOT NULL
+);
+CREATE INDEX opora_parked_retry ON opora_parked (bot) WHERE retry;
+";
+
+/// Brings the tables to this library's version, within the transaction that `connection` is in.
+pub(super) async fn migrate(connection: &mut SqliteConnection) -> StoreResult<()> {
+    sqlx::raw_sql("CREATE TABLE IF NOT EXISTS opora_schema (version INTEGER NOT NULL)")
+        .execute(&mut *connection)
+        .await
+        .map_err(unavailable)?;
+    let row = sqlx::query("SELECT coalesce(max(version), 0) FROM opora_schema")
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(unavailable)?;
+    let version = usize::try_from(row.get::<i64, _>(0)).unwrap_or(usize::MAX);
+    if version > MIGRATIONS.len() {
+        return Err(StoreError::Unsupported(
+            "this database was written by a newer version of the library: update the program, or open an older backup",
+        ));
+    }
+    for (done, script) in MIGRATIONS.iter().enumerate().skip(version) {
+        sqlx::raw_sql(*script).execute(&mut *connection).await.map_err(unavailable)?;
+        sqlx::query("INSERT INTO opora_schema VALUES (?1)")
+            .bind(i64::try_from(done).unwrap_or(i64::MAX).saturating_add(1))
+            .execute(&mut *connection)
+            .await
+            .map_err(unavailable)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! What is SQLite's own; what every store promises is tested by the conformance suite.
+
+use std::path::{Path, PathBuf};
+
+use super::SqliteStore;
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::{
+    Commit, Committed, DomainWrites, Effect, Epoch, Holder, Incoming, LeaseAnswer, Mark, Opened, Origin, Outgoing,
+    Place, Receipt, StateChange, Store, StoreResult, Stored, Taken, TimerChange, Transition, Version,
+};
+
+mod file;
+mod group;
+mod keep;
+
+const BOT: i64 = 7;
+const NOW: Millis = Millis(1_000_000);
+
+/// A store in a folder of its own.
+struct Bench {
+    folder: tempfile::TempDir,
+    store: SqliteStore,
+    epoch: Epoch,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("opora.db")).await.unwrap();
+        let epoch = claim(&store, BOT).await;
+        Self { folder, store, epoch }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    async fn receive(&self, user: i64, update_id: i64) -> Taken {
+        let mark = mark(update_id);
+        let incoming = Incoming {
+            key: DialogueKey::private(BOT, user),
+            origin: Origin::Update(mark.clone()),
+            body: r#"{"text":"hello"}"#.into(),
+            at: NOW,
+        };
+        match self.store.receive(self.epoch, vec![incoming]).await.unwrap()[..] {
+            [Receipt::New(seq)] => Taken::Update { seq, mark },
+            ref other => panic!("{other:?}"),
+        }
+    }
+
+    async fn commit(&self, commit: Commit) -> StoreResult<Committed> {
+        self.store.commit(self.epoch, commit).await
+    }
+
+    async fn version(&self, user: i64) -> Version {
+        match self.store.open(&DialogueKey::private(BOT, user), None).await.unwrap() {
+            Opened::At { version, .. } => version,
+            Opened::AlreadyTaken => panic!("asked without a mark"),
+        }
+    }
+
+    async fn count(&self, table: &'static str) -> i64 {
+        let (send, receive) = tokio::sync::oneshot::channel();
+        let count = DomainWrites::new(move |db| {
+            Box::pin(async move {
+                let query = match table {
+                    "notes" => "SELECT count(*) FROM notes",
+                    _ => "SELECT count(*) FROM opora_marks",
+                };
+                let (count,): (i64,) = sqlx::query_as(query).fetch_one(db.sqlite()).await?;
+                send.send(count).unwrap();
+                Ok(())
+            })
+        });
+        self.store.write(count).await.unwrap();
+        receive.await.unwrap()
+    }
+}
+
+async fn claim(store: &SqliteStore, bot: i64) -> Epoch {
+    match store.claim(bot, &holder("a"), None).await.unwrap() {
+        LeaseAnswer::Granted(epoch) => epoch,
+        LeaseAnswer::Held(lease) => panic!("{lease:?}"),
+    }
+}
+
+fn holder(token: &str) -> Holder {
+    Holder {
+        host: "here".into(),
+        pid: 1,
+        process_start: 2,
+        boot_id: "boot".into(),
+        pid_namespace: "4026531836".into(),
+        since: NOW,
+        token: token.into(),
+        ttl_ms: 10_000,
+    }
+}
+
+fn mark(update_id: i64) -> Mark {
+    Mark { bot: BOT, update_id, identity: "message:1".into() }
+}
+
+fn stored(value: &str) -> Stored {
+    let place = Place { dialogue: "closing".into(), state: value.into() };
+    Stored { value: format!(r#"{{"at":"{value}"}}"#).into(), places: vec![place], expires_at: Some(Millis(9_000_000)) }
+}
+
+fn say(text: &str) -> Outgoing {
+    Outgoing {
+        chat: Some(1),
+        method: "sendMessage".into(),
+        body: format!(r#"{{"chat_id":1,"text":"{text}"}}"#).into(),
+        uploads: vec![],
+        if_unsure: Default::default(),
+        label: None,
+        edits_label: None,
+    }
+}
+
+/// A turn that changes everything that a turn can change.
+fn full_turn(user: i64, from: Version, takes: Vec<Taken>) -> Commit {
+    Commit {
+        takes,
+        state: StateChange::Set(stored("hours")),
+        outgoing: vec![say("how many?"), Outgoing { label: Some("menu".into()), ..say("menu") }],
+        timers: vec![TimerChange::Set { name: "remind".into(), due_at: Millis(2_000_000), body: "{}".into() }],
+        effects: vec![Effect { kind: "download".into(), body: "{}".into() }],
+        transition: Some(Transition { from: None, to: stored("hours").places.pop(), by: "text".into(), took_us: 12 }),
+        ..Commit::new(DialogueKey::private(BOT, user), from, NOW)
+    }
+}
+
+fn note(text: &'static str) -> DomainWrites {
+    DomainWrites::new(move |db| {
+        Box::pin(async move {
+            sqlx::query("INSERT INTO notes VALUES (?1)").bind(text).execute(db.sqlite()).await?;
+            Ok(())
+        })
+    })
+}
+
+async fn with_notes(bench: &Bench) {
+    let create = DomainWrites::new(|db| {
+        Box::pin(async move {
+            sqlx::query("CREATE TABLE notes (text TEXT)").execute(db.sqlite()).await?;
+            Ok(())
+        })
+    });
+    bench.store.write(create).await.unwrap();
+}
+
+/// Everything that a store shows, as text.
+async fn everything(store: &SqliteStore) -> String {
+    let after = Default::default();
+    let all = crate::store::Filter { ended: true, ..Default::default() };
+    format!(
+        "{:#?}",
+        (
+            store.list(&all, None, 1000).await.unwrap(),
+            store.waiting(BOT, after, 1000).await.unwrap(),
+            store.unsent(BOT, Default::default(), 1000).await.unwrap(),
+            store.effects(BOT, Default::default(), 1000).await.unwrap(),
+            store.due_timers(BOT, Millis(i64::MAX), 1000).await.unwrap(),
+            store.transitions(BOT, 0, 1000).await.unwrap(),
+            store.parked(None, 1000).await.unwrap(),
+            store.statistics(None).await.unwrap(),
+            store.lease(BOT).await.unwrap(),
+        )
+    )
+}
+
+async fn reopened(path: &Path) -> SqliteStore {
+    SqliteStore::open(path).await.unwrap()
+}

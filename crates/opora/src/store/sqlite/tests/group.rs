@@ -1,0 +1,137 @@
+//! Operations that share a transaction.
+
+use super::*;
+use crate::store::{Refusal, StoreError, WriteError};
+
+/// They make one group: on the one thread of a test all are sent before the writer wakes up.
+async fn together(bench: &Bench, commits: Vec<Commit>) -> Vec<StoreResult<Committed>> {
+    futures_util::future::join_all(commits.into_iter().map(|commit| bench.commit(commit))).await
+}
+
+#[tokio::test]
+async fn a_refused_turn_of_a_group_touches_no_other() {
+    let bench = Bench::new().await;
+    let taken = bench.receive(1, 10).await;
+    let answers = together(
+        &bench,
+        vec![
+            full_turn(1, Version(0), vec![taken.clone()]),
+            full_turn(1, Version(1), vec![taken]),
+            full_turn(2, Version(5), vec![]),
+            full_turn(1, Version(0), vec![]),
+            full_turn(1, Version(1), vec![]),
+            full_turn(3, Version(0), vec![]),
+        ],
+    )
+    .await;
+    let shown: Vec<_> = answers
+        .iter()
+        .map(|answer| match answer {
+            Ok(done) => done.version.0,
+            Err(StoreError::AlreadyTaken) => -1,
+            Err(StoreError::Overtaken(_)) => -2,
+            Err(other) => panic!("{other}"),
+        })
+        .collect();
+    assert_eq!(shown, [1, -1, -2, -2, 2, 1]);
+    assert_eq!(bench.version(1).await, Version(2));
+    assert_eq!(bench.version(2).await, Version(0));
+    assert_eq!(bench.store.transitions(BOT, 0, 9).await.unwrap().len(), 3);
+    let timers = bench.store.due_timers(BOT, Millis(i64::MAX), 9).await.unwrap();
+    assert_eq!(timers.len(), 2, "setting a timer again replaces it, also within a group");
+}
+
+#[tokio::test]
+async fn a_refused_write_is_undone_while_its_neighbours_commit() {
+    let bench = Bench::new().await;
+    with_notes(&bench).await;
+    let refuse = DomainWrites::new(|db| {
+        Box::pin(async move {
+            sqlx::query("INSERT INTO notes VALUES ('gone')").execute(db.sqlite()).await?;
+            Err(Refusal::because("the slot is full"))
+        })
+    });
+    let fail = DomainWrites::new(|db| {
+        Box::pin(async move {
+            sqlx::query("INSERT INTO notes VALUES ('gone')").execute(db.sqlite()).await?;
+            sqlx::query("INSERT INTO nowhere VALUES (1)").execute(db.sqlite()).await?;
+            Ok(())
+        })
+    });
+    let panic = DomainWrites::new(|_| Box::pin(async { panic!("on purpose") }));
+    let with = |user, writes| Commit { writes: Some(writes), ..full_turn(user, Version(0), vec![]) };
+    let turns = vec![with(1, note("kept")), with(2, refuse), with(3, fail), with(4, panic), with(5, note("kept too"))];
+    let answers = together(&bench, turns).await;
+    assert!(answers[0].is_ok() && answers[4].is_ok());
+    assert!(matches!(&answers[1], Err(StoreError::Refused(Refusal(why))) if why == "the slot is full"));
+    assert!(matches!(&answers[2], Err(StoreError::Unavailable(_))));
+    assert!(matches!(&answers[3], Err(StoreError::Unavailable(_))));
+    assert_eq!(bench.count("notes").await, 2);
+    assert_eq!(bench.store.statistics(None).await.unwrap().active, 2);
+}
+
+#[tokio::test]
+async fn writes_of_a_turn_that_does_not_stand_are_not_run() {
+    let bench = Bench::new().await;
+    with_notes(&bench).await;
+    let late = Commit { writes: Some(note("gone")), ..full_turn(1, Version(4), vec![]) };
+    assert!(matches!(bench.commit(late).await, Err(StoreError::Overtaken(_))));
+    assert_eq!(bench.count("notes").await, 0);
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_the_group_and_the_next_one_goes_on() {
+    let bench = Bench::new().await;
+    with_notes(&bench).await;
+    let before = everything(&bench.store).await;
+    let fill = DomainWrites::new(|db| {
+        Box::pin(async move {
+            sqlx::query("PRAGMA max_page_count = 1").execute(db.sqlite()).await?;
+            Ok(())
+        })
+    });
+    bench.store.write(fill).await.unwrap();
+    let big = "x".repeat(1 << 20);
+    let turn = |user| Commit {
+        state: StateChange::Set(Stored { value: big.as_str().into(), ..stored("hours") }),
+        ..full_turn(user, Version(0), vec![])
+    };
+    let answers = together(&bench, vec![full_turn(1, Version(0), vec![]), turn(2), turn(3)]).await;
+    for answer in answers {
+        let error = answer.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)));
+        assert!(error.to_string().contains("database or disk is full"), "{error}");
+    }
+    assert_eq!(everything(&bench.store).await, before);
+    bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
+    assert_eq!(bench.version(1).await, Version(1));
+}
+
+#[tokio::test]
+async fn a_write_that_ends_the_transaction_spoils_the_group_but_not_the_store() {
+    let bench = Bench::new().await;
+    let end = DomainWrites::new(|db| {
+        Box::pin(async move {
+            sqlx::query("ROLLBACK").execute(db.sqlite()).await?;
+            Ok::<(), WriteError>(())
+        })
+    });
+    let bad = Commit { writes: Some(end), ..full_turn(1, Version(0), vec![]) };
+    assert!(matches!(bench.commit(bad).await, Err(StoreError::Unavailable(_))));
+    bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_batch_is_received_once_also_within_itself() {
+    let bench = Bench::new().await;
+    let one = |update_id: i64, identity: &str| Incoming {
+        key: DialogueKey::private(BOT, 1),
+        origin: Origin::Update(Mark { bot: BOT, update_id, identity: identity.into() }),
+        body: "{}".into(),
+        at: NOW,
+    };
+    let batch = || vec![one(1, "a"), one(1, "a"), one(1, "b"), one(2, "a")];
+    let is_new = |receipts: Vec<Receipt>| receipts.iter().map(|one| *one != Receipt::Known).collect::<Vec<_>>();
+    assert_eq!(is_new(bench.store.receive(bench.epoch, batch()).await.unwrap()), [true, false, true, true]);
+    assert_eq!(is_new(bench.store.receive(bench.epoch, batch()).await.unwrap()), [false; 4]);
+}

@@ -1,0 +1,111 @@
+//! What is kept: over a restart, over a takeover, and after cleaning.
+
+use super::*;
+use crate::store::{EffectId, Parked, Settled, Settlement, StoreError};
+
+#[tokio::test]
+async fn reopening_keeps_everything() {
+    let bench = Bench::new().await;
+    let taken = bench.receive(1, 10).await;
+    bench.receive(2, 11).await;
+    let done = bench.commit(full_turn(1, Version(0), vec![taken])).await.unwrap();
+    let broken = bench.receive(3, 12).await;
+    let parked = Parked {
+        id: Default::default(),
+        key: DialogueKey::private(BOT, 3),
+        kind: "update".into(),
+        body: "{}".into(),
+        reason: "no".into(),
+        attempts: 3,
+        at: NOW,
+        retry: false,
+    };
+    bench.store.park(bench.epoch, &DialogueKey::private(BOT, 3), vec![broken], parked).await.unwrap();
+    bench.store.sending(bench.epoch, vec![done.outbox[0]]).await.unwrap();
+    let before = everything(&bench.store).await;
+    bench.store.close().await.unwrap();
+
+    let names: Vec<_> =
+        std::fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["opora.db"], "a closed store is one file");
+    let again = reopened(&bench.path("opora.db")).await;
+    assert_eq!(everything(&again).await, before);
+    let key = DialogueKey::private(BOT, 1);
+    assert_eq!(again.open(&key, Some(&mark(10))).await.unwrap(), Opened::AlreadyTaken);
+    let other = Mark { identity: "message:2".into(), ..mark(10) };
+    assert!(matches!(again.open(&key, Some(&other)).await.unwrap(), Opened::At { version: Version(1), .. }));
+}
+
+#[tokio::test]
+async fn a_closed_store_says_so() {
+    let bench = Bench::new().await;
+    bench.store.close().await.unwrap();
+    bench.store.close().await.unwrap();
+    let refused = bench.store.renew(BOT, bench.epoch).await.unwrap_err();
+    assert_eq!(refused.to_string(), "the store did not answer: the store is closed");
+    assert!(bench.store.open(&DialogueKey::private(BOT, 1), None).await.is_err());
+}
+
+#[tokio::test]
+async fn no_number_is_given_twice_when_a_file_is_opened_anew_under_the_same_epoch() {
+    let bench = Bench::new().await;
+    let first = bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
+    let settled = first.outbox.iter().map(|id| Settled { id: *id, outcome: Settlement::Sent { labelled: None } });
+    bench.store.settle(bench.epoch, settled.collect()).await.unwrap();
+    bench.store.close().await.unwrap();
+    let again = reopened(&bench.path("opora.db")).await;
+    let second = again.commit(bench.epoch, full_turn(1, Version(1), vec![])).await.unwrap();
+    assert!(second.outbox[0] > first.outbox[1] && second.effects[0] > EffectId(first.effects[0].0));
+}
+
+#[tokio::test]
+async fn epochs_rise_over_all_bots_so_that_numbers_never_meet() {
+    let bench = Bench::new().await;
+    let other = claim(&bench.store, 8).await;
+    assert!(other > bench.epoch);
+    bench.store.release(BOT, bench.epoch).await.unwrap();
+    let again = claim(&bench.store, BOT).await;
+    assert!(again > other);
+    let late = bench.store.settle(bench.epoch, vec![]).await.unwrap_err();
+    assert!(matches!(late, StoreError::Fenced { .. }), "{late}");
+    bench.store.settle(other, vec![]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_forgotten_conversation_begins_above_every_version_that_it_had() {
+    let bench = Bench::new().await;
+    let key = DialogueKey::private(BOT, 1);
+    for version in 0..3 {
+        bench
+            .commit(Commit { state: StateChange::Clear, ..Commit::new(key.clone(), Version(version), NOW) })
+            .await
+            .unwrap();
+    }
+    bench.commit(full_turn(2, Version(0), vec![])).await.unwrap();
+    let later = Millis(NOW.0 + 1);
+    // The ended conversation and the transition record of the other one.
+    assert_eq!(bench.store.clean(bench.epoch, later, later).await.unwrap(), 2);
+    assert_eq!(bench.store.clean(bench.epoch, later, later).await.unwrap(), 0);
+    assert_eq!(bench.version(1).await, Version(3));
+    assert_eq!(bench.version(2).await, Version(1), "what is open is not forgotten");
+    assert_eq!(bench.version(3).await, Version(3), "one never seen starts there too");
+    bench.commit(full_turn(1, Version(3), vec![])).await.unwrap();
+    let overtaken = bench.commit(full_turn(3, Version(0), vec![])).await.unwrap_err();
+    assert!(matches!(overtaken, StoreError::Overtaken(_)), "{overtaken}");
+}
+
+#[tokio::test]
+async fn any_text_is_kept_as_it_is() {
+    let bench = Bench::new().await;
+    let odd = "a\u{0}b \" \\ \n \u{7f} é 漢 \u{1F600} \u{2028}";
+    let mut commit = full_turn(1, Version(0), vec![]);
+    commit.state = StateChange::Set(Stored { value: odd.into(), ..stored("hours") });
+    commit.outgoing = vec![Outgoing { body: odd.into(), ..say("") }];
+    bench.commit(commit).await.unwrap();
+    let Opened::At { stored: Some(stored), .. } = bench.store.open(&DialogueKey::private(BOT, 1), None).await.unwrap()
+    else {
+        panic!("nothing is open");
+    };
+    assert_eq!(&*stored.value, odd);
+    assert_eq!(&*bench.store.unsent(BOT, Default::default(), 9).await.unwrap()[0].outgoing.body, odd);
+}

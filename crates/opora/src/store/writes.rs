@@ -1,0 +1,82 @@
+//! The application's own writes, inside a turn's commit.
+
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+
+/// The database connection of a commit. What is written through it commits with the turn.
+#[derive(Debug)]
+pub struct Database<'c> {
+    sqlite: &'c mut sqlx::SqliteConnection,
+}
+
+impl<'c> Database<'c> {
+    /// Wraps the connection of a commit under way; for stores.
+    pub fn sqlite_commit(sqlite: &'c mut sqlx::SqliteConnection) -> Self {
+        Self { sqlite }
+    }
+
+    /// The connection, for queries of [`sqlx`]. Begin no transaction on it and end none: the commit does.
+    pub fn sqlite(&mut self) -> &mut sqlx::SqliteConnection {
+        self.sqlite
+    }
+}
+
+/// A "no" of the application's writes: the slot is full, the plan is used. The turn leaves nothing, and its handler is
+/// asked again with this reason at hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal(pub String);
+
+impl Refusal {
+    /// Refuses for this reason.
+    pub fn because(reason: impl Into<String>) -> WriteError {
+        WriteError::Refused(Self(reason.into()))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why the application's writes did not happen.
+#[derive(Debug)]
+pub enum WriteError {
+    /// The application said no.
+    Refused(Refusal),
+    /// The database failed: the turn fails and is run again.
+    Failed(super::BoxError),
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for WriteError {
+    fn from(error: E) -> Self {
+        Self::Failed(Box::new(error))
+    }
+}
+
+type Run = Box<dyn for<'c> FnOnce(&'c mut Database<'_>) -> BoxFuture<'c, Result<(), WriteError>> + Send>;
+
+/// What the application writes in a turn: SQL only, and short, for all writers wait for it.
+pub struct DomainWrites(Run);
+
+impl DomainWrites {
+    /// Wraps a closure.
+    pub fn new<F>(run: F) -> Self
+    where
+        F: for<'c> FnOnce(&'c mut Database<'_>) -> BoxFuture<'c, Result<(), WriteError>> + Send + 'static,
+    {
+        Self(Box::new(run))
+    }
+
+    /// Carries the writes out; for stores, within a savepoint.
+    pub async fn run(self, database: &mut Database<'_>) -> Result<(), WriteError> {
+        (self.0)(database).await
+    }
+}
+
+impl fmt::Debug for DomainWrites {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DomainWrites")
+    }
+}

@@ -1,0 +1,170 @@
+//! Calls that show no message of their own, and any other call.
+
+use std::path::PathBuf;
+
+use frankenstein::types::ChatAction;
+use serde::{Deserialize, Serialize};
+
+use super::edit::Target;
+use super::params::Params;
+use super::say::{Destination, IntoOutgoing, SayError};
+use super::tag::Tag;
+use super::text::MAX_CALLBACK_ANSWER_CHARS;
+use crate::store::{IfUnsure, Outgoing, Upload};
+
+/// Takes a message back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delete(Target);
+
+impl Delete {
+    /// The message with this id, or the last one under this label. One that is gone already counts as deleted.
+    pub fn message(target: impl Into<Target>) -> Self {
+        Self(target.into())
+    }
+}
+
+impl IntoOutgoing for Delete {
+    fn into_outgoing(self, place: &Destination, _: &Tag) -> Result<Outgoing, SayError> {
+        // Deleting knows no business connection.
+        let (params, edits_label) = self.0.write(Params::new(64).put("chat_id", &place.chat));
+        let call = params.call(Some(place.chat), "deleteMessage", Vec::new())?;
+        Ok(Outgoing { edits_label, ..call })
+    }
+}
+
+/// "typing…" and the like, shown for five seconds or until the next message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Action(pub ChatAction);
+
+impl Action {
+    /// "typing…".
+    #[must_use]
+    pub fn typing() -> Self {
+        Self(ChatAction::Typing)
+    }
+
+    /// "sending a photo…".
+    #[must_use]
+    pub fn uploading_photo() -> Self {
+        Self(ChatAction::UploadPhoto)
+    }
+
+    /// "sending a file…".
+    #[must_use]
+    pub fn uploading_document() -> Self {
+        Self(ChatAction::UploadDocument)
+    }
+}
+
+impl IntoOutgoing for Action {
+    fn into_outgoing(self, place: &Destination, _: &Tag) -> Result<Outgoing, SayError> {
+        Params::to(place, 32).put("action", &self.0).call(Some(place.chat), "sendChatAction", Vec::new())
+    }
+}
+
+/// The answer to a pressed button: it stops the button's waiting sign. Goes at once, outside of order and limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerCallback {
+    query: String,
+    text: Option<String>,
+    alert: bool,
+}
+
+impl AnswerCallback {
+    /// Answers this callback query with nothing to show.
+    pub fn new(query: impl Into<String>) -> Self {
+        Self { query: query.into(), text: None, alert: false }
+    }
+
+    /// Shows a text at the top of the screen.
+    #[must_use]
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.text = Some(text.into());
+        self
+    }
+
+    /// Shows the text in a window that must be closed.
+    #[must_use]
+    pub fn alert(mut self) -> Self {
+        self.alert = true;
+        self
+    }
+}
+
+impl IntoOutgoing for AnswerCallback {
+    fn into_outgoing(self, _: &Destination, _: &Tag) -> Result<Outgoing, SayError> {
+        let over =
+            |text: &String| text.len() > MAX_CALLBACK_ANSWER_CHARS && text.chars().count() > MAX_CALLBACK_ANSWER_CHARS;
+        if self.text.as_ref().is_some_and(over) {
+            return Err(SayError::TooLong { most: MAX_CALLBACK_ANSWER_CHARS });
+        }
+        let params = Params::new(64).put("callback_query_id", &self.query).put_some("text", self.text.as_ref());
+        params.put_if("show_alert", self.alert).call(None, "answerCallbackQuery", Vec::new())
+    }
+}
+
+/// Any method of the Bot API.
+///
+/// ```
+/// use frankenstein::methods::SendDiceParams;
+/// use opora::telegram::Raw;
+///
+/// let dice = Raw::new("sendDice", &SendDiceParams::builder().chat_id(7).build());
+/// # assert!(dice.is_ok());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raw {
+    method: Box<str>,
+    body: Box<str>,
+    chat: Option<i64>,
+    uploads: Vec<Upload>,
+    label: Option<Box<str>>,
+    if_unsure: IfUnsure,
+}
+
+impl Raw {
+    /// A method with its parameters, such as frankenstein's types. A numeric `chat_id` among them gives the order;
+    /// without one the call goes at once, outside of order and limits.
+    pub fn new(method: impl Into<Box<str>>, parameters: &impl Serialize) -> Result<Self, SayError> {
+        #[derive(Deserialize)]
+        struct Chat {
+            chat_id: Option<serde_json::Value>,
+        }
+        let not_json = |error: serde_json::Error| SayError::NotJson(error.to_string());
+        let body = serde_json::to_string(parameters).map_err(not_json)?;
+        let Chat { chat_id } = serde_json::from_str(&body).map_err(not_json)?;
+        let chat = chat_id.and_then(|id| id.as_i64());
+        let (method, body) = (method.into(), body.into());
+        Ok(Self { method, body, chat, uploads: Vec::new(), label: None, if_unsure: IfUnsure::Resend })
+    }
+
+    /// A file on disk that the parameters refer to as `attach://name`.
+    #[must_use]
+    pub fn upload(mut self, name: impl Into<Box<str>>, path: impl Into<PathBuf>) -> Self {
+        let (name, path) = (name.into(), path.into());
+        let file_name = path.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into());
+        self.uploads.push(Upload { name, file_name, path });
+        self
+    }
+
+    /// Remembers the sent message under a name.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<Box<str>>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Rather not at all than twice, when a connection breaks in the act of sending.
+    #[must_use]
+    pub fn drop_if_unsure(mut self) -> Self {
+        self.if_unsure = IfUnsure::Drop;
+        self
+    }
+}
+
+impl IntoOutgoing for Raw {
+    fn into_outgoing(self, _: &Destination, _: &Tag) -> Result<Outgoing, SayError> {
+        let Self { method, body, chat, uploads, label, if_unsure } = self;
+        Ok(Outgoing { chat, method, body, uploads, if_unsure, label, edits_label: None })
+    }
+}

@@ -1,0 +1,136 @@
+//! Changes to messages that were sent.
+
+use frankenstein::ParseMode;
+
+use super::button::{Button, Markup};
+use super::params::Params;
+use super::say::{Destination, IntoOutgoing, NO_PREVIEW, SayError, check_length};
+use super::tag::Tag;
+use super::text::{MAX_CAPTION_UNITS, MAX_TEXT_UNITS};
+use crate::store::Outgoing;
+
+/// Which message is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The one with this id.
+    Message(i64),
+    /// The one that was last sent to this chat under this label.
+    Label(Box<str>),
+}
+
+impl From<i64> for Target {
+    fn from(message_id: i64) -> Self {
+        Self::Message(message_id)
+    }
+}
+
+impl From<i32> for Target {
+    fn from(message_id: i32) -> Self {
+        Self::Message(message_id.into())
+    }
+}
+
+impl From<&str> for Target {
+    fn from(label: &str) -> Self {
+        Self::Label(label.into())
+    }
+}
+
+impl Target {
+    /// The message's id into the parameters; a label stays for the courier, who knows what was sent.
+    pub(super) fn write(self, params: Params) -> (Params, Option<Box<str>>) {
+        match self {
+            Self::Message(id) => (params.put("message_id", &id), None),
+            Self::Label(label) => (params, Some(label)),
+        }
+    }
+}
+
+/// A change of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Edit {
+    target: Target,
+    what: What,
+    text: String,
+    mode: Option<ParseMode>,
+    markup: Markup,
+    no_preview: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Text,
+    Caption,
+    Markup,
+}
+
+impl Edit {
+    /// A new text.
+    pub fn text(target: impl Into<Target>, text: impl Into<String>) -> Self {
+        Self::new(target.into(), What::Text, text.into())
+    }
+
+    /// A new caption.
+    pub fn caption(target: impl Into<Target>, caption: impl Into<String>) -> Self {
+        Self::new(target.into(), What::Caption, caption.into())
+    }
+
+    /// New buttons, or none, under the same content.
+    pub fn markup(target: impl Into<Target>) -> Self {
+        Self::new(target.into(), What::Markup, String::new())
+    }
+
+    /// The text is Telegram's HTML.
+    #[must_use]
+    pub fn html(mut self) -> Self {
+        self.mode = Some(ParseMode::Html);
+        self
+    }
+
+    /// The text is MarkdownV2.
+    #[must_use]
+    pub fn markdown(mut self) -> Self {
+        self.mode = Some(ParseMode::MarkdownV2);
+        self
+    }
+
+    /// Rows of buttons; without them an edit takes the buttons away.
+    #[must_use]
+    pub fn buttons<Row: IntoIterator<Item = Button>>(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
+        self.markup = Markup::inline(rows);
+        self
+    }
+
+    /// Without a preview of links.
+    #[must_use]
+    pub fn no_preview(mut self) -> Self {
+        self.no_preview = true;
+        self
+    }
+
+    fn new(target: Target, what: What, text: String) -> Self {
+        Self { target, what, text, mode: None, markup: Markup::None, no_preview: false }
+    }
+}
+
+impl IntoOutgoing for Edit {
+    fn into_outgoing(self, place: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
+        let (method, field, most) = match self.what {
+            What::Text if self.text.trim_ascii().is_empty() => return Err(SayError::Empty),
+            What::Text => ("editMessageText", Some("text"), MAX_TEXT_UNITS),
+            What::Caption => ("editMessageCaption", Some("caption"), MAX_CAPTION_UNITS),
+            What::Markup => ("editMessageReplyMarkup", None, 0),
+        };
+        check_length(&self.text, self.mode, most)?;
+        let markup = self.markup.tagged(*tag)?;
+        let (mut params, edits_label) = self.target.write(Params::within(place, self.text.len()));
+        if let Some(field) = field {
+            params = params.put(field, &self.text).put_some("parse_mode", self.mode.as_ref());
+        }
+        let params = params
+            .put_some("link_preview_options", self.no_preview.then_some(&NO_PREVIEW))
+            .put_some("reply_markup", markup.as_ref());
+        let call = params.call(Some(place.chat), method, Vec::new())?;
+        Ok(Outgoing { edits_label, ..call })
+    }
+}

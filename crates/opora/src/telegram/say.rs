@@ -1,0 +1,400 @@
+//! What a turn says.
+//!
+//! A builder holds values; what is wrong with them (too long, no such button) shows when the turn turns it into a row of
+//! the outbox, before anything is committed.
+
+use frankenstein::ParseMode;
+use frankenstein::types::ReplyMarkup;
+use serde::Serialize;
+
+use super::album::AlbumItem;
+use super::button::{Button, Keyboard, Markup};
+use super::file::FileRef;
+use super::params::Params;
+use super::tag::Tag;
+use super::text::{self, MAX_ALBUM, MAX_CALLBACK_BYTES, MAX_CAPTION_UNITS, MAX_TEXT_UNITS};
+use crate::key::DialogueKey;
+use crate::store::{IfUnsure, Outgoing, Upload};
+
+/// Where a message goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    /// The chat.
+    pub chat: i64,
+    /// The topic of a forum; 0 outside of topics.
+    pub thread: i64,
+    /// The business connection; empty without one.
+    pub business: Box<str>,
+}
+
+impl Destination {
+    /// A chat, outside of topics.
+    #[must_use]
+    pub fn chat(chat: i64) -> Self {
+        Self { chat, thread: 0, business: Box::default() }
+    }
+}
+
+impl From<&DialogueKey> for Destination {
+    fn from(key: &DialogueKey) -> Self {
+        Self { chat: key.chat, thread: key.thread, business: key.business.clone() }
+    }
+}
+
+/// Anything that can be said: it becomes a row of the outbox.
+pub trait IntoOutgoing {
+    /// The row, for this place; buttons get the tag.
+    fn into_outgoing(self, place: &Destination, tag: &Tag) -> Result<Outgoing, SayError>;
+}
+
+/// Why something cannot be said.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SayError {
+    /// There is no text.
+    #[error("a message needs a text")]
+    Empty,
+    /// The text is longer than Telegram takes.
+    #[error("the text is longer than {most} UTF-16 units")]
+    TooLong {
+        /// What Telegram takes.
+        most: usize,
+    },
+    /// A button's data does not fit.
+    #[error("the data of button `{button}` has {bytes} bytes with its tag; 1 to {MAX_CALLBACK_BYTES} fit")]
+    ButtonData {
+        /// The button's text.
+        button: String,
+        /// The data's length with the tag.
+        bytes: usize,
+    },
+    /// A button stands where its kind cannot.
+    #[error("button `{0}` is of a kind that cannot stand there")]
+    WrongButton(String),
+    /// An album has too few media, or too many.
+    #[error("an album has 2 to {MAX_ALBUM} media, not {0}")]
+    Album(usize),
+    /// The parameters cannot be written as JSON.
+    #[error("not JSON: {0}")]
+    NotJson(String),
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Say {
+    content: Content,
+    /// The text, or the caption.
+    text: String,
+    mode: Option<ParseMode>,
+    markup: Markup,
+    reply_to: Option<i64>,
+    silent: bool,
+    protected: bool,
+    no_preview: bool,
+    label: Option<Box<str>>,
+    if_unsure: IfUnsure,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Content {
+    Text,
+    /// The method and the name of its parameter.
+    Media(&'static str, &'static str, FileRef),
+    Album(Vec<AlbumItem>),
+    Location {
+        latitude: f64,
+        longitude: f64,
+    },
+    Contact {
+        phone: String,
+        first_name: String,
+    },
+}
+
+impl Say {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(Content::Text, text.into())
+    }
+
+    /// A photo.
+    pub fn photo(file: FileRef) -> Self {
+        Self::media("sendPhoto", "photo", file)
+    }
+
+    /// Any file.
+    pub fn document(file: FileRef) -> Self {
+        Self::media("sendDocument", "document", file)
+    }
+
+    /// A video.
+    pub fn video(file: FileRef) -> Self {
+        Self::media("sendVideo", "video", file)
+    }
+
+    /// Music.
+    pub fn audio(file: FileRef) -> Self {
+        Self::media("sendAudio", "audio", file)
+    }
+
+    /// A voice message.
+    pub fn voice(file: FileRef) -> Self {
+        Self::media("sendVoice", "voice", file)
+    }
+
+    /// A moving picture without sound.
+    pub fn animation(file: FileRef) -> Self {
+        Self::media("sendAnimation", "animation", file)
+    }
+
+    /// A sticker.
+    pub fn sticker(file: FileRef) -> Self {
+        Self::media("sendSticker", "sticker", file)
+    }
+
+    /// Two to ten media as one group. A label remembers the first of them.
+    pub fn album(items: impl IntoIterator<Item = AlbumItem>) -> Self {
+        Self::new(Content::Album(items.into_iter().collect()), String::new())
+    }
+
+    /// A point on the map.
+    pub fn location(latitude: f64, longitude: f64) -> Self {
+        Self::new(Content::Location { latitude, longitude }, String::new())
+    }
+
+    /// A phone number with a name.
+    pub fn contact(phone: impl Into<String>, first_name: impl Into<String>) -> Self {
+        Self::new(Content::Contact { phone: phone.into(), first_name: first_name.into() }, String::new())
+    }
+
+    /// The caption of a medium.
+    #[must_use]
+    pub fn caption(mut self, caption: impl Into<String>) -> Self {
+        self.text = caption.into();
+        self
+    }
+
+    /// The text is Telegram's HTML; escape what people wrote with [`text::html::escape`].
+    #[must_use]
+    pub fn html(mut self) -> Self {
+        self.mode = Some(ParseMode::Html);
+        self
+    }
+
+    /// The text is MarkdownV2; escape what people wrote with [`text::markdown::escape`].
+    #[must_use]
+    pub fn markdown(mut self) -> Self {
+        self.mode = Some(ParseMode::MarkdownV2);
+        self
+    }
+
+    /// Rows of buttons under the message.
+    #[must_use]
+    pub fn buttons<Row: IntoIterator<Item = Button>>(mut self, rows: impl IntoIterator<Item = Row>) -> Self {
+        self.markup = Markup::inline(rows);
+        self
+    }
+
+    /// A keyboard in place of the person's own.
+    #[must_use]
+    pub fn keyboard(mut self, keyboard: Keyboard) -> Self {
+        self.markup = Markup::Keyboard(keyboard);
+        self
+    }
+
+    /// Takes the keyboard away.
+    #[must_use]
+    pub fn remove_keyboard(mut self) -> Self {
+        self.markup = Markup::RemoveKeyboard;
+        self
+    }
+
+    /// Opens the field of entry as if the person had chosen to reply.
+    #[must_use]
+    pub fn force_reply(mut self) -> Self {
+        self.markup = Markup::ForceReply;
+        self
+    }
+
+    /// Any markup, as it is: its buttons get no tag.
+    #[must_use]
+    pub fn markup(mut self, markup: ReplyMarkup) -> Self {
+        self.markup = Markup::Given(Box::new(markup));
+        self
+    }
+
+    /// A reply to a message; said all the same if that message is gone.
+    #[must_use]
+    pub fn reply_to(mut self, message_id: i64) -> Self {
+        self.reply_to = Some(message_id);
+        self
+    }
+
+    /// Without a sound.
+    #[must_use]
+    pub fn silent(mut self) -> Self {
+        self.silent = true;
+        self
+    }
+
+    /// Not to be forwarded or saved.
+    #[must_use]
+    pub fn protected(mut self) -> Self {
+        self.protected = true;
+        self
+    }
+
+    /// Without a preview of links.
+    #[must_use]
+    pub fn no_preview(mut self) -> Self {
+        self.no_preview = true;
+        self
+    }
+
+    /// Remembers the sent message under a name, for [`super::Edit`] and [`super::Delete`].
+    #[must_use]
+    pub fn label(mut self, label: impl Into<Box<str>>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Rather not at all than twice, when a connection breaks in the act of sending.
+    #[must_use]
+    pub fn drop_if_unsure(mut self) -> Self {
+        self.if_unsure = IfUnsure::Drop;
+        self
+    }
+
+    /// The same without tags on its buttons, for what no turn says.
+    pub(crate) fn untagged(mut self) -> Self {
+        self.markup.untag();
+        self
+    }
+
+    fn media(method: &'static str, parameter: &'static str, file: FileRef) -> Self {
+        Self::new(Content::Media(method, parameter, file), String::new())
+    }
+
+    fn new(content: Content, text: String) -> Self {
+        Self {
+            content,
+            text,
+            mode: None,
+            markup: Markup::None,
+            reply_to: None,
+            silent: false,
+            protected: false,
+            no_preview: false,
+            label: None,
+            if_unsure: IfUnsure::Resend,
+        }
+    }
+
+    fn check(&self) -> Result<(), SayError> {
+        let is_text = matches!(self.content, Content::Text);
+        if is_text && self.text.trim_ascii().is_empty() {
+            return Err(SayError::Empty);
+        }
+        let most = if is_text { MAX_TEXT_UNITS } else { MAX_CAPTION_UNITS };
+        check_length(&self.text, self.mode, most)
+    }
+}
+
+impl From<&str> for Say {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Say {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl IntoOutgoing for &str {
+    fn into_outgoing(self, place: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
+        Say::text(self).into_outgoing(place, tag)
+    }
+}
+
+impl IntoOutgoing for String {
+    fn into_outgoing(self, place: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
+        Say::text(self).into_outgoing(place, tag)
+    }
+}
+
+impl IntoOutgoing for Say {
+    fn into_outgoing(self, place: &Destination, tag: &Tag) -> Result<Outgoing, SayError> {
+        self.check()?;
+        let markup = self.markup.tagged(*tag)?;
+        let mut uploads = Vec::new();
+        let params = Params::to(place, self.text.len());
+        let (params, method) = self.content.write(params, &self.text, self.mode, &mut uploads)?;
+        let params = params
+            .put_some("link_preview_options", self.no_preview.then_some(&NO_PREVIEW))
+            .put_if("disable_notification", self.silent)
+            .put_if("protect_content", self.protected)
+            .put_some("reply_parameters", self.reply_to.map(Reply::to).as_ref())
+            .put_some("reply_markup", markup.as_ref());
+        let call = params.call(Some(place.chat), method, uploads)?;
+        Ok(Outgoing { label: self.label, if_unsure: self.if_unsure, ..call })
+    }
+}
+
+impl Content {
+    fn write(
+        self,
+        params: Params,
+        text: &str,
+        mode: Option<ParseMode>,
+        uploads: &mut Vec<Upload>,
+    ) -> Result<(Params, &'static str), SayError> {
+        let mode = mode.filter(|_| !text.is_empty());
+        let written = match self {
+            Self::Text => (params.put("text", text).put_some("parse_mode", mode.as_ref()), "sendMessage"),
+            Self::Media(method, parameter, file) => {
+                let caption = (!text.is_empty()).then_some(text);
+                let params = params.put(parameter, &file.parameter(uploads));
+                (params.put_some("caption", caption).put_some("parse_mode", mode.as_ref()), method)
+            }
+            Self::Album(items) if !(2..=MAX_ALBUM).contains(&items.len()) => return Err(SayError::Album(items.len())),
+            Self::Album(items) => {
+                let media: Result<Vec<_>, _> = items.into_iter().map(|item| item.parameter(uploads)).collect();
+                (params.put("media", &media?), "sendMediaGroup")
+            }
+            Self::Location { latitude, longitude } => {
+                (params.put("latitude", &latitude).put("longitude", &longitude), "sendLocation")
+            }
+            Self::Contact { phone, first_name } => {
+                (params.put("phone_number", &phone).put("first_name", &first_name), "sendContact")
+            }
+        };
+        Ok(written)
+    }
+}
+
+#[derive(Serialize)]
+struct Reply {
+    message_id: i64,
+    allow_sending_without_reply: bool,
+}
+
+impl Reply {
+    fn to(message_id: i64) -> Self {
+        Self { message_id, allow_sending_without_reply: true }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct LinkPreview {
+    is_disabled: bool,
+}
+
+pub(super) const NO_PREVIEW: LinkPreview = LinkPreview { is_disabled: true };
+
+pub(super) fn check_length(text: &str, mode: Option<ParseMode>, most: usize) -> Result<(), SayError> {
+    if text::is_over(text, mode, most) { Err(SayError::TooLong { most }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests;

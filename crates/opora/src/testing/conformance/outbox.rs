@@ -1,0 +1,177 @@
+//! What was said is sent in order, and none of it is forgotten.
+
+use super::Subject;
+use super::scene::{BOT, Scene, at, message, person};
+use crate::store::{IfUnsure, OutboxId, OutboxRow, Outgoing, Settled, Settlement, Upload};
+
+fn texts(rows: &[OutboxRow]) -> Vec<String> {
+    let text = |row: &OutboxRow| {
+        let body: serde_json::Value = serde_json::from_str(&row.outgoing.body).expect("a body is JSON");
+        body["text"].as_str().expect("a message has a text").to_owned()
+    };
+    rows.iter().map(text).collect()
+}
+
+async fn say(scene: &Scene, user: i64, texts: &[&str]) -> Vec<OutboxId> {
+    let outgoing = texts.iter().map(|text| message(user, text)).collect();
+    scene.turn(&person(user), |commit| commit.outgoing = outgoing).await.outbox
+}
+
+async fn settle(scene: &Scene, id: OutboxId, outcome: Settlement) {
+    scene.store().settle(scene.epoch, vec![Settled { id, outcome }]).await.expect("settled");
+}
+
+/// Within a turn, from turn to turn, and whoever holds the lease.
+pub async fn messages_keep_the_order_in_which_they_were_said(subject: Subject) {
+    let mut scene = Scene::open(subject).await;
+    let mut ids = say(&scene, 101, &["1", "2", "3"]).await;
+    ids.extend(say(&scene, 102, &["4"]).await);
+    scene.restart().await;
+    ids.extend(say(&scene, 101, &["5", "6"]).await);
+    let rows = scene.unsent().await;
+    assert_eq!(texts(&rows), ["1", "2", "3", "4", "5", "6"]);
+    assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), ids);
+    assert!(ids.is_sorted_by(|earlier, later| earlier < later), "{ids:?}");
+}
+
+/// A start reads a long outbox page by page and misses nothing.
+pub async fn the_outbox_is_read_in_pages(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let ids = say(&scene, 101, &["1", "2", "3", "4", "5"]).await;
+    let page = scene.store().unsent(BOT, ids[1], 2).await.expect("answered");
+    assert_eq!(texts(&page), ["3", "4"]);
+    let rest = scene.store().unsent(BOT, ids[3], 2).await.expect("answered");
+    assert_eq!(texts(&rest), ["5"]);
+    assert_eq!(scene.store().unsent(BOT, ids[4], 2).await.expect("answered"), []);
+}
+
+/// A call is kept with all that belongs to it.
+pub async fn a_call_comes_back_as_it_was_said(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let document = Outgoing {
+        chat: None,
+        method: "sendDocument".into(),
+        body: r#"{"document":"attach://plan"}"#.into(),
+        uploads: vec![Upload { name: "plan".into(), file_name: "план.pdf".into(), path: "/data/plan.pdf".into() }],
+        if_unsure: IfUnsure::Drop,
+        label: Some("plan".into()),
+        edits_label: Some("menu".into()),
+    };
+    scene.turn(&person(101), |commit| commit.outgoing = vec![document.clone(), message(101, "then")]).await;
+    let rows = scene.unsent().await;
+    assert_eq!(rows[0].outgoing, document);
+    assert_eq!(rows[1].outgoing, message(101, "then"));
+}
+
+/// What was sent is not sent again, and a second word about it changes nothing.
+pub async fn a_sent_message_leaves_the_outbox(subject: Subject) {
+    let mut scene = Scene::open(subject).await;
+    let ids = say(&scene, 101, &["1", "2"]).await;
+    settle(&scene, ids[0], Settlement::Sent { labelled: None }).await;
+    settle(&scene, ids[0], Settlement::Sent { labelled: None }).await;
+    scene.restart().await;
+    assert_eq!(texts(&scene.unsent().await), ["2"]);
+    assert_eq!(scene.statistics().await.failed, 0);
+}
+
+/// A message that cannot be sent holds up nobody, and is not forgotten either.
+pub async fn a_failed_message_is_set_aside(subject: Subject) {
+    let mut scene = Scene::open(subject).await;
+    let ids = say(&scene, 101, &["1", "2"]).await;
+    settle(&scene, ids[0], Settlement::Failed("403: the bot was blocked".into())).await;
+    scene.restart().await;
+    assert_eq!(texts(&scene.unsent().await), ["2"]);
+    let statistics = scene.statistics().await;
+    assert_eq!((statistics.outbox, statistics.failed), (1, 1));
+}
+
+/// One word about many messages: what is not named stays.
+pub async fn messages_are_settled_together(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let ids = say(&scene, 101, &["1", "2", "3", "4"]).await;
+    let sent = |id| Settled { id, outcome: Settlement::Sent { labelled: None } };
+    let failed = Settled { id: ids[2], outcome: Settlement::Failed("400: too long".into()) };
+    scene.store().settle(scene.epoch, vec![sent(ids[0]), failed, sent(ids[3])]).await.expect("settled");
+    assert_eq!(texts(&scene.unsent().await), ["2"]);
+    assert_eq!(scene.statistics().await.failed, 1);
+}
+
+/// A group that became a supergroup gets what was said to it, and nobody else does.
+pub async fn messages_follow_a_chat_that_moved(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let (old, new, other) = (-500, -1_002_000_000_500, -501);
+    let group = crate::key::DialogueKey { chat: old, ..person(101) };
+    let said = [message(old, "1"), message(other, "2"), message(old, "3")];
+    let ids = scene.turn(&group, |commit| commit.outgoing = said.to_vec()).await.outbox;
+    settle(&scene, ids[0], Settlement::Moved { from: old, to: new }).await;
+    let rows = scene.unsent().await;
+    assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), ids);
+    assert_eq!(texts(&rows), ["1", "2", "3"]);
+    for (row, chat) in rows.iter().zip([new, other, new]) {
+        assert_eq!(row.outgoing.chat, Some(chat));
+        let body: serde_json::Value = serde_json::from_str(&row.outgoing.body).expect("a body is JSON");
+        assert_eq!(body["chat_id"], chat);
+    }
+    assert_eq!(rows[0].key, group, "who said it does not change");
+}
+
+/// A turn edits the message it sent last under a name.
+pub async fn a_label_names_the_message_sent_last(subject: Subject) {
+    let mut scene = Scene::open(subject).await;
+    let ids = say(&scene, 101, &["1", "2", "3"]).await;
+    assert_eq!(scene.store().labelled(BOT, 101, "menu").await.expect("answered"), None);
+    for (id, (chat, message)) in ids.into_iter().zip([(101, 7), (101, 8), (102, 9)]) {
+        settle(&scene, id, Settlement::Sent { labelled: Some((chat, "menu".into(), message)) }).await;
+    }
+    scene.restart().await;
+    assert_eq!(scene.store().labelled(BOT, 101, "menu").await.expect("answered"), Some(8));
+    assert_eq!(scene.store().labelled(BOT, 102, "menu").await.expect("answered"), Some(9));
+    assert_eq!(scene.store().labelled(BOT, 101, "other").await.expect("answered"), None);
+}
+
+/// After a crash it is known which messages may have been sent.
+pub async fn a_message_in_the_act_of_sending_is_told_after_a_restart(subject: Subject) {
+    let mut scene = Scene::open(subject).await;
+    let once = |text| Outgoing { if_unsure: IfUnsure::Drop, ..message(101, text) };
+    let outgoing = vec![once("1"), once("2")];
+    let ids = scene.turn(&person(101), |commit| commit.outgoing = outgoing).await.outbox;
+    scene.store().sending(scene.epoch, vec![ids[0]]).await.expect("marked");
+    scene.restart().await;
+    let told: Vec<_> = scene.unsent().await.into_iter().map(|row| (row.id, row.was_sending)).collect();
+    assert_eq!(told, [(ids[0], true), (ids[1], false)]);
+}
+
+/// A broadcast that is begun again goes on instead of going out twice.
+pub async fn a_post_happens_once(subject: Subject) {
+    let mut scene = Scene::open(subject).await;
+    let post = || vec![(person(101), message(101, "news")), (person(102), message(102, "news"))];
+    let ids = scene.store().post(scene.epoch, "news of may", post()).await.expect("posted");
+    assert_eq!(ids.len(), 2);
+    scene.restart().await;
+    let again = scene.store().post(scene.epoch, "news of may", post()).await.expect("answered");
+    assert!(again.is_empty() || again == ids, "a repeated post adds nothing");
+    let rows = scene.unsent().await;
+    assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), ids);
+    assert_eq!(rows.iter().map(|row| &row.key).collect::<Vec<_>>(), [&person(101), &person(102)]);
+    scene.store().post(scene.epoch, "news of june", post()).await.expect("posted");
+    assert_eq!(scene.unsent().await.len(), 4);
+}
+
+/// A message said long before is told by its age.
+pub async fn the_oldest_unsent_message_is_known(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    assert_eq!(scene.statistics().await.outbox_oldest, None);
+    let mut ids = Vec::new();
+    for minute in [2, 5] {
+        let committed = scene
+            .turn(&person(101), |commit| {
+                commit.at = at(minute);
+                commit.outgoing = vec![message(101, "said")];
+            })
+            .await;
+        ids.extend(committed.outbox);
+    }
+    assert_eq!(scene.statistics().await.outbox_oldest, Some(at(2)));
+    settle(&scene, ids[0], Settlement::Sent { labelled: None }).await;
+    assert_eq!(scene.statistics().await.outbox_oldest, Some(at(5)));
+}

@@ -1,0 +1,86 @@
+//! Who asked: what a timer or an effect carries, so that what comes of it finds the state that wanted it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::store::Version;
+
+/// The state that asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Asker {
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub slot: Box<str>,
+    /// Empty if no dialogue was open after the turn.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub dialogue: Box<str>,
+    /// The turn in which its state was entered.
+    pub entry: Version,
+}
+
+/// The body of a timer or an effect in the store.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Wrapped<Body> {
+    pub by: Asker,
+    pub body: Body,
+}
+
+/// What an effect's body asks for, without who asked. A body that was not wrapped is its own content.
+pub(crate) fn wish(body: &str) -> &str {
+    serde_json::from_str::<Wrapped<&RawValue>>(body).map_or(body, |wrapped| wrapped.body.get())
+}
+
+/// The body of an outcome in the inbox.
+#[derive(Debug, Deserialize)]
+struct Finished<'a> {
+    kind: Box<str>,
+    /// The effect's own body.
+    #[serde(borrow, default)]
+    asked: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    ok: Option<&'a RawValue>,
+    #[serde(default)]
+    failed: Option<String>,
+}
+
+/// An outcome, read.
+#[derive(Clone, Debug)]
+pub(crate) struct Finish {
+    pub by: Asker,
+    pub kind: Box<str>,
+    pub result: Result<Box<RawValue>, String>,
+}
+
+impl Finish {
+    pub fn read(body: &str) -> Result<Self, serde_json::Error> {
+        let Finished { kind, asked, ok, failed } = serde_json::from_str(body)?;
+        let by = asked.and_then(|asked| serde_json::from_str::<Wrapped<&RawValue>>(asked.get()).ok());
+        let result = match failed {
+            Some(reason) => Err(reason),
+            None => Ok(ok.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned)),
+        };
+        Ok(Self { by: by.map(|wrapped| wrapped.by).unwrap_or_default(), kind, result })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_knows_who_asked() {
+        let by = Asker { slot: Box::default(), dialogue: "papers".into(), entry: Version(7) };
+        let asked = serde_json::to_string(&Wrapped { by: by.clone(), body: 5 }).unwrap();
+        assert_eq!(asked, r#"{"by":{"dialogue":"papers","entry":7},"body":5}"#);
+        assert_eq!(wish(&asked), "5");
+        let done = format!(r#"{{"kind":"download","asked":{asked},"ok":{{"bytes":3}},"failed":null}}"#);
+        let finish = Finish::read(&done).unwrap();
+        assert_eq!((finish.by, &*finish.kind, finish.result.unwrap().get()), (by, "download", r#"{"bytes":3}"#));
+    }
+
+    #[test]
+    fn what_nobody_wrapped_is_read_all_the_same() {
+        assert_eq!(wish(r#"{"file_id":"x"}"#), r#"{"file_id":"x"}"#);
+        let finish = Finish::read(r#"{"kind":"mail","asked":{"to":1},"ok":null,"failed":"no"}"#).unwrap();
+        assert_eq!((finish.by, finish.result.unwrap_err()), (Asker::default(), "no".to_owned()));
+    }
+}

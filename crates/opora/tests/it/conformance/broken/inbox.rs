@@ -1,0 +1,107 @@
+//! A spoilt inbox.
+
+use opora::key::DialogueKey;
+use opora::store::{
+    EffectId, Epoch, InboxRow, Incoming, LeaseAnswer, Mark, Origin, Parked, Receipt, Seq, Store, StoreError,
+    StoreResult, Taken,
+};
+
+use super::{Broken, Fault};
+
+impl Broken {
+    pub(super) async fn spoilt_receive(&self, epoch: Epoch, mut batch: Vec<Incoming>) -> StoreResult<Vec<Receipt>> {
+        let epoch = self.epoch("receive", epoch).await;
+        if self.only_confirms("receive") {
+            return Ok(batch.iter().map(|_| Receipt::New(Seq(epoch.first_number() + self.fresh()))).collect());
+        }
+        for incoming in &mut batch {
+            incoming.body = self.cut(&incoming.body);
+            incoming.key = self.key(&incoming.key);
+            if let Origin::Update(mark) = &mut incoming.origin {
+                mark.identity = match self.how {
+                    Fault::ForgetsWaitingMarks => format!("{} {}", mark.identity, self.fresh()).into(),
+                    Fault::KnowsById => Box::default(),
+                    _ => mark.identity.clone(),
+                };
+            }
+        }
+        let mut receipts = self.inner.receive(epoch, batch).await?;
+        if self.how == Fault::ReversesReceipts {
+            receipts.reverse();
+        }
+        Ok(receipts)
+    }
+
+    pub(super) async fn spoilt_waiting(&self, bot: i64, after: Seq, limit: usize) -> StoreResult<Vec<InboxRow>> {
+        let bot = if self.how == Fault::MixesBots { self.inner.bots().await?[0] } else { bot };
+        let (after, limit) = (self.after("waiting", after), self.limit("waiting", limit));
+        let mut rows = self.inner.waiting(bot, after, limit).await?;
+        rows.retain(|row| !self.remains.lock().rows_taken.contains(&row.seq));
+        Ok(self.order("waiting", rows))
+    }
+
+    pub(super) async fn spoilt_waiting_for(
+        &self,
+        key: &DialogueKey,
+        after: Seq,
+        limit: usize,
+    ) -> StoreResult<Vec<InboxRow>> {
+        let (after, limit) = (self.after("waiting_for", after), self.limit("waiting_for", limit));
+        if self.how == Fault::MixesConversations {
+            return self.inner.waiting(key.bot, after, limit).await;
+        }
+        Ok(self.order("waiting_for", self.inner.waiting_for(&self.key(key), after, limit).await?))
+    }
+
+    /// The mark as the spoilt store keeps it.
+    pub(super) fn spoilt_mark(&self, mark: &Mark) -> Mark {
+        let mut mark = mark.clone();
+        if self.how == Fault::KnowsById {
+            mark.identity = Box::default();
+        }
+        mark
+    }
+
+    pub(super) async fn spoilt_park(
+        &self,
+        epoch: Epoch,
+        key: &DialogueKey,
+        taken: Vec<Taken>,
+        parked: Parked,
+    ) -> StoreResult<()> {
+        let epoch = self.epoch("park", epoch).await;
+        let taken = if self.how == Fault::ParksWithoutTaking { Vec::new() } else { taken };
+        match self.inner.park(epoch, key, taken, parked.clone()).await {
+            Err(StoreError::AlreadyTaken) if self.how == Fault::ParksTwice => {
+                self.inner.park(epoch, key, Vec::new(), parked).await
+            }
+            answer => answer,
+        }
+    }
+
+    pub(super) async fn spoilt_finish(
+        &self,
+        epoch: Epoch,
+        effect: EffectId,
+        outcome: Incoming,
+    ) -> StoreResult<Receipt> {
+        let epoch = self.epoch("finish_effect", epoch).await;
+        if self.how == Fault::KeepsFinishedEffects {
+            return Ok(self.inner.receive(epoch, vec![outcome]).await?[0]);
+        }
+        let receipt = self.inner.finish_effect(epoch, effect, outcome).await?;
+        // The effect is gone, and so is what became of it.
+        if let (true, Receipt::New(seq)) = (self.only_confirms("finish_effect"), receipt) {
+            self.remains.lock().rows_taken.push(seq);
+        }
+        Ok(receipt)
+    }
+
+    /// A store whose file vanished with the process; its lease is all that it has.
+    pub async fn forgetful(holder: &opora::store::Holder, bot: i64) -> Self {
+        let store = Self::new(Fault::Nothing);
+        let granted = store.inner.claim(bot, holder, None).await.unwrap();
+        assert!(matches!(granted, LeaseAnswer::Granted(_)));
+        store
+    }
+}

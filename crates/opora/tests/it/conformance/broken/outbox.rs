@@ -1,0 +1,82 @@
+//! A spoilt outbox.
+
+use opora::store::{Epoch, IfUnsure, OutboxId, Outgoing, Settled, Settlement, Statistics, Store, StoreResult};
+
+use super::{Broken, Fault};
+
+impl Broken {
+    pub(super) fn spoil_outgoing(&self, outgoing: &mut [Outgoing]) {
+        for call in outgoing {
+            match self.how {
+                Fault::LosesUploads => call.uploads.clear(),
+                Fault::LosesIfUnsure => call.if_unsure = IfUnsure::Resend,
+                Fault::LosesLabels => call.label = None,
+                _ => (),
+            }
+        }
+    }
+
+    pub(super) async fn spoilt_sending(&self, ids: Vec<OutboxId>) -> Vec<OutboxId> {
+        if self.how != Fault::SendingMarksAll {
+            return ids;
+        }
+        let bots = self.inner.bots().await.unwrap();
+        let rows = self.inner.unsent(bots[0], OutboxId(0), usize::MAX).await.unwrap();
+        rows.into_iter().map(|row| row.id).collect()
+    }
+
+    pub(super) async fn spoilt_settle(&self, epoch: Epoch, mut settled: Vec<Settled>) -> StoreResult<()> {
+        let epoch = self.epoch("settle", epoch).await;
+        if self.only_confirms("settle") {
+            return Ok(());
+        }
+        if self.how == Fault::SettlesFirstOnly {
+            settled.truncate(1);
+        }
+        let mut spoilt = Vec::new();
+        for Settled { id, outcome } in settled {
+            spoilt.extend(self.spoil_outcome(id, outcome).await?);
+        }
+        self.inner.settle(epoch, spoilt).await
+    }
+
+    async fn spoil_outcome(&self, id: OutboxId, outcome: Settlement) -> StoreResult<Vec<Settled>> {
+        let bot = self.inner.bots().await?[0];
+        let one = |outcome| Ok(vec![Settled { id, outcome }]);
+        match (self.how, outcome) {
+            (Fault::FailedIsForgotten, Settlement::Failed(_)) => one(Settlement::Sent { labelled: None }),
+            (Fault::FailedStays, Settlement::Failed(_)) => Ok(Vec::new()),
+            (Fault::MovesEverybody, Settlement::Moved { to, .. }) => {
+                let rows = self.inner.unsent(bot, OutboxId(0), usize::MAX).await?;
+                let chats = rows.into_iter().filter_map(|row| row.outgoing.chat);
+                Ok(chats.map(|from| Settled { id, outcome: Settlement::Moved { from, to } }).collect())
+            }
+            (Fault::MovesNothingLater, Settlement::Moved { from, to }) => {
+                let rows = self.inner.unsent(bot, id, usize::MAX).await?;
+                let back = rows.into_iter().find(|row| row.outgoing.chat == Some(from));
+                let back = back.map(|row| Settled { id: row.id, outcome: Settlement::Moved { from: to, to: from } });
+                Ok([Settled { id, outcome: Settlement::Moved { from, to } }].into_iter().chain(back).collect())
+            }
+            (Fault::LabelsWithoutChat, Settlement::Sent { labelled: Some((_, label, message)) }) => {
+                one(Settlement::Sent { labelled: Some((0, label, message)) })
+            }
+            (Fault::KeepsTheFirstLabel, Settlement::Sent { labelled: Some((chat, label, message)) }) => {
+                let first = self.inner.labelled(bot, chat, &label).await?.unwrap_or(message);
+                one(Settlement::Sent { labelled: Some((chat, label, first)) })
+            }
+            (_, outcome) => one(outcome),
+        }
+    }
+
+    pub(super) async fn spoilt_statistics(&self, bot: Option<i64>) -> StoreResult<Statistics> {
+        let bot = bot.filter(|_| self.how != Fault::CountsAllBots);
+        let mut counted = self.inner.statistics(bot).await?;
+        if self.how == Fault::NewestForOldest
+            && let Some(bot) = bot
+        {
+            let rows = self.inner.unsent(bot, OutboxId(0), usize::MAX).await?;
+            counted.outbox_oldest = rows.last().map(|row| row.at);
+        }
+        Ok(if self.how == Fault::CountsNothing { Statistics::default() } else { counted })
+    }
+}

@@ -1,0 +1,54 @@
+//! Spoilt timers, ends of life and cleaning.
+
+use opora::clock::Millis;
+use opora::store::{Epoch, OutboxId, Settled, Settlement, Store, StoreResult, TimerRow};
+
+use super::{Broken, Fault};
+
+const END_OF_TIME: Millis = Millis(i64::MAX);
+
+impl Broken {
+    pub(super) async fn spoilt_due_timers(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<TimerRow>> {
+        let now = if self.how == Fault::FiresEarly { END_OF_TIME } else { now };
+        let limit = self.limit("due_timers", limit);
+        let mut rows = self.inner.due_timers(bot, now, limit).await?;
+        rows.extend(self.remains.lock().timers.iter().cloned());
+        if self.how == Fault::TimersByNameOnly {
+            rows.dedup_by(|later, earlier| later.name == earlier.name);
+        }
+        Ok(self.order("due_timers", rows))
+    }
+
+    pub(super) async fn spoilt_next_due(&self, bot: i64) -> StoreResult<Option<Millis>> {
+        let timer = self.inner.due_timers(bot, END_OF_TIME, 1).await?.first().map(|row| row.due_at);
+        match self.how {
+            Fault::NextDueWithoutLives => Ok(timer),
+            Fault::NextDueWithoutTimers => {
+                let next = self.inner.next_due(bot).await?;
+                Ok(next.filter(|next| Some(*next) != timer))
+            }
+            _ => self.inner.next_due(bot).await,
+        }
+    }
+
+    pub(super) async fn spoilt_clean(
+        &self,
+        epoch: Epoch,
+        marks_before: Millis,
+        records_before: Millis,
+    ) -> StoreResult<u64> {
+        let epoch = self.epoch("clean", epoch).await;
+        match self.how {
+            Fault::Confirms("clean") => Ok(0),
+            Fault::CleansAll => self.inner.clean(epoch, END_OF_TIME, END_OF_TIME).await,
+            Fault::CleansWhatWaits => {
+                let bot = self.inner.bots().await?[0];
+                let rows = self.inner.unsent(bot, OutboxId(0), usize::MAX).await?;
+                let sent = |id| Settled { id, outcome: Settlement::Sent { labelled: None } };
+                self.inner.settle(epoch, rows.into_iter().map(|row| sent(row.id)).collect()).await?;
+                self.inner.clean(epoch, marks_before, records_before).await
+            }
+            _ => self.inner.clean(epoch, marks_before, records_before).await,
+        }
+    }
+}

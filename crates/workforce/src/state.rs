@@ -1,0 +1,81 @@
+//! `opora state` and `opora backup`: the operator's hands in a bot's store.
+//!
+//! Everything goes through the library's store, beside a bot that runs or without one. What destroys something asks
+//! first. Nothing here makes a store: a mistyped path must not answer with an empty database.
+
+use clap::{Args, Subcommand};
+use opora::clock::{Clock, Millis};
+use opora::store::Store;
+
+pub use self::backup::Backup;
+
+mod backup;
+mod confirm;
+mod export;
+mod find;
+mod import;
+mod lease;
+mod list;
+mod open;
+mod output;
+mod parked;
+mod reset;
+mod show;
+mod stats;
+
+#[derive(Debug, Args)]
+pub struct State {
+    #[command(flatten)]
+    store: open::Address,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List conversations: whose, where they stand, how old; not what was said in them
+    List(list::List),
+    /// Show one conversation: its state, its latest transitions, its parked turns, the inputs that wait for it
+    Show(show::Show),
+    /// End a conversation whatever its state; the person begins anew
+    Reset(reset::Reset),
+    /// Write conversations as JSON lines, one conversation each
+    Export(export::Export),
+    /// Read conversations from JSON lines, as `export` writes them
+    Import(import::Import),
+    /// Count what is kept and what waits
+    Stats(stats::Stats),
+    /// Turns that failed for good: look at them, run them again, drop them
+    Parked(parked::Parked),
+    /// Who holds the lease, that is which process works for a bot
+    Lease(lease::LeaseArgs),
+}
+
+/// What every command gets.
+struct Desk<'a> {
+    store: &'a dyn Store,
+    now: Millis,
+}
+
+/// `opora state`.
+pub async fn run(arguments: State) -> anyhow::Result<()> {
+    let store = arguments.store.open().await?;
+    let desk = Desk { store: &*store, now: Clock::machine().now() };
+    let done = match arguments.command {
+        Command::List(arguments) => list::run(&desk, arguments).await,
+        Command::Show(arguments) => show::run(&desk, arguments).await,
+        Command::Reset(arguments) => reset::run(&desk, arguments).await,
+        Command::Export(arguments) => export::run(&desk, arguments).await,
+        Command::Import(arguments) => import::run(&desk, arguments).await,
+        Command::Stats(arguments) => stats::run(&desk, arguments).await,
+        Command::Parked(arguments) => parked::run(&desk, arguments).await,
+        Command::Lease(arguments) => lease::run(&desk, arguments).await,
+    };
+    store.close().await?;
+    done
+}
+
+/// `opora backup`.
+pub async fn backup(arguments: Backup) -> anyhow::Result<()> {
+    backup::run(arguments).await
+}

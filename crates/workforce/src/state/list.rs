@@ -1,0 +1,75 @@
+//! `opora state list`.
+
+use clap::Args;
+use opora::clock::Millis;
+use opora::key::DialogueKey;
+use opora::store::{ConversationRow, Place, Version};
+use serde::Serialize;
+
+use super::{Desk, find, output};
+
+#[derive(Debug, Args)]
+pub struct List {
+    #[command(flatten)]
+    filters: find::Filters,
+    /// How many to list at most
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
+    /// Print JSON: an array of objects
+    #[arg(long)]
+    json: bool,
+}
+
+/// A conversation without what was said in it.
+#[derive(Serialize)]
+struct Listed<'a> {
+    key: &'a DialogueKey,
+    places: &'a [Place],
+    version: Version,
+    updated_at_ms: Millis,
+    expires_at_ms: Option<Millis>,
+    ended: bool,
+}
+
+impl<'a> From<&'a ConversationRow> for Listed<'a> {
+    fn from(row: &'a ConversationRow) -> Self {
+        Self {
+            key: &row.key,
+            places: row.stored.as_ref().map_or(&[], |stored| &stored.places),
+            version: row.version,
+            updated_at_ms: row.updated_at,
+            expires_at_ms: row.stored.as_ref().and_then(|stored| stored.expires_at),
+            ended: row.stored.is_none(),
+        }
+    }
+}
+
+pub async fn run(desk: &Desk<'_>, arguments: List) -> anyhow::Result<()> {
+    let limit = usize::try_from(arguments.limit)?;
+    // One more tells whether the list is whole.
+    let mut rows = find::up_to(desk.store, &arguments.filters.into(), limit + 1).await?;
+    let is_cut = rows.len() > limit;
+    rows.truncate(limit);
+    let listed: Vec<_> = rows.iter().map(Listed::from).collect();
+    if arguments.json {
+        output::json(&listed)?;
+    } else {
+        output::say(&table(&listed, desk.now))?;
+    }
+    if is_cut {
+        output::note("There are more: --limit shows them, filters narrow the list.");
+    }
+    Ok(())
+}
+
+fn table(listed: &[Listed<'_>], now: Millis) -> String {
+    if listed.is_empty() {
+        return "No conversations.".to_owned();
+    }
+    let row = |row: &Listed<'_>| {
+        let place = if row.ended { "(ended)".to_owned() } else { output::places(row.places) };
+        [row.key.to_string(), place, row.version.0.to_string(), output::age(row.updated_at_ms, now)]
+    };
+    let rows: Vec<_> = listed.iter().map(row).collect();
+    output::columns(["KEY", "PLACE", "VERSION", "AGE"], &rows)
+}

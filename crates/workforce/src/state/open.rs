@@ -1,0 +1,44 @@
+//! Which store is meant, and that it is there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use opora::store::Store;
+
+use crate::config;
+
+#[derive(Debug, Args)]
+pub struct Address {
+    /// The store: `sqlite:<path>`; without it STATE_URL, else `sqlite:<DATA_DIR>/opora.db`
+    #[arg(long, value_name = "ADDRESS", global = true)]
+    store: Option<String>,
+}
+
+impl Address {
+    /// Opens a store that exists already.
+    pub async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
+        let address = self.store.clone().map_or_else(config::state_address, Ok)?;
+        if address.starts_with("memory:") {
+            bail!("a memory store lives inside the bot's process: nobody else can look into it");
+        }
+        if let Some(path) = address.strip_prefix("sqlite:") {
+            must_exist(Path::new(path.strip_prefix("//").unwrap_or(path))).await?;
+        }
+        opora::store::open(&address).await.context("cannot open the store")
+    }
+}
+
+/// The library makes what is missing, as a bot wants it; an operator has mistyped a name.
+async fn must_exist(path: &Path) -> anyhow::Result<()> {
+    match tokio::fs::metadata(path).await {
+        Ok(found) if found.is_dir() => bail!("{} is a directory, not a store", path.display()),
+        Ok(found) if found.len() == 0 => bail!("{} is an empty file, not a store", path.display()),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            bail!("there is no store at {}; --store or STATE_URL names another", path.display())
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot look at {}", path.display())),
+    }
+}

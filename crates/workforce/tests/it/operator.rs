@@ -1,0 +1,193 @@
+//! `opora state` and `opora backup`: the real program beside a store that a bot has filled and still holds open.
+
+use std::process::{Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use opora::clock::{Clock, Millis};
+use opora::instance::{Leadership, LeaseSettings, lead};
+use opora::key::DialogueKey;
+use opora::store::{
+    Commit, Committed, ConversationRow, Effect, Filter, IfUnsure, Incoming, Mark, Origin, Outgoing, Parked, ParkedId,
+    Place, SqliteStore, StateChange, Store, Stored, Taken, TimerChange, Transition, Version,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::process::Command;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::demo::{OPORA, PATIENCE};
+
+mod asking;
+mod choosing;
+mod copying;
+mod leases;
+mod moving;
+mod parking;
+mod reading;
+
+const BOT: i64 = 1;
+
+/// A store with a few conversations, as a bot that runs has it open.
+struct Office {
+    folder: TempDir,
+    store: Arc<dyn Store>,
+    bot: Leadership,
+    now: Millis,
+}
+
+/// What the program did.
+struct Done {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Office {
+    async fn empty() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("opora.db")).await.unwrap());
+        let (clock, stop) = (Clock::machine(), CancellationToken::new());
+        let bot = lead(&store, BOT, &LeaseSettings::default(), &clock, &stop).await.unwrap();
+        Self { folder, store, bot, now: clock.now() }
+    }
+
+    /// Anna is asked for her phone and has written twice, Boris for his city, Vera talks in two chats, Gleb is done.
+    async fn at_work() -> Self {
+        let office = Self::empty().await;
+        office.stands(&key("1:5:5"), "registration", "phone").await;
+        office.stands(&key("1:6:6"), "registration", "city").await;
+        office.stands(&key("1:7:7"), "support", "open").await;
+        office.stands(&key("1:-100:7"), "support", "open").await;
+        let gleb = office.stands(&key("1:8:8"), "support", "open").await;
+        office.commit(&key("1:8:8"), gleb.version, |commit| commit.state = StateChange::Clear).await;
+        office
+    }
+
+    /// A conversation's first turn, 200 seconds ago: it says something, sets a timer, asks for an effect.
+    async fn stands(&self, key: &DialogueKey, dialogue: &str, state: &str) -> Committed {
+        let place = Place { dialogue: dialogue.into(), state: state.into() };
+        let value = json!({"slots": [{"stack": [{"dialogue": dialogue, "at": state, "state": {"name": "Secret"}}]}]});
+        let expires_at = Some(self.now.plus(Duration::from_secs(7200)));
+        self.commit(key, Version(0), |commit| {
+            commit.transition =
+                Some(Transition { from: None, to: Some(place.clone()), by: "command".into(), took_us: 70 });
+            commit.state =
+                StateChange::Set(Stored { value: value.to_string().into(), places: vec![place], expires_at });
+            commit.outgoing = vec![message(key.chat)];
+            commit.timers = vec![TimerChange::Set {
+                name: "nudge".into(),
+                due_at: self.now.plus(Duration::from_secs(600)),
+                body: "{}".into(),
+            }];
+            commit.effects = vec![Effect { kind: "score".into(), body: "{}".into() }];
+        })
+        .await
+    }
+
+    async fn commit(&self, key: &DialogueKey, from: Version, change: impl FnOnce(&mut Commit)) -> Committed {
+        let mut commit = Commit::new(key.clone(), from, self.now.minus(Duration::from_secs(200)));
+        change(&mut commit);
+        self.store.commit(self.bot.epoch, commit).await.unwrap()
+    }
+
+    /// An update arrives and waits.
+    async fn receives(&self, key: &DialogueKey, update_id: i64) -> (opora::store::Seq, Mark) {
+        let mark = Mark { bot: BOT, update_id, identity: format!("m{update_id}").into() };
+        let body = json!({"update_id": update_id}).to_string().into();
+        let incoming = Incoming { key: key.clone(), origin: Origin::Update(mark.clone()), body, at: self.now };
+        self.store.receive(self.bot.epoch, vec![incoming]).await.unwrap();
+        let waiting = self.store.waiting_for(key, opora::store::Seq(0), 100).await.unwrap();
+        (waiting.last().unwrap().seq, mark)
+    }
+
+    /// An update arrives and fails for good.
+    async fn parks(&self, key: &DialogueKey, update_id: i64) {
+        let (seq, mark) = self.receives(key, update_id).await;
+        let parked = Parked {
+            id: ParkedId(0),
+            key: key.clone(),
+            kind: "update".into(),
+            body: json!({"update_id": update_id, "text": "Secret"}).to_string(),
+            reason: "the handler panicked".into(),
+            attempts: 5,
+            at: self.now,
+            retry: false,
+        };
+        self.store.park(self.bot.epoch, key, vec![Taken::Update { seq, mark }], parked).await.unwrap();
+    }
+
+    fn address(&self) -> String {
+        format!("sqlite:{}/opora.db", self.folder.path().display())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Runs `opora` on this store; there is no terminal.
+    async fn opora(&self, arguments: &[&str]) -> Done {
+        run(&[], &[arguments, &["--store", &self.address()]].concat()).await
+    }
+
+    /// Runs a reading command that must do well, with `--json`.
+    async fn json(&self, arguments: &[&str]) -> Value {
+        let done = self.opora(&[arguments, &["--json"]].concat()).await.well();
+        serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error} in: {}", done.stdout))
+    }
+
+    /// All conversations as the store has them.
+    async fn rows(&self) -> Vec<ConversationRow> {
+        let all = Filter { ended: true, ..Filter::default() };
+        self.store.list(&all, None, 10_000).await.unwrap()
+    }
+
+    async fn parked(&self) -> Vec<Parked> {
+        self.store.parked(None, 100).await.unwrap()
+    }
+}
+
+impl Done {
+    /// It ended as it should.
+    #[track_caller]
+    fn well(self) -> Self {
+        assert_eq!(self.code, Some(0), "{}", self.stderr);
+        self
+    }
+
+    /// It ended with a complaint that has all these words, and no panic.
+    #[track_caller]
+    fn complains(&self, words: &[&str]) {
+        assert_eq!(self.code, Some(1), "{}{}", self.stdout, self.stderr);
+        let complains = self.stderr.contains("opora: ") && words.iter().all(|word| self.stderr.contains(word));
+        assert!(complains && !self.stderr.contains("panicked"), "{words:?} in: {}", self.stderr);
+    }
+}
+
+/// Runs `opora` with nothing of the environment but these variables deciding the store.
+async fn run(variables: &[(&str, &str)], arguments: &[&str]) -> Done {
+    let mut command = Command::new(OPORA);
+    command.args(arguments).env_remove("STATE_URL").env_remove("DATA_DIR").envs(variables.iter().copied());
+    // Not in the crate's folder, where somebody may have a `data` of their own.
+    let output = command.current_dir("/").stdin(Stdio::null()).kill_on_drop(true).output();
+    let Output { status, stdout, stderr } = timeout(PATIENCE, output).await.expect("it should end by itself").unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Done { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+}
+
+fn key(text: &str) -> DialogueKey {
+    text.parse().unwrap()
+}
+
+fn message(chat: i64) -> Outgoing {
+    Outgoing {
+        chat: Some(chat),
+        method: "sendMessage".into(),
+        body: json!({"text": "Secret"}).to_string().into(),
+        uploads: Vec::new(),
+        if_unsure: IfUnsure::Resend,
+        label: None,
+        edits_label: None,
+    }
+}

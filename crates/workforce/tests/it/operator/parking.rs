@@ -1,0 +1,61 @@
+//! `state parked`.
+
+use serde_json::json;
+
+use super::{Office, key};
+
+async fn with_three_parked() -> Office {
+    let office = Office::at_work().await;
+    for update_id in 42..45 {
+        office.parks(&key("1:5:5"), update_id).await;
+    }
+    office
+}
+
+#[tokio::test]
+async fn parked_turns_are_listed_without_and_shown_with_their_input() {
+    let office = with_three_parked().await;
+    let parked = office.json(&["state", "parked", "list"]).await;
+    assert_eq!(parked.as_array().unwrap().len(), 3, "{parked}");
+    assert_eq!((&parked[0]["key"], &parked[0]["attempts"]), (&json!("1:5:5"), &json!(5)));
+    assert!(!parked.to_string().contains("Secret"));
+    let table = office.opora(&["state", "parked", "list"]).await.well().stdout;
+    assert!(table.contains("the handler panicked") && !table.contains("Secret"), "{table}");
+    let id = parked[0]["id"].to_string();
+    let shown = office.json(&["state", "parked", "show", &id]).await;
+    assert_eq!(shown["body"], json!({"update_id": 42, "text": "Secret"}));
+    let text = office.opora(&["state", "parked", "show", &id]).await.well().stdout;
+    assert!(text.contains("\"text\": \"Secret\"") && text.contains("the handler panicked"), "{text}");
+    office.opora(&["state", "parked", "show", "77"]).await.complains(&["no parked turn 77"]);
+}
+
+#[tokio::test]
+async fn a_retry_marks_one_turn_or_all_for_the_bot() {
+    let office = with_three_parked().await;
+    let id = office.parked().await[1].id.0.to_string();
+    let done = office.opora(&["state", "parked", "retry", &id]).await.well();
+    assert!(done.stdout.starts_with("1 parked turn will run again"), "{}", done.stdout);
+    let marked = |parked: Vec<opora::store::Parked>| parked.iter().map(|turn| turn.retry).collect::<Vec<_>>();
+    assert_eq!(marked(office.parked().await), [false, true, false]);
+    office.opora(&["state", "parked", "retry", "--all"]).await.well();
+    assert_eq!(marked(office.parked().await), [true, true, true]);
+    office.opora(&["state", "parked", "retry", "77"]).await.complains(&["no parked turn 77"]);
+    let neither = office.opora(&["state", "parked", "retry"]).await;
+    assert_eq!(neither.code, Some(2), "{}", neither.stderr);
+}
+
+#[tokio::test]
+async fn a_drop_needs_a_yes() {
+    let office = with_three_parked().await;
+    let first = office.parked().await[0].id.0.to_string();
+    let refused = office.opora(&["state", "parked", "drop", &first]).await;
+    refused.complains(&[&format!("Drop the parked turn {first} of 1:5:5 (update)?"), "--yes"]);
+    office.opora(&["state", "parked", "drop", "--all"]).await.complains(&["Drop all 3 parked turns?", "--yes"]);
+    assert_eq!(office.parked().await.len(), 3);
+    office.opora(&["state", "parked", "drop", &first, "--yes"]).await.well();
+    assert_eq!(office.parked().await.len(), 2);
+    let done = office.opora(&["state", "parked", "drop", "--all", "--yes"]).await.well();
+    assert_eq!(done.stdout.trim(), "2 parked turns dropped.");
+    assert!(office.parked().await.is_empty());
+    assert_eq!(office.opora(&["state", "parked", "list"]).await.well().stdout.trim(), "Nothing is parked.");
+}
