@@ -1,4 +1,4 @@
-//! The workspace's own commands: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask bench`.
+//! The workspace's own commands: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask bench`, `cargo xtask soak`.
 //!
 //! Everything here runs other programs or reads source files. Nothing of it is part of the product.
 
@@ -13,6 +13,7 @@ mod plan;
 mod process;
 mod report;
 mod servers;
+mod soak;
 mod test_run;
 mod tidy;
 mod tools;
@@ -43,6 +44,8 @@ enum Task {
     },
     /// Run a benchmark, or list those there are
     Bench(bench::Options),
+    /// Kill a bot at every failpoint, again and again, and see that nobody's dialogue is hurt (some minutes)
+    Soak(soak::Options),
 }
 
 fn main() -> ExitCode {
@@ -58,5 +61,6 @@ fn perform(task: Task, environment: Environment) -> Result<ExitCode> {
         Task::Test(options) => test_run::run(&options, environment),
         Task::Tidy { root } => tidy::run(root.as_deref().unwrap_or(&environment.root)),
         Task::Bench(options) => bench::run(&options, environment),
+        Task::Soak(options) => soak::run(&options, environment),
     }
 }

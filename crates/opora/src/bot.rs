@@ -11,18 +11,21 @@ use self::life::Life;
 pub use self::stop::Stop;
 use crate::clock::Clock;
 use crate::dialogue::{Dialogue, Script, States, Texts};
-use crate::effects::{Asked, DownloadSettings, EffectError, EffectSettings, Register};
-use crate::engine::TurnSettings;
-use crate::instance::{LeaseSettings, NotLeading};
-use crate::intake::polling::PollingSettings;
-use crate::intake::{Webhook, WebhookSettings};
-use crate::mailbox::MailboxSettings;
-use crate::outbox::{SendEvent, SendLimits};
-use crate::schedule::Retention;
+use crate::effects::{Asked, EffectError, Register};
+use crate::outbox::SendEvent;
 use crate::store::MemoryStore;
 use crate::store::{Store, StoreError};
 use crate::telegram::{Api, BadAddress, TELEGRAM, Telegram};
 use crate::turn::Context;
+
+// Everything that has to be named to set a bot up is here, wherever it is used.
+pub use crate::effects::{DownloadSettings, EffectSettings};
+pub use crate::engine::TurnSettings;
+pub use crate::instance::{IfHeld, LeaseSettings, NotLeading};
+pub use crate::intake::{PollingSettings, Webhook, WebhookSettings};
+pub use crate::mailbox::MailboxSettings;
+pub use crate::outbox::SendLimits;
+pub use crate::schedule::Retention;
 
 mod handle;
 mod life;
@@ -150,6 +153,14 @@ impl Bot {
     #[must_use]
     pub fn dialogue<S: States>(mut self, dialogue: Dialogue<S>) -> Self {
         self.script = self.script.dialogue(dialogue);
+        self
+    }
+
+    /// Runs this script, in place of the dialogues added before: with its own texts, `/cancel` and `/help`. A test can
+    /// put the very same script on a [stage](crate::testing::chat::Stage).
+    #[must_use]
+    pub fn script(mut self, script: impl Into<Script>) -> Self {
+        self.script = script.into();
         self
     }
 

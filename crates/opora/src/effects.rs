@@ -16,13 +16,13 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::clock::Clock;
 use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::mailbox::Letter;
-use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Store, StoreError};
+use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, Store, StoreError};
 use crate::turn;
 
 pub use self::download::{DownloadSettings, Downloaded};
@@ -176,7 +176,10 @@ impl Effects {
         self.0.tasks.spawn(async move {
             let mut after = EffectId::default();
             loop {
-                match effects.0.store.effects(effects.0.bot, after, PAGE).await {
+                let stop = &effects.0.stop;
+                let asked = stop.run_until_cancelled(effects.0.store.effects(effects.0.bot, after, PAGE)).await;
+                let Some(answer) = asked else { return };
+                match answer {
                     Ok(rows) => {
                         let Some(last) = rows.last() else { return };
                         after = last.id;
@@ -194,9 +197,14 @@ impl Effects {
         });
     }
 
+    /// Ends what is under way, without waiting for its end.
+    pub(crate) fn let_go(&self) {
+        self.0.stop.cancel();
+    }
+
     /// Ends what is under way; it will be done after the next start.
     pub(crate) async fn close(&self) {
-        self.0.stop.cancel();
+        self.let_go();
         self.0.tasks.close();
         self.0.tasks.wait().await;
     }
@@ -227,6 +235,7 @@ impl Shared {
             body: body.to_string().into(),
             at: self.clock.now(),
         };
+        let mut is_unsure = false;
         loop {
             match self.store.finish_effect(self.epoch, row.id, incoming.clone()).await {
                 Ok(Receipt::New(seq)) => {
@@ -235,9 +244,34 @@ impl Shared {
                     let _ = self.outcomes.send((row.key.clone(), letter));
                     return;
                 }
+                // An earlier try was carried out, and its answer was lost: nobody has been told.
+                Ok(Receipt::Known) if is_unsure => return self.pass_on_stored(row).await,
                 Ok(Receipt::Known) | Err(StoreError::Fenced { .. }) => return,
                 Err(error) => {
+                    is_unsure = true;
                     tracing::warn!(effect = row.id.0, %error, "cannot store an outcome; trying again");
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+            }
+        }
+    }
+
+    /// Passes on an outcome that lies in the inbox already.
+    async fn pass_on_stored(&self, row: &EffectRow) {
+        let mut after = Seq(i64::MIN);
+        loop {
+            match self.store.waiting_for(&row.key, after, PAGE).await {
+                Ok(rows) => {
+                    let Some(last) = rows.last() else { return };
+                    after = last.seq;
+                    let found = rows.into_iter().find(|waits| waits.incoming.origin == Origin::Outcome(row.id));
+                    if let Some(found) = found {
+                        let _ = self.outcomes.send((row.key.clone(), Letter::Inbox(found)));
+                        return;
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(effect = row.id.0, %error, "cannot read a stored outcome; trying again");
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
             }
@@ -261,8 +295,9 @@ impl Shared {
                 body: turn::wish(&row.effect.body).into(),
                 attempt,
             };
-            // In a task of its own, so that a panic is a failure of this try alone.
-            let run = tokio::time::timeout(self.settings.deadline, tokio::spawn(runner(asked))).await;
+            // In a task of its own, so that a panic is a failure of this try alone; given up, it ends.
+            let run = AbortOnDropHandle::new(tokio::spawn(runner(asked)));
+            let run = tokio::time::timeout(self.settings.deadline, run).await;
             drop(place);
             let reason = match run {
                 Ok(Ok(Ok(value))) => {

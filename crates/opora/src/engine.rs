@@ -11,8 +11,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
+use self::after::After;
 pub(crate) use self::cache::StateCache;
-use crate::clock::{Clock, Millis, Stopwatch};
+use crate::clock::{Clock, Stopwatch};
 use crate::dialogue::Script;
 use crate::effects::Effects;
 use crate::failpoints;
@@ -21,11 +22,12 @@ use crate::mailbox::{Letter, Reader};
 use crate::outbox::Courier;
 use crate::schedule::Wakeup;
 use crate::store::{
-    Commit, Committed, EffectId, EffectRow, Epoch, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, Refusal,
-    StateChange, Store, StoreError, Stored, Taken, TimerChange, Transition, Version,
+    Commit, Committed, EffectRow, Epoch, Mark, Opened, OutboxRow, Outgoing, Parked, Refusal, StateChange, Store,
+    StoreError, Stored, Taken, Transition, Version,
 };
 use crate::turn::{Context, Event, Moment, Outcome, TurnError};
 
+mod after;
 mod cache;
 mod letters;
 mod report;
@@ -103,8 +105,8 @@ struct Work<'a> {
     refusals: u32,
     failures: u32,
     waits: u32,
-    /// A commit may have happened without its answer: the next look asks the store, and not the cache.
-    is_unsure: bool,
+    /// A commit from this version may have happened without its answer: the next look asks the store, and not the cache.
+    unsure_from: Option<Version>,
 }
 
 impl Reader for Engine {
@@ -134,7 +136,7 @@ impl<'a> Work<'a> {
             refusals: 0,
             failures: 0,
             waits: 0,
-            is_unsure: false,
+            unsure_from: None,
         }
     }
 
@@ -191,6 +193,10 @@ impl Engine {
     /// One try: nothing of it remains unless it commits.
     async fn attempt(&self, work: &mut Work<'_>) -> Result<(), Trouble> {
         let (version, stored) = self.open(work).await?;
+        // Nothing marks a turn without an input as done but the version, which only this conversation's turns raise.
+        if work.takes.is_empty() && work.unsure_from.is_some_and(|from| version > from) {
+            return Err(Trouble::Taken);
+        }
         failpoints::hit(failpoints::TURN_BEFORE_HANDLER).await;
         let (watch, now) = (Stopwatch::start(), self.clock.now());
         let moment = Moment {
@@ -234,19 +240,23 @@ impl Engine {
             at: now,
         };
         failpoints::hit(failpoints::TURN_BEFORE_COMMIT).await;
+        let committing = Stopwatch::start();
         let committed = self.store.commit(self.epoch, commit).await.map_err(|error| {
-            work.is_unsure |= matches!(error, StoreError::Unavailable(_));
+            if matches!(error, StoreError::Unavailable(_)) {
+                work.unsure_from = Some(version);
+            }
             Trouble::from(error)
         })?;
         failpoints::hit(failpoints::TURN_AFTER_COMMIT).await;
         self.committed(work.key, after, committed);
+        report::commit(work.letters, committing.elapsed(), self.clock.now());
         report::turn(work.key, &work.event, moved.as_ref(), took);
         Ok(())
     }
 
     /// The state: as this instance left it, or from the store.
     async fn open(&self, work: &Work<'_>) -> Result<(Version, Option<Stored>), Trouble> {
-        if !work.is_unsure
+        if work.unsure_from.is_none()
             && let Some(held) = self.cache.take(work.key)
         {
             return Ok(held);
@@ -304,7 +314,7 @@ impl Engine {
     async fn taken_before(&self, work: &Work<'_>) {
         metrics::counter!("opora_turns_total", "outcome" => "known").increment(1);
         tracing::debug!(key = %work.key, "an input was taken before");
-        if work.is_unsure {
+        if work.unsure_from.is_some() {
             // What that commit asked for is in the store, but nobody here has been told.
             self.courier.reload();
             self.effects.reload();
@@ -324,7 +334,8 @@ impl Engine {
 
     /// A turn without an input of its own. If that fails too, the conversation is ended: nobody stays stuck.
     async fn afterwards(&self, mut work: Work<'_>) {
-        for _ in 0..self.settings.attempts {
+        let mut failures = 0;
+        while failures < self.settings.attempts {
             let trouble = match self.attempt(&mut work).await {
                 Ok(()) => return,
                 Err(trouble) => trouble,
@@ -332,8 +343,13 @@ impl Engine {
             self.cache.forget(work.key);
             match trouble {
                 Trouble::Stop => return self.lost.cancel(),
-                Trouble::Wait(error) if !self.wait(&mut work, &error).await => return,
-                _ => {}
+                Trouble::Taken => return self.taken_before(&work).await,
+                Trouble::Wait(error) => {
+                    if !self.wait(&mut work, &error).await {
+                        return;
+                    }
+                }
+                _ => failures += 1,
             }
         }
         tracing::error!(key = %work.key, "a conversation could not be helped and is ended");
@@ -384,47 +400,9 @@ impl From<StoreError> for Trouble {
             StoreError::Fenced { .. } => Self::Stop,
             StoreError::Refused(refusal) => Self::Refused(refusal),
             StoreError::Unreadable { source, .. } => Self::Unreadable(None, source.to_string()),
-            StoreError::Unsupported(what) => Self::Failed(what.to_owned()),
+            error @ (StoreError::WritesFailed(_) | StoreError::Unsupported(_)) => Self::Failed(error.to_string()),
             error @ StoreError::Unavailable(_) => Self::Wait(error),
         }
-    }
-}
-
-/// What is needed after a commit of what went into it.
-struct After {
-    stored: Option<Stored>,
-    outgoing: Vec<OutboxRow>,
-    effects: Vec<EffectRow>,
-    /// The earliest timer or end of life that the turn has set.
-    first_due: Option<Millis>,
-}
-
-impl After {
-    fn of(outcome: &Outcome, before: Option<Stored>, key: &DialogueKey, at: Millis) -> Self {
-        let stored = match &outcome.state {
-            StateChange::Keep => before,
-            StateChange::Set(stored) => Some(stored.clone()),
-            StateChange::Clear => None,
-        };
-        let outgoing = outcome.outgoing.iter().map(|outgoing| OutboxRow {
-            id: OutboxId::default(),
-            key: key.clone(),
-            outgoing: outgoing.clone(),
-            was_sending: false,
-            at,
-        });
-        let effects = outcome.effects.iter().map(|effect| EffectRow {
-            id: EffectId::default(),
-            key: key.clone(),
-            effect: effect.clone(),
-            at,
-        });
-        let timers = outcome.timers.iter().filter_map(|timer| match timer {
-            TimerChange::Set { due_at, .. } => Some(*due_at),
-            TimerChange::Cancel(_) => None,
-        });
-        let first_due = timers.chain(stored.as_ref().and_then(|stored| stored.expires_at)).min();
-        Self { outgoing: outgoing.collect(), effects: effects.collect(), first_due, stored }
     }
 }
 

@@ -4,18 +4,25 @@
 //! 200. Each update is read alone, so one that nobody understands holds up no other. While too much waits, polling
 //! pauses and a webhook is answered 503.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::clock::Clock;
 use crate::failpoints;
 use crate::mailbox::{Letter, Mailboxes};
-use crate::store::{Epoch, InboxRow, Incoming, Origin, Receipt, Store, StoreResult};
+use crate::store::{Epoch, InboxRow, Incoming, Mark, Origin, Receipt, Seq, Store, StoreResult};
 use crate::update::Route;
 
+pub use self::polling::PollingSettings;
 pub use self::webhook::{Webhook, WebhookSettings};
 
 pub(crate) mod polling;
 mod webhook;
+
+/// How many inputs of a conversation are looked through at once.
+const PAGE: usize = 500;
 
 /// The way of an update into the inbox and the mailboxes.
 #[derive(Clone)]
@@ -25,6 +32,8 @@ pub(crate) struct Intake {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Clock,
     pub(crate) mailboxes: Mailboxes,
+    /// Updates that may be in the inbox although the store has not said so.
+    pub(crate) unsure: Arc<Mutex<HashSet<Mark>>>,
 }
 
 impl Intake {
@@ -47,16 +56,61 @@ impl Intake {
         }
         metrics::counter!("opora_updates_total").increment(batch.len() as u64);
         failpoints::hit(failpoints::INTAKE_BEFORE_RECEIVE).await;
-        let receipts = self.store.receive(self.epoch, batch.clone()).await?;
+        let receipts = match self.store.receive(self.epoch, batch.clone()).await {
+            Ok(receipts) => receipts,
+            Err(error) => {
+                self.unsure.lock().extend(batch.into_iter().filter_map(mark));
+                return Err(error);
+            }
+        };
         failpoints::hit(failpoints::INTAKE_AFTER_RECEIVE).await;
         for (incoming, receipt) in batch.into_iter().zip(receipts) {
             match receipt {
                 Receipt::New(seq) => {
+                    self.sure(&incoming);
                     self.mailboxes.deliver(incoming.key.clone(), Letter::Inbox(InboxRow { seq, incoming }));
                 }
-                Receipt::Known => metrics::counter!("opora_updates_known_total").increment(1),
+                Receipt::Known => self.known(incoming).await?,
             }
         }
         Ok(highest)
+    }
+
+    /// The store has said what became of an update; true if it was not sure before.
+    fn sure(&self, incoming: &Incoming) -> bool {
+        let mut unsure = self.unsure.lock();
+        // Nearly always there are none: then nothing is hashed.
+        !unsure.is_empty() && matches!(&incoming.origin, Origin::Update(mark) if unsure.remove(mark))
+    }
+
+    /// An update that was received before. If that was by a call whose answer was lost, nobody has begun its turn.
+    async fn known(&self, incoming: Incoming) -> StoreResult<()> {
+        metrics::counter!("opora_updates_known_total").increment(1);
+        if !self.sure(&incoming) {
+            return Ok(());
+        }
+        let mut after = Seq(i64::MIN);
+        loop {
+            let rows = match self.store.waiting_for(&incoming.key, after, PAGE).await {
+                Ok(rows) => rows,
+                Err(error) => {
+                    self.unsure.lock().extend(mark(incoming));
+                    return Err(error);
+                }
+            };
+            let Some(last) = rows.last() else { return Ok(()) };
+            after = last.seq;
+            if let Some(row) = rows.into_iter().find(|row| row.incoming.origin == incoming.origin) {
+                self.mailboxes.deliver(incoming.key.clone(), Letter::Inbox(row));
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn mark(incoming: Incoming) -> Option<Mark> {
+    match incoming.origin {
+        Origin::Update(mark) => Some(mark),
+        Origin::Outcome(_) => None,
     }
 }

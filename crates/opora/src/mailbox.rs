@@ -191,7 +191,6 @@ impl Mailboxes {
     }
 
     /// How many letters wait, also those that have stayed in the store.
-    #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         self.0.waiting.load(Ordering::Relaxed)
     }

@@ -3,7 +3,7 @@
 //! A row is sent after its turn has committed, in order within its chat, below Telegram's limits, and again until it is
 //! sent or surely cannot be; then it is settled. What is not settled when an instance ends, the next one sends.
 //!
-//! - [`Courier`]: takes rows and answers for them;
+//! - `courier`: takes rows and answers for them;
 //! - `lanes`: which row may go next; `limits`: how fast;
 //! - `worker`: sends one row; `verdict`: what Telegram's answer means for it;
 //! - `settler`: tells the store what became of rows; `loader`: brings rows back from it;
@@ -16,8 +16,9 @@ use std::time::Duration;
 use crate::key::DialogueKey;
 use crate::store::OutboxId;
 
-pub use self::broadcast::{Broadcast, BroadcastError, Progress, Watch};
-pub use self::courier::{Courier, Drained};
+pub(crate) use self::broadcast::BroadcastError;
+pub use self::broadcast::{Broadcast, Progress, Watch};
+pub(crate) use self::courier::Courier;
 pub use self::limits::{NoSuchLimits, SendLimits};
 
 mod broadcast;
@@ -26,6 +27,7 @@ mod labels;
 mod lanes;
 mod limits;
 mod loader;
+mod pace;
 mod rewrite;
 mod settler;
 #[cfg(test)]
@@ -35,10 +37,10 @@ mod worker;
 
 /// How the courier works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CourierSettings {
+pub(crate) struct CourierSettings {
     /// Which limits it keeps.
     pub limits: SendLimits,
-    /// How many calls may be under way at once.
+    /// How many calls may be under way at once, at most; against a server that answers quickly it is fewer.
     pub concurrent: usize,
     /// How many rows are held in memory; the rest waits in the store.
     pub max_rows: usize,

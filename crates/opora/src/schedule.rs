@@ -16,7 +16,7 @@ use crate::clock::{Clock, Millis};
 use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::mailbox::{Letter, Mailboxes};
-use crate::store::{Epoch, ParkedId, Store, StoreError, StoreResult, TimerId};
+use crate::store::{Epoch, ParkedId, Place, PlaceCount, Store, StoreError, StoreResult, TimerId};
 
 /// How long things are kept that are needed for a time only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +110,7 @@ impl Schedule {
     /// Works until told to stop.
     pub(crate) async fn run(self, stop: CancellationToken) {
         let (mut clean_at, mut report_at) = (self.clock.now(), self.clock.now());
+        let mut told = HashSet::new();
         loop {
             let mut pause = LOOK_EVERY;
             match self.tick().await {
@@ -131,7 +132,7 @@ impl Schedule {
             }
             if self.clock.now() >= report_at {
                 report_at = self.clock.now().plus(REPORT_EVERY);
-                self.report().await;
+                self.report(&mut told).await;
             }
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -164,7 +165,8 @@ impl Schedule {
         }
     }
 
-    async fn report(&self) {
+    /// Tells metrics how many rows wait. `told` are the places told of before: those that are empty now are told as such.
+    async fn report(&self, told: &mut HashSet<Place>) {
         let Ok(numbers) = self.store.statistics(Some(self.bot)).await else { return };
         let gauges = [
             ("opora_active_dialogues", numbers.active),
@@ -178,13 +180,16 @@ impl Schedule {
         for (name, value) in gauges {
             metrics::gauge!(name).set(value as f64);
         }
+        metrics::gauge!("opora_mailbox_waiting").set(self.mailboxes.waiting() as f64);
         let age = numbers.outbox_oldest.map_or(Duration::ZERO, |oldest| self.clock.now().since(oldest));
         metrics::gauge!("opora_outbox_oldest_seconds").set(age.as_secs_f64());
-        for place in numbers.by_place {
-            let (dialogue, state) = (String::from(place.place.dialogue), String::from(place.place.state));
-            metrics::gauge!("opora_dialogues", "dialogue" => dialogue, "state" => state)
-                .set(place.conversations as f64);
+        let mut empty = std::mem::take(told);
+        for PlaceCount { place, conversations } in numbers.by_place {
+            empty.remove(&place);
+            tell_place(&place, conversations);
+            told.insert(place);
         }
+        empty.iter().for_each(|place| tell_place(place, 0));
     }
 
     /// Removes old rows, a bounded number at a time so that turns come between.
@@ -204,4 +209,9 @@ impl Schedule {
         }
         Ok(())
     }
+}
+
+fn tell_place(place: &Place, conversations: i64) {
+    let (dialogue, state) = (place.dialogue.to_string(), place.state.to_string());
+    metrics::gauge!("opora_dialogues", "dialogue" => dialogue, "state" => state).set(conversations as f64);
 }

@@ -52,6 +52,9 @@ pub enum StoreError {
     /// The application's own writes said no; nothing of the turn was kept.
     #[error("refused: {0}")]
     Refused(Refusal),
+    /// The application's own writes failed; nothing of the turn was kept: the turn fails.
+    #[error("the application's writes failed: {0}")]
+    WritesFailed(#[source] BoxError),
     /// What is stored cannot be read: set it aside.
     #[error("what is stored for {key} cannot be read")]
     Unreadable {

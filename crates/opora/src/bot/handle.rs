@@ -6,7 +6,7 @@ use parking_lot::RwLock;
 
 use crate::clock::Clock;
 use crate::key::DialogueKey;
-use crate::outbox::Courier;
+use crate::outbox::{Broadcast, BroadcastError, Courier, Progress};
 use crate::store::{Epoch, OutboxRow, Outgoing, Store, StoreError, Version};
 use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
 
@@ -37,6 +37,15 @@ pub enum NotRunning {
     Store(#[from] StoreError),
 }
 
+impl From<BroadcastError> for NotRunning {
+    fn from(error: BroadcastError) -> Self {
+        match error {
+            BroadcastError::Say(error) => Self::Message(error),
+            BroadcastError::Store(error) => Self::Store(error),
+        }
+    }
+}
+
 impl std::fmt::Debug for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Handle").finish_non_exhaustive()
@@ -48,8 +57,9 @@ impl Handle {
         *self.0.write() = running;
     }
 
-    /// Posts a message to a private chat or a group. Its buttons belong to no turn: the state alone judges a press. When this answers, it is in the outbox. A second call with the same
-    /// `once` posts nothing, so a job that runs again does not tell people twice.
+    /// Posts a message to a private chat or a group. When this answers, it is in the outbox. A second call with the same
+    /// `once` posts nothing, so a job that runs again does not tell people twice. Its buttons belong to no turn: the
+    /// state alone judges a press.
     pub async fn post(&self, once: &str, chat: i64, message: impl Into<Say>) -> Result<(), NotRunning> {
         self.post_all(once, vec![(chat, message)]).await
     }
@@ -66,6 +76,13 @@ impl Handle {
         }
         running.post(once, rows).await?;
         Ok(())
+    }
+
+    /// Posts a message to many chats, page by page, and ends when the last is in the outbox. After a restart the same
+    /// broadcast goes on where it stopped; [`Broadcast::watch`] tells how far it has come.
+    pub async fn broadcast<I: Iterator<Item = i64>>(&self, broadcast: Broadcast<I>) -> Result<Progress, NotRunning> {
+        let running = self.0.read().clone().ok_or(NotRunning::NotLeading)?;
+        Ok(broadcast.run(&running.courier).await?)
     }
 }
 

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
+use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::handle::{Handle, Running};
 use super::{BotError, OnEvent, Settings, Stop};
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::dialogue::Script;
 use crate::effects::{DOWNLOAD, Downloads, Effects, Register};
 use crate::engine::{Engine, StateCache};
@@ -31,6 +32,9 @@ use crate::turn::Context;
 
 /// How many waiting inputs are read at once at the start.
 const PAGE: usize = 1000;
+
+/// How long the store may take to take the lease back.
+const RELEASE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A bot that is whole.
 pub(super) struct Life {
@@ -100,11 +104,18 @@ impl Life {
         if is_lost {
             works.cut.cancel();
         }
+        let (cut, effects) = (works.cut.clone(), works.effects.clone());
         tokio::select! {
-            () = stop.cut.cancelled() => tracing::warn!("cut short: what was under way is done after the next start"),
+            () = stop.cut.cancelled() => {
+                cut.cancel();
+                effects.let_go();
+                tracing::warn!("cut short: what was under way is done after the next start");
+            }
             () = works.stop(self, is_lost) => {}
         }
-        leadership.release().await;
+        if tokio::time::timeout(RELEASE_PATIENCE, leadership.release()).await.is_err() {
+            tracing::warn!(bot = self.bot, "the store does not take the lease back; it will run out");
+        }
         Ok(end)
     }
 
@@ -117,6 +128,7 @@ impl Life {
             tracing::error!(%error, "cannot read what was left to do");
             return TermEnd::Lost;
         }
+        works.begin_schedule.cancel();
         let Some((settings, webhook)) = &self.webhook else {
             self.webhook_off().await;
             let polling = Polling {
@@ -166,8 +178,6 @@ impl Life {
 
     /// Takes up what an earlier instance has left: messages, effects and inputs, in their order.
     async fn take_up(&self, works: &Works) -> Result<(), StoreError> {
-        works.running.courier.reload();
-        works.effects.reload();
         let (mut after, mut count) = (Seq(i64::MIN), 0);
         loop {
             let rows = self.store.waiting(self.bot, after, PAGE).await?;
@@ -182,6 +192,8 @@ impl Life {
         if count > 0 {
             tracing::info!(inputs = count, "takes up what was left to do");
         }
+        // Their outcomes come behind the inputs that waited.
+        works.effects.reload();
         Ok(())
     }
 
@@ -192,29 +204,34 @@ impl Life {
             "max_connections": settings.connections,
             "allowed_updates": self.script.allowed_updates(),
         });
-        if self.insist("setWebhook", &body.to_string()).await {
+        if self.insist("setWebhook", &body.to_string()).await.is_some() {
             tracing::info!(url = settings.url, "the webhook is set");
         }
     }
 
     /// A webhook that an earlier setting left would keep every update from polling.
     async fn webhook_off(&self) {
-        let info = self.api.call("getWebhookInfo", "{}", &[]).await;
-        let is_set = info.is_ok_and(|info| !info.get().contains(r#""url":"""#) && info.get().contains(r#""url""#));
-        if is_set && self.insist("deleteWebhook", "{}").await {
+        #[derive(serde::Deserialize)]
+        struct Info {
+            url: String,
+        }
+        let info = self.insist("getWebhookInfo", "{}").await;
+        let info = info.and_then(|info| serde_json::from_str::<Info>(info.get()).ok());
+        let is_set = info.is_none_or(|info| !info.url.is_empty());
+        if is_set && self.insist("deleteWebhook", "{}").await.is_some() {
             tracing::info!("the webhook is deleted: this bot polls");
         }
     }
 
     /// Calls until it works or is refused; says why when it is refused.
-    async fn insist(&self, method: &str, body: &str) -> bool {
+    async fn insist(&self, method: &str, body: &str) -> Option<Box<RawValue>> {
         let mut pause = Duration::from_millis(250);
         loop {
             match self.api.call(method, body, &[]).await {
-                Ok(_) => return true,
+                Ok(answer) => return Some(answer),
                 Err(error @ ApiError::Refused { .. }) => {
                     tracing::error!(method, %error, "Telegram refuses");
-                    return false;
+                    return None;
                 }
                 Err(error) => {
                     tracing::warn!(method, %error, "trying again");
@@ -232,6 +249,8 @@ struct Works {
     effects: Effects,
     intake: Intake,
     cut: CancellationToken,
+    /// Time speaks only after what was left to do is in its queues, so that no timer overtakes an older input.
+    begin_schedule: CancellationToken,
     stop_schedule: CancellationToken,
     schedule: JoinHandle<()>,
     outcomes: JoinHandle<()>,
@@ -242,7 +261,7 @@ impl Works {
         let (bot, epoch, store, clock) = (life.bot, leadership.epoch, &life.store, &life.clock);
         let settings = &life.settings;
         let courier = Courier::new(
-            CourierSettings { limits: settings.limits, ..CourierSettings::default() },
+            courier_settings(settings),
             Arc::clone(&life.api),
             Arc::clone(store),
             bot,
@@ -251,6 +270,8 @@ impl Works {
             clock.clone(),
             events(life.on_event.clone(), leadership.lost.clone()),
         );
+        // What earlier instances have left goes before anything that is said from now on.
+        courier.reload();
         let mut register = life.effects.clone();
         let downloads = Downloads { api: Arc::clone(&life.api), settings: settings.downloads.clone() };
         register.add(DOWNLOAD, move |asked| downloads.clone().run(asked));
@@ -282,35 +303,56 @@ impl Works {
             wakeup,
             retention: settings.retention,
         };
-        let stop_schedule = CancellationToken::new();
+        let (begin_schedule, stop_schedule) = (CancellationToken::new(), CancellationToken::new());
+        let (begin, stop) = (begin_schedule.clone(), stop_schedule.clone());
+        let schedule = async move {
+            if stop.run_until_cancelled(begin.cancelled()).await.is_some() {
+                schedule.run(stop).await;
+            }
+        };
         Self {
             running: Running { bot, epoch, store: Arc::clone(store), courier, clock: clock.clone() },
             effects,
-            schedule: tokio::spawn(schedule.run(stop_schedule.clone())),
+            schedule: tokio::spawn(schedule),
             outcomes: tokio::spawn(pass_on(outcomes, mailboxes.clone())),
-            intake: Intake { bot, epoch, store: Arc::clone(store), clock: clock.clone(), mailboxes },
+            intake: Intake {
+                bot,
+                epoch,
+                store: Arc::clone(store),
+                clock: clock.clone(),
+                mailboxes,
+                unsure: Arc::default(),
+            },
             cut,
+            begin_schedule,
             stop_schedule,
         }
     }
 
     /// Stops in order, each step within the deadline that is left.
     async fn stop(mut self, life: &Life, is_lost: bool) {
-        let deadline = life.settings.stop.deadline;
+        let (deadline, watch) = (life.settings.stop.deadline, Stopwatch::start());
+        let left = || deadline.saturating_sub(watch.elapsed());
         tracing::info!(deadline_s = deadline.as_secs(), "stopping: no more updates and timers; finishing turns");
         self.stop_schedule.cancel();
         // It only reads and delivers: nothing is lost if it has to be let go.
-        let _ = (&mut self.schedule).await;
-        if tokio::time::timeout(deadline, self.intake.mailboxes.close()).await.is_err() {
+        if tokio::time::timeout(left(), &mut self.schedule).await.is_err() {
+            self.schedule.abort();
+        }
+        if tokio::time::timeout(left(), self.intake.mailboxes.close()).await.is_err() {
             self.cut.cancel();
             tracing::warn!("some turns did not finish in time; their inputs wait for the next start");
         }
         self.effects.close().await;
         self.outcomes.abort();
         if life.settings.stop.tell_people && !is_lost {
-            self.tell_people(life).await;
+            let told = tokio::time::timeout(left(), self.tell_people(life)).await;
+            if told.is_err() {
+                tracing::warn!("not everybody could be told about the stop in time");
+            }
         }
-        self.running.courier.drain(deadline).await;
+        // Without the lease nothing may be sent: the one who has it does.
+        self.running.courier.drain(if is_lost { Duration::ZERO } else { left() }).await;
     }
 
     /// Tells everybody in the middle of a dialogue that the bot will be back.
@@ -339,6 +381,12 @@ impl Works {
         }
         tracing::info!(people = told, "people in the middle of a dialogue are told");
     }
+}
+
+/// The courier's settings. It stops sending some time before the lease is over; of a short lease that is a part.
+fn courier_settings(settings: &Settings) -> CourierSettings {
+    let usual = CourierSettings::default();
+    CourierSettings { limits: settings.limits, lease_margin: usual.lease_margin.min(settings.lease.ttl / 4), ..usual }
 }
 
 /// Outcomes of effects go to the mailboxes.

@@ -50,6 +50,9 @@ pub(crate) struct Slot {
     /// Later turns of this state that offered buttons; kept only where slots must be told apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub offers: Vec<Version>,
+    /// The turn in which the speaking dialogue came back from its child; 0 if its own entry is later.
+    #[serde(default, skip_serializing_if = "Version::is_zero")]
+    pub returned: Version,
     /// When its life is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Millis>,
@@ -149,9 +152,23 @@ impl Slot {
     pub fn entered(&mut self, entry: Version) {
         self.used.clear();
         self.offers.clear();
+        self.returned = Version::default();
         if let Some(top) = self.stack.last_mut() {
             top.entry = entry;
         }
+    }
+
+    /// The speaking dialogue is back from its child. The child's buttons are void, but its own state is the one that it
+    /// left: what it has asked for still reaches it.
+    pub fn came_back(&mut self, version: Version) {
+        self.used.clear();
+        self.offers.clear();
+        self.returned = version;
+    }
+
+    /// The turn since which buttons of the speaking dialogue count; none if nothing is open.
+    pub fn since(&self) -> Option<Version> {
+        self.stack.last().map(|top| top.entry.max(self.returned))
     }
 
     pub fn use_up(&mut self, data: &str) {

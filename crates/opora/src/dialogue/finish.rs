@@ -49,7 +49,7 @@ impl Play<'_> {
         let start = format!("\"{}", tag.trim_end_matches('~'));
         let offers = self.turn.wishes.outgoing.iter().any(|outgoing| outgoing.body.contains(&start));
         let slot = self.turn.talk.slot_mut(&self.turn.slot).filter(|_| offers);
-        if let Some(slot) = slot.filter(|slot| slot.stack.last().is_some_and(|top| top.entry != made)) {
+        if let Some(slot) = slot.filter(|slot| slot.since().is_some_and(|since| since != made)) {
             slot.offer(made);
         }
     }
@@ -61,7 +61,7 @@ impl Play<'_> {
         }
         let (now, made, script) = (self.turn.now, self.turn.made, self.script);
         for slot in &mut self.turn.talk.slots {
-            if slot.stack.last().is_some_and(|top| top.entry == made) {
+            if slot.since() == Some(made) {
                 slot.until = until(script, slot, now);
             }
         }

@@ -49,10 +49,10 @@ impl Play<'_> {
         let mut exactly: Vec<Box<str>> = Vec::new();
         let mut roughly: Vec<Box<str>> = Vec::new();
         for slot in &talk.slots {
-            let Some(top) = slot.stack.last() else { continue };
-            if exact(top.entry, &slot.offers) {
+            let Some(since) = slot.since() else { continue };
+            if exact(since, &slot.offers) {
                 exactly.push(slot.name.clone());
-            } else if top.entry <= version {
+            } else if since <= version {
                 roughly.push(slot.name.clone());
             }
         }
@@ -74,7 +74,7 @@ impl Play<'_> {
     fn use_up(&mut self, whole: &str, is_entry: bool) {
         let made = self.turn.made;
         let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) else { return };
-        if is_entry || slot.stack.last().is_some_and(|top| top.entry != made) {
+        if is_entry || slot.since().is_some_and(|since| since != made) {
             slot.use_up(whole);
         }
     }

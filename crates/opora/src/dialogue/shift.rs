@@ -208,7 +208,7 @@ impl<'s> Play<'s> {
             self.turn.talk.close(&name);
             return After::Done;
         }
-        slot.entered(made);
+        slot.came_back(made);
         let value = self.turn.take_given();
         ended.map_or(After::Done, |ended| After::Return(Returned { dialogue: ended.dialogue, value }))
     }

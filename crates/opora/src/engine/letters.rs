@@ -33,7 +33,7 @@ pub(super) fn parked(key: &DialogueKey, letters: &[Letter], reason: String, atte
         [Letter::Timer(timer)] => ("timer", json!({"name": timer.name, "body": timer.body}).to_string()),
         [Letter::Retry(parked)] => (parked.kind.as_str(), parked.body.clone()),
         [Letter::Inbox(row)] if matches!(row.incoming.origin, Origin::Outcome(_)) => {
-            ("outcome", row.incoming.body.clone().into())
+            ("outcome", row.incoming.body.to_string())
         }
         letters => {
             let bodies = letters.iter().filter_map(|letter| match letter {

@@ -3,7 +3,9 @@
 use std::any::Any;
 use std::time::Duration;
 
+use crate::clock::Millis;
 use crate::key::DialogueKey;
+use crate::mailbox::Letter;
 use crate::store::Place;
 use crate::turn::Event;
 
@@ -30,6 +32,14 @@ pub(super) fn turn(
         let name = |place: &Option<Place>| place.as_ref().map_or_else(|| "none".to_owned(), Place::to_string);
         let (from, to) = (name(from), name(to));
         tracing::info!(user = key.user, chat = key.chat, by, "FSM State [CHANGED] user={} {from} -> {to}", key.user);
+    }
+}
+
+/// Tells how long the store took, and how long the input has waited in all since it came.
+pub(super) fn commit(letters: &[Letter], took: Duration, now: Millis) {
+    metrics::histogram!("opora_commit_seconds").record(took.as_secs_f64());
+    if let Some(Letter::Inbox(row)) = letters.first() {
+        metrics::histogram!("opora_input_seconds").record(now.since(row.incoming.at).as_secs_f64());
     }
 }
 

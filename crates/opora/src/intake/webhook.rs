@@ -75,18 +75,24 @@ async fn receive(State(webhook): State<Webhook>, headers: HeaderMap, body: Bytes
         tracing::warn!("a webhook call without the right secret was refused");
         return (StatusCode::UNAUTHORIZED, "the secret is wrong").into_response();
     }
-    let Ok(update) = std::str::from_utf8(&body) else {
-        return (StatusCode::BAD_REQUEST, "an update is JSON in UTF-8").into_response();
-    };
     let intake = webhook.intake.read().clone();
     let Some(intake) = intake.filter(|intake| !intake.mailboxes.is_full()) else {
         return later("too much waits; come again");
     };
-    match intake.receive(std::iter::once(update)).await {
+    // In a task of its own: a caller who hangs up must not leave an update stored and not delivered.
+    let received = tokio::spawn(async move {
+        let update = String::from_utf8_lossy(&body);
+        intake.receive(std::iter::once(&*update)).await
+    });
+    match received.await {
         // What is not an update was logged; asking Telegram to bring it again would help nobody.
-        Ok(_) => StatusCode::OK.into_response(),
-        Err(StoreError::Fenced { .. }) => later("another instance has taken over"),
+        Ok(Ok(_)) => StatusCode::OK.into_response(),
+        Ok(Err(StoreError::Fenced { .. })) => later("another instance has taken over"),
         Err(error) => {
+            tracing::error!(%error, "an update could not be received; it stays with Telegram");
+            later("the update cannot be stored now; come again")
+        }
+        Ok(Err(error)) => {
             tracing::error!(%error, "cannot store an update; it stays with Telegram");
             later("the update cannot be stored now; come again")
         }

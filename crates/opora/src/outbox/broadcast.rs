@@ -18,7 +18,7 @@ use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
 const PAGE: usize = 20;
 const EACH: Duration = Duration::from_secs(1);
 
-/// A message for many chats.
+/// A message for many chats; [`Handle::broadcast`](crate::bot::Handle::broadcast) posts it.
 #[derive(Debug)]
 pub struct Broadcast<I> {
     id: String,
@@ -45,7 +45,7 @@ pub struct Progress {
 
 /// Why a broadcast stopped.
 #[derive(Debug, thiserror::Error)]
-pub enum BroadcastError {
+pub(crate) enum BroadcastError {
     /// The message cannot be said.
     #[error(transparent)]
     Say(#[from] SayError),
@@ -87,7 +87,7 @@ impl<I: Iterator<Item = i64>> Broadcast<I> {
     /// # Errors
     /// If the message cannot be said, or the store refuses. A store that does not answer is waited for by the caller:
     /// a new broadcast under the same id goes on.
-    pub async fn run(mut self, courier: &Courier) -> Result<Progress, BroadcastError> {
+    pub(crate) async fn run(mut self, courier: &Courier) -> Result<Progress, BroadcastError> {
         let paced = courier.shared().settings.limits == SendLimits::Telegram;
         for page in 0_u64.. {
             let chats: Vec<i64> = self.recipients.by_ref().take(PAGE).collect();

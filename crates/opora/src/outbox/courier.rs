@@ -14,9 +14,10 @@ use super::broadcast::Tally;
 use super::labels::Labels;
 use super::lanes::{Item, Lanes};
 use super::loader::{self, Memory};
+use super::pace::Pace;
 use super::settler::{self, Settler};
 use super::{CourierSettings, SendEvent, worker};
-use crate::clock::Clock;
+use crate::clock::{Clock, Stopwatch};
 use crate::store::{Epoch, OutboxId, OutboxRow, Store};
 use crate::telegram::Api;
 
@@ -25,14 +26,14 @@ const SETTLING_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Sends rows of the outbox. Clones share one; when the last is gone, sending ends.
 #[derive(Clone)]
-pub struct Courier {
+pub(crate) struct Courier {
     shared: Arc<Shared>,
     _ends_tasks: Arc<DropGuard>,
 }
 
 /// What a stop leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drained {
+pub(crate) struct Drained {
     /// Rows in memory that stay for the next start.
     pub left: usize,
     /// The store has more of them.
@@ -51,6 +52,7 @@ pub(super) struct Shared {
     pub clock: Clock,
     pub events: mpsc::UnboundedSender<SendEvent>,
     pub lanes: Mutex<Lanes>,
+    pub pace: Pace,
     pub labels: Mutex<Labels>,
     pub settler: Settler,
     /// A row of a lane may go.
@@ -78,7 +80,7 @@ pub(super) struct Meters {
 
 impl Courier {
     /// Starts to work for the holder of `epoch`. `lease` says how long the lease lasts for sure. Must be called within a
-    /// Tokio runtime. Rows of earlier instances come with [`Courier::recover`].
+    /// Tokio runtime. Rows of earlier instances come with [`Courier::reload`].
     #[expect(clippy::too_many_arguments, reason = "everything it works with, given once")]
     #[must_use]
     pub fn new(
@@ -103,6 +105,7 @@ impl Courier {
             clock,
             events,
             lanes: Mutex::new(Lanes::new(settings.limits, memory)),
+            pace: Pace::default(),
             labels: Mutex::new(Labels::new(settings.max_rows)),
             settler: Settler::default(),
             ready: Notify::new(),
@@ -123,13 +126,8 @@ impl Courier {
         self.shared.bring(rows.into_iter().map(|row| Item::new(row, None)));
     }
 
-    /// Takes up what earlier instances left unsent. Returns at once; the store is read in the background, and again
-    /// until it answers.
-    pub fn recover(&self) {
-        self.reload();
-    }
-
-    /// Looks into the store for rows that nobody has brought, as after a commit whose answer was lost.
+    /// Looks into the store for rows that nobody has brought: what earlier instances left unsent, or what a commit holds
+    /// whose answer was lost. Returns at once; the store is read in the background, and again until it answers.
     pub fn reload(&self) {
         self.shared.lanes.lock().memory.reload();
         self.shared.loader.notify_one();
@@ -138,21 +136,29 @@ impl Courier {
     /// Ends the work: sends what may go now, tries nothing again, settles what was sent, and stops. What is under way
     /// at the deadline is left, and is sent again by the next instance.
     pub async fn drain(&self, deadline: Duration) -> Drained {
-        let shared = &self.shared;
+        let (shared, watch) = (&self.shared, Stopwatch::start());
         shared.lanes.lock().drain();
         shared.ready.notify_one();
         let sends = shared.until(|| shared.lanes.lock().is_idle());
         let in_time = tokio::time::timeout(deadline, sends).await.is_ok();
-        let settled = tokio::time::timeout(SETTLING_PATIENCE, shared.until(|| shared.settler.is_idle())).await.is_ok();
+        let patience = deadline.saturating_sub(watch.elapsed()) + SETTLING_PATIENCE;
+        let settled = tokio::time::timeout(patience, shared.until(|| shared.settler.is_idle())).await.is_ok();
         shared.stop.cancel();
         let lanes = shared.lanes.lock();
         let drained = Drained { left: lanes.memory.len(), more: lanes.memory.is_behind() };
-        tracing::info!(bot = shared.bot, left = drained.left, in_time, settled, "the courier has stopped");
+        tracing::info!(
+            bot = shared.bot,
+            left = drained.left,
+            more = drained.more,
+            in_time,
+            settled,
+            "the courier has stopped"
+        );
         drained
     }
 
     /// How many rows wait in memory or are not settled yet.
-    #[must_use]
+    #[cfg(test)]
     pub fn waiting(&self) -> usize {
         self.shared.lanes.lock().memory.len()
     }

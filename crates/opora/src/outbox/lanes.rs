@@ -15,6 +15,7 @@ use super::limits::{Limits, SendLimits};
 use super::loader::Memory;
 use super::rewrite::redirect;
 use super::verdict::Attempts;
+use crate::clock::timer_now;
 use crate::store::OutboxRow;
 
 /// So many refusals for too many requests in a row, over all chats, mean that the bot as a whole is too fast.
@@ -62,7 +63,10 @@ pub(super) struct Lanes {
     closed_until: Option<Instant>,
     refused_in_a_row: u32,
     moved: HashMap<i64, i64>,
+    /// Rows of lanes that are being sent.
     in_flight: usize,
+    /// Rows outside of order that are being sent.
+    urgent_in_flight: usize,
     draining: bool,
 }
 
@@ -75,7 +79,8 @@ struct Lane {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Ready,
-    UnderWay,
+    /// Since when, if it counts for the limits.
+    UnderWay(Option<Instant>),
     WaitsUntil(Instant),
 }
 
@@ -101,6 +106,7 @@ impl Lanes {
             refused_in_a_row: 0,
             moved: HashMap::new(),
             in_flight: 0,
+            urgent_in_flight: 0,
             draining: false,
         }
     }
@@ -130,10 +136,10 @@ impl Lanes {
         }
     }
 
-    /// The next row that may go.
-    pub fn next(&mut self, now: Instant) -> Next {
+    /// The next row that may go, while fewer than `most` are under way.
+    pub fn next(&mut self, now: Instant, most: usize) -> Next {
         let mut next = Next::default();
-        if self.is_closed(now, &mut next) {
+        if self.in_flight >= most || self.is_closed(now, &mut next) {
             return next;
         }
         while let Some(chat) = self.ready.pop_front().or_else(|| self.ready_low.pop_front()) {
@@ -146,7 +152,7 @@ impl Lanes {
                 continue;
             }
             let Some(item) = lane.rows.pop_front() else { continue };
-            lane.state = State::UnderWay;
+            lane.state = State::UnderWay((!is_free).then_some(now));
             if !is_free {
                 self.limits.spend(chat, now);
             }
@@ -154,22 +160,26 @@ impl Lanes {
             next.item = Some(item);
             break;
         }
-        next.more = !self.ready.is_empty() || !self.ready_low.is_empty();
+        next.more = self.in_flight < most && !(self.ready.is_empty() && self.ready_low.is_empty());
         next
     }
 
     /// The next row that stands outside of order and limits.
     pub fn next_urgent(&mut self) -> Next {
         let item = self.urgent.pop_front();
-        self.in_flight += usize::from(item.is_some());
+        self.urgent_in_flight += usize::from(item.is_some());
         Next { item, more: !self.urgent.is_empty(), arm: false }
     }
 
     /// A row is done with: its chat's next one may go.
     pub fn done(&mut self, chat: Option<i64>) {
-        self.in_flight -= 1;
         self.refused_in_a_row = 0;
-        let Some(chat) = chat else { return };
+        let Some(chat) = chat else {
+            self.urgent_in_flight -= 1;
+            return;
+        };
+        self.in_flight -= 1;
+        self.answered(chat);
         let Some(lane) = self.lanes.get_mut(&chat) else { return };
         let Some(front) = lane.rows.front() else {
             self.lanes.remove(&chat);
@@ -182,7 +192,13 @@ impl Lanes {
     /// A row has to go again, not before `until`. While draining it stays for the next start, and so does its lane.
     /// True if the timer has to look again.
     pub fn again(&mut self, item: Item, until: Instant) -> bool {
-        self.in_flight -= 1;
+        match item.row.outgoing.chat {
+            Some(chat) => {
+                self.in_flight -= 1;
+                self.answered(chat);
+            }
+            None => self.urgent_in_flight -= 1,
+        }
         if self.draining {
             if let Some(chat) = item.row.outgoing.chat {
                 self.lanes.remove(&chat);
@@ -198,6 +214,13 @@ impl Lanes {
         lane.rows.push_front(item);
         lane.state = State::WaitsUntil(until);
         self.put_aside(chat, until)
+    }
+
+    /// What was under way to a chat has its answer.
+    fn answered(&mut self, chat: i64) {
+        if let Some(State::UnderWay(Some(went_at))) = self.lanes.get(&chat).map(|lane| lane.state) {
+            self.limits.answered(chat, went_at, timer_now());
+        }
     }
 
     /// Telegram refused a call for too many requests. True if everything pauses for a moment.
@@ -269,7 +292,10 @@ impl Lanes {
 
     /// Nothing is under way, and nothing may go now.
     pub fn is_idle(&self) -> bool {
-        self.in_flight == 0 && self.ready.is_empty() && self.ready_low.is_empty() && self.urgent.is_empty()
+        self.in_flight + self.urgent_in_flight == 0
+            && self.ready.is_empty()
+            && self.ready_low.is_empty()
+            && self.urgent.is_empty()
     }
 
     pub fn is_draining(&self) -> bool {

@@ -115,6 +115,19 @@ impl Limits {
         }
     }
 
+    /// A message that went at that time was answered now. Telegram counts it from when it came there, which is nowhere
+    /// later than this: so no delay on the way brings two of them closer together than they may be.
+    pub fn answered(&mut self, chat: i64, went_at: Instant, now: Instant) {
+        if self.kept == SendLimits::Off {
+            return;
+        }
+        self.overall.answered(went_at, now);
+        if let Some(spent) = self.chats.get_mut(&chat) {
+            spent.spent_until = spent.spent_until.max(now + IN_CHAT_EACH);
+            spent.minute.answered(went_at, now);
+        }
+    }
+
     /// Forgets chats whose allowance is whole again.
     fn sweep(&mut self, now: Instant) {
         self.chats.retain(|_, chat| chat.spent_until > now || !chat.minute.is_idle(IN_GROUP, now));
@@ -133,6 +146,14 @@ impl Window {
             self.0.pop_front();
         }
         self.0.push_back(now);
+    }
+
+    /// What went at that time counts from now on.
+    fn answered(&mut self, went_at: Instant, now: Instant) {
+        if let Some(place) = self.0.iter().position(|at| *at == went_at) {
+            self.0.remove(place);
+            self.0.push_back(now);
+        }
     }
 
     fn is_idle(&self, (_, period): (usize, Duration), now: Instant) -> bool {
@@ -161,6 +182,25 @@ mod tests {
             limits.spend(chat, start + Duration::from_millis(10) * u32::try_from(chat).unwrap());
         }
         assert!(limits.chats.len() <= 2 * CHATS, "{}", limits.chats.len());
+    }
+
+    #[test]
+    fn a_message_that_was_slow_on_its_way_counts_from_its_answer() {
+        let mut limits = Limits::new(SendLimits::Telegram);
+        let (start, slow) = (timer_now(), Duration::from_millis(200));
+        for chat in 1..=30 {
+            limits.spend(chat, start);
+            limits.answered(chat, start, start + slow);
+        }
+        assert_eq!(limits.closed_until(start + OVERALL.1), Some(start + OVERALL.1 + slow));
+        for _ in 0..IN_CHAT_BURST {
+            limits.spend(50, start);
+            limits.answered(50, start, start + slow);
+        }
+        limits.answered(50, start, start + 5 * IN_CHAT_EACH);
+        limits.spend(50, start + 5 * IN_CHAT_EACH);
+        limits.spend(50, start + 5 * IN_CHAT_EACH);
+        assert_eq!(limits.chat_closed_until(50, start + 5 * IN_CHAT_EACH), Some(start + 6 * IN_CHAT_EACH));
     }
 
     #[test]

@@ -25,7 +25,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// Sends what is in order.
 pub(super) async fn run(shared: Arc<Shared>) {
     loop {
-        let next = shared.lanes.lock().next(timer_now());
+        let most = shared.pace.limit(shared.settings.concurrent);
+        let next = shared.lanes.lock().next(timer_now(), most);
         shared.serve(next, &shared.ready).await;
     }
 }
@@ -100,7 +101,9 @@ impl Shared {
         while (self.lease)() < self.settings.lease_margin {
             tokio::time::sleep(LEASE_LOOK).await;
         }
+        let began = timer_now();
         let answer = self.api.call(&call.method, &body, &call.uploads).await;
+        self.pace.answered(timer_now() - began);
         if answer.is_ok() {
             failpoints::hit(failpoints::OUTBOX_AFTER_SEND).await;
         }

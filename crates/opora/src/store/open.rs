@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::MemoryStore;
-use super::SqliteStore;
-use super::{Store, StoreError};
+use super::{BoxError, MemoryStore, SqliteStore, Store, StoreError};
 
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -14,8 +12,11 @@ pub enum OpenError {
     #[error("`{0}` names no store: memory: or sqlite:<path> was expected")]
     UnknownAddress(String),
     /// The store is known and cannot be opened.
+    #[error("{0}")]
+    CannotOpen(#[source] BoxError),
+    /// The store is known and says something else.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
 }
 
 /// Opens the store that an address names: `memory:` or `sqlite:<path>`.
@@ -26,7 +27,11 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
         Some(("memory", "")) => Ok(Arc::new(MemoryStore::new())),
         Some(("sqlite", path)) if !path.is_empty() => {
             let path = path.strip_prefix("//").unwrap_or(path);
-            Ok(Arc::new(SqliteStore::open(Path::new(path)).await?))
+            match SqliteStore::open(Path::new(path)).await {
+                Ok(store) => Ok(Arc::new(store)),
+                Err(StoreError::Unavailable(why)) => Err(OpenError::CannotOpen(why)),
+                Err(error) => Err(OpenError::Store(error)),
+            }
         }
         _ => Err(unknown()),
     }

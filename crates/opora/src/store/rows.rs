@@ -1,6 +1,7 @@
 //! What a store keeps, row by row.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,12 @@ use crate::key::DialogueKey;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Version(pub i64);
+
+impl Version {
+    pub(crate) fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+}
 
 /// A place in the inbox. Later means larger, also over restarts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -60,8 +67,8 @@ pub struct Incoming {
     pub key: DialogueKey,
     /// Where it came from.
     pub origin: Origin,
-    /// The update as Telegram sent it, or an outcome, as JSON.
-    pub body: Box<str>,
+    /// The update as Telegram sent it, or an outcome, as JSON; shared, for it is large and goes two ways.
+    pub body: Arc<str>,
     /// When it came.
     pub at: Millis,
 }

@@ -45,7 +45,8 @@ impl fmt::Display for Refusal {
 pub enum WriteError {
     /// The application said no.
     Refused(Refusal),
-    /// The database failed: the turn fails and is run again.
+    /// A statement failed: the turn fails and is run again, some times. While the disk is full or the file is locked, it
+    /// waits instead.
     Failed(super::BoxError),
 }
 

@@ -3,12 +3,14 @@
 //! One client with its pool of connections serves all calls. It adds nothing of its own: no retries, no limits. The
 //! token stands in every address, so no address ever gets into an error, a log or a `Debug`.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt};
+use parking_lot::RwLock;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, RANGE, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use serde::Deserialize;
@@ -33,6 +35,8 @@ const LONG_CALL_MARGIN: Duration = Duration::from_secs(10);
 pub struct Telegram {
     client: Client,
     calls: Box<str>,
+    /// The addresses of methods called so far: parsing one costs as much as a small call.
+    addresses: RwLock<HashMap<Box<str>, Url>>,
     files: Box<str>,
     token: Box<str>,
     patience: Duration,
@@ -71,6 +75,7 @@ impl Telegram {
         Ok(Self {
             client: client(is_loopback)?,
             calls: format!("{base}/bot{token}/").into(),
+            addresses: RwLock::default(),
             files: format!("{base}/file/bot{token}/").into(),
             token: token.into(),
             patience: Duration::from_secs(30),
@@ -91,11 +96,20 @@ impl Telegram {
     }
 
     fn post(&self, method: &str, body: &str, patience: Duration) -> RequestBuilder {
-        let mut url = String::with_capacity(self.calls.len() + method.len());
-        url.push_str(&self.calls);
-        url.push_str(method);
         let json = HeaderValue::from_static("application/json");
-        self.client.post(url).header(CONTENT_TYPE, json).timeout(patience).body(body.to_owned())
+        let known = self.addresses.read().get(method).cloned();
+        let request = match known.or_else(|| self.learn(method)) {
+            Some(url) => self.client.post(url),
+            // It cannot be parsed: the request says so when it is sent.
+            None => self.client.post(format!("{}{method}", self.calls)),
+        };
+        request.header(CONTENT_TYPE, json).timeout(patience).body(body.to_owned())
+    }
+
+    fn learn(&self, method: &str) -> Option<Url> {
+        let url = Url::parse(&format!("{}{method}", self.calls)).ok()?;
+        self.addresses.write().insert(method.into(), url.clone());
+        Some(url)
     }
 
     async fn answer(&self, request: RequestBuilder) -> Result<Box<RawValue>, ApiError> {

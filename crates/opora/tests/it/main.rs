@@ -2,5 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
 mod conformance;
+mod crash;
+mod environment;
 mod failpoints;
+mod runtime;
+mod stage;
 mod telegram;

@@ -226,3 +226,52 @@ async fn a_short_handler_can_be_a_closure() {
     anna.sends("echo").await;
     assert_eq!(anna.answers(), ["echo"]);
 }
+
+/// A dialogue that asks for a reminder and then calls a child.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "parcel")]
+enum Parcel {
+    Waiting,
+}
+
+async fn send_parcel(turn: &mut Turn, _: Command) -> Step<Parcel> {
+    turn.timer("reminder", std::time::Duration::from_secs(600), &());
+    Ok(Next::Go(Parcel::Waiting))
+}
+
+async fn ask_address(_: &mut Turn, _: String) -> Step<Parcel> {
+    Ok(Next::call(Address::Street))
+}
+
+async fn remind(turn: &mut Turn, _: Timer) -> Step<Parcel> {
+    turn.say("Your parcel still waits.");
+    Ok(Next::Stay)
+}
+
+async fn addressed(turn: &mut Turn, _: Returned) -> Step<Parcel> {
+    turn.say("Thanks.");
+    Ok(Next::Stay)
+}
+
+#[tokio::test]
+async fn a_timer_set_before_a_child_was_called_still_fires_after_its_return() {
+    let parcel = Dialogue::new()
+        .start(command("parcel"), send_parcel)
+        .calls::<Address>()
+        .on(Parcel::WAITING, text(), ask_address)
+        .on(Parcel::WAITING, timer("reminder"), remind)
+        .returned(Parcel::WAITING, addressed);
+    let address = Dialogue::new().ask(Address::STREET, ask_street).on(Address::STREET, text(), street).on(
+        Address::HOUSE,
+        text(),
+        house,
+    );
+    let stage = Stage::new(Script::new().dialogue(parcel).dialogue(address));
+    let anna = stage.person("Anna");
+    for said in ["/parcel", "go on", "Lime Street", "7"] {
+        anna.sends(said).await;
+    }
+    anna.sees("Thanks.");
+    stage.passes(std::time::Duration::from_secs(601)).await;
+    anna.sees("Your parcel still waits.");
+}

@@ -15,7 +15,7 @@ async fn a_restart_sends_what_is_not_settled_and_nothing_else() {
     let store = stage.store.clone();
     drop(stage);
     let mut later = Stage::over(store, off()).await;
-    later.courier.recover();
+    later.courier.reload();
     later.send(vec![to(1, "e")]).await;
     later.until("three sends", |stage| stage.seen().len() == 3).await;
     later.settled().await;
@@ -32,7 +32,7 @@ async fn what_may_have_been_sent_and_must_not_come_twice_is_dropped_by_a_restart
     let store = stage.store.clone();
     drop(stage);
     let mut next = Stage::over(store, off()).await;
-    next.courier.recover();
+    next.courier.reload();
     next.until("the send", |stage| stage.seen().len() == 1).await;
     next.settled().await;
     assert_eq!(next.texts_to(1), ["later"]);
@@ -47,7 +47,7 @@ async fn an_outbox_larger_than_memory_goes_out_whole_and_in_order() {
     for turn in 0..25 {
         stage.commit((1..=10).map(|chat| to(chat, format!("{turn}"))).collect()).await;
     }
-    stage.courier.recover();
+    stage.courier.reload();
     for turn in 25..50 {
         stage.send((1..=10).map(|chat| to(chat, format!("{turn}"))).collect()).await;
         assert!(stage.courier.waiting() <= 40);
@@ -82,7 +82,7 @@ async fn a_start_waits_for_a_store_that_is_away() {
     let mut stage = Stage::over(store.clone(), off()).await;
     stage.commit(vec![to(1, "a")]).await;
     store.fail_next("unsent", 5, Trouble::Before);
-    stage.courier.recover();
+    stage.courier.reload();
     stage.until("the send", |stage| stage.seen().len() == 1).await;
 }
 
@@ -96,7 +96,7 @@ async fn a_stop_sends_what_may_go_settles_it_and_keeps_the_rest() {
     assert_eq!((stage.texts_to(1).len(), stage.texts_to(2).len()), (1, 2));
     assert_eq!(stage.statistics().await.outbox, 2);
     let later = Stage::over(stage.store.clone(), off()).await;
-    later.courier.recover();
+    later.courier.reload();
     later.until("the rest", |stage| stage.seen().len() == 2).await;
     assert_eq!(later.texts_to(1), ["a", "b"]);
 }

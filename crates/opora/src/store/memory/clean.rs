@@ -7,9 +7,9 @@ use crate::clock::Millis;
 const ROWS_AT_ONCE: usize = 1_000;
 
 /// How many marks are kept: far more than Telegram delivers again.
-const MARKS_MOST: usize = 20_000;
+const MARKS_MOST: usize = 10_000;
 /// How many transitions and how many ended conversations are kept.
-const RECORDS_MOST: usize = 10_000;
+const RECORDS_MOST: usize = 2_000;
 
 impl Room {
     /// Drops the oldest of what would grow for ever.

@@ -24,11 +24,35 @@ pub(super) struct Marks {
     // None while it waits; the time since it was taken.
     taken_at: HashMap<Arc<Mark>, Option<Millis>>,
     by_age: ByAge<OldMark>,
+    count: u64,
 }
 
-/// A taken mark, in an order that does not matter but is total.
+/// A taken mark; those of one moment in the order in which they were taken.
 #[derive(Debug)]
-struct OldMark(Arc<Mark>);
+struct OldMark {
+    number: u64,
+    mark: Arc<Mark>,
+}
+
+impl PartialEq for OldMark {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for OldMark {}
+
+impl PartialOrd for OldMark {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for OldMark {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.number.cmp(&other.number)
+    }
+}
 
 impl Inbox {
     pub(super) fn put(&mut self, row: InboxRow) {
@@ -82,7 +106,8 @@ impl Marks {
         {
             return;
         }
-        self.by_age.add(at, OldMark(Arc::clone(entry.key())));
+        self.count += 1;
+        self.by_age.add(at, OldMark { number: self.count, mark: Arc::clone(entry.key()) });
         entry.insert_entry(Some(at));
     }
 
@@ -98,34 +123,8 @@ impl Marks {
     }
 
     fn forget(&mut self, old: &[OldMark]) {
-        for OldMark(mark) in old {
+        for OldMark { mark, .. } in old {
             self.taken_at.remove(mark);
         }
-    }
-}
-
-impl OldMark {
-    fn parts(&self) -> (i64, &str) {
-        (self.0.update_id, &self.0.identity)
-    }
-}
-
-impl PartialEq for OldMark {
-    fn eq(&self, other: &Self) -> bool {
-        self.parts() == other.parts()
-    }
-}
-
-impl Eq for OldMark {}
-
-impl PartialOrd for OldMark {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for OldMark {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.parts().cmp(&other.parts())
     }
 }

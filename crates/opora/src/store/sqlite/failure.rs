@@ -55,6 +55,15 @@ pub(super) fn unavailable(error: impl Into<BoxError>) -> StoreError {
     })
 }
 
+/// Whether a failure of the application's writes is the database's, and will pass: a lock, a full or failing disk.
+pub(super) fn is_passing(error: &BoxError) -> bool {
+    // SQLite's primary codes: busy, locked, out of memory, read-only, I/O, full, cannot open.
+    const PASSING: [u32; 7] = [5, 6, 7, 8, 10, 13, 14];
+    let Some(sqlx::Error::Database(said)) = error.downcast_ref::<sqlx::Error>() else { return false };
+    let code = said.code().and_then(|code| code.parse::<u32>().ok());
+    code.is_some_and(|code| PASSING.contains(&(code & 0xFF)))
+}
+
 /// The answer of a store that was closed.
 pub(super) fn closed() -> StoreError {
     StoreError::Unavailable("the store is closed".into())

@@ -40,7 +40,7 @@ impl DatabaseFile {
 
     /// The connection that writes.
     pub(super) async fn connect_to_write(&self) -> StoreResult<SqliteConnection> {
-        self.options(32).connect().await.map_err(|error| self.failed("open", error))
+        self.options(8).connect().await.map_err(|error| self.failed("open", error))
     }
 
     /// A connection that reads, and cannot write.
@@ -50,7 +50,7 @@ impl DatabaseFile {
 
     /// How connections that read are opened.
     pub(super) fn reading(&self) -> SqliteConnectOptions {
-        self.options(8).pragma("query_only", "1")
+        self.options(2).pragma("query_only", "1")
     }
 
     /// Copies everything, as of one moment, into a new file.

@@ -16,7 +16,7 @@ use sqlx::{Connection, SqliteConnection};
 use tokio::sync::mpsc;
 
 use super::facts::Facts;
-use super::failure::GroupFailed;
+use super::failure::{GroupFailed, is_passing, unavailable};
 use super::file::DatabaseFile;
 use super::numbers::Numbers;
 use super::operation::{Alone, Decided, Operation, Reply, Request, decided};
@@ -270,9 +270,10 @@ async fn in_savepoint(connection: &mut SqliteConnection, writes: DomainWrites) -
             return Ok(Ok(()));
         }
         Ok(Ok(Err(WriteError::Refused(refusal)))) => StoreError::Refused(refusal),
-        Ok(Ok(Err(WriteError::Failed(error)))) => StoreError::Unavailable(error),
-        Ok(Err(_)) => StoreError::Unavailable("the application's writes panicked".into()),
-        Err(_) => StoreError::Unavailable("the application's writes took too long".into()),
+        Ok(Ok(Err(WriteError::Failed(error)))) if is_passing(&error) => unavailable(error),
+        Ok(Ok(Err(WriteError::Failed(error)))) => StoreError::WritesFailed(error),
+        Ok(Err(_)) => StoreError::WritesFailed("they panicked".into()),
+        Err(_) => StoreError::WritesFailed(format!("they took longer than {WRITES_TIMEOUT:?}").into()),
     };
     savepoint.rollback().await?;
     Ok(Err(refused))

@@ -64,8 +64,8 @@ async fn a_refused_write_is_undone_while_its_neighbours_commit() {
     let answers = together(&bench, turns).await;
     assert!(answers[0].is_ok() && answers[4].is_ok());
     assert!(matches!(&answers[1], Err(StoreError::Refused(Refusal(why))) if why == "the slot is full"));
-    assert!(matches!(&answers[2], Err(StoreError::Unavailable(_))));
-    assert!(matches!(&answers[3], Err(StoreError::Unavailable(_))));
+    assert!(matches!(&answers[2], Err(StoreError::WritesFailed(_))));
+    assert!(matches!(&answers[3], Err(StoreError::WritesFailed(_))));
     assert_eq!(bench.count("notes").await, 2);
     assert_eq!(bench.store.statistics(None).await.unwrap().active, 2);
 }

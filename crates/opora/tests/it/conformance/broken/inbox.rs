@@ -15,7 +15,7 @@ impl Broken {
             return Ok(batch.iter().map(|_| Receipt::New(Seq(epoch.first_number() + self.fresh()))).collect());
         }
         for incoming in &mut batch {
-            incoming.body = self.cut(&incoming.body);
+            incoming.body = self.cut(&incoming.body).into();
             incoming.key = self.key(&incoming.key);
             if let Origin::Update(mark) = &mut incoming.origin {
                 mark.identity = match self.how {

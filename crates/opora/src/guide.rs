@@ -1,0 +1,36 @@
+//! How to write, test and run a bot.
+//!
+//! 1. [First bot](first_bot): from an empty folder to a chat that survives `kill -9`.
+//! 2. [States](states): names, versions, where a dialogue goes, buttons, Back, children, time, failures.
+//! 3. [Sending](sending): messages, edits, media, limits, broadcasts, and what "unsure" means.
+//! 4. [Work outside](work_outside): effects, downloads, and the application's own tables.
+//! 5. [Testing](testing): a scripted chat, a clock set by hand, faults, crashes, golden files, a store of your own.
+//! 6. [Going to production](production): stores, the lease, webhooks, stopping, logs, metrics, the operator's tool.
+//! 7. [Coming from aiogram](from_aiogram).
+//! 8. [Coming from teloxide](from_teloxide).
+//!
+//! The code on these pages is compiled and, where it can be, run with the tests. There is nothing to call here.
+
+#[doc = include_str!("guide/first_bot.md")]
+pub mod first_bot {}
+
+#[doc = include_str!("guide/states.md")]
+pub mod states {}
+
+#[doc = include_str!("guide/sending.md")]
+pub mod sending {}
+
+#[doc = include_str!("guide/work_outside.md")]
+pub mod work_outside {}
+
+#[doc = include_str!("guide/testing.md")]
+pub mod testing {}
+
+#[doc = include_str!("guide/production.md")]
+pub mod production {}
+
+#[doc = include_str!("guide/from_aiogram.md")]
+pub mod from_aiogram {}
+
+#[doc = include_str!("guide/from_teloxide.md")]
+pub mod from_teloxide {}

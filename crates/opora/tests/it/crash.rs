@@ -1,0 +1,22 @@
+//! What a bot survives: kills, pauses, second instances, full disks, and a Telegram that misbehaves.
+//!
+//! People talk to a bot all the while; afterwards everything it has said and kept is compared with what they did, see
+//! [`account`]. Bugs on purpose show that these comparisons find something.
+
+mod account;
+mod bots;
+mod bugs;
+mod clocks;
+mod crowd;
+mod disk;
+mod handlers;
+mod inside;
+mod kills;
+mod people;
+mod process;
+mod seeded;
+mod sends;
+mod stage;
+mod stops;
+mod takeover;
+mod updates;

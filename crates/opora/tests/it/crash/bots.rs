@@ -1,0 +1,219 @@
+//! Bots that the example cannot be: with timers and effects, with a short lease, with a bug.
+//!
+//! They run in a process of their own, which is this test binary with one test to run and a part to play.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opora::outbox::SendLimits;
+use opora::prelude::*;
+use opora::store::{Database, DomainWrites, Store, WriteError};
+use opora::telegram::Telegram;
+use serde_json::value::RawValue;
+
+use super::bugs::{Bug, Eager, Spoilt};
+use super::people::Story;
+use super::stage::{Stage, TOKEN};
+use crate::environment;
+
+/// What a child is to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Part {
+    pub api_url: String,
+    pub state: String,
+    pub files: String,
+    pub failpoints: String,
+    pub is_errand: bool,
+    pub lease_ms: u64,
+    pub stop_ms: u64,
+    pub bug: Option<Bug>,
+}
+
+impl Part {
+    /// A bot for this story, without a bug.
+    pub fn of(stage: &Stage, story: Story) -> Self {
+        Self {
+            api_url: stage.base.clone(),
+            state: stage.state().display().to_string(),
+            files: stage.files().display().to_string(),
+            failpoints: String::new(),
+            is_errand: story == Story::Errand,
+            lease_ms: 1500,
+            stop_ms: 10_000,
+            bug: None,
+        }
+    }
+}
+
+/// Of every run of the whole binary this is a part too; without a part to play it has nothing to do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_child_plays_its_part() {
+    let Some(part) = environment::child() else { return };
+    tracing_subscriber::fmt().with_env_filter("opora=info").with_ansi(false).with_writer(std::io::stderr).init();
+    let part: Part = serde_json::from_str(&part).unwrap();
+    opora::failpoints::arm_from(&part.failpoints).unwrap();
+    let store = opora::store::open(&format!("sqlite:{}", part.state)).await.unwrap();
+    prepare(&store).await;
+    bot(&part, store).run().await.unwrap();
+}
+
+fn bot(part: &Part, store: Arc<dyn Store>) -> Bot {
+    let store = match part.bug {
+        Some(bug) => Arc::new(Spoilt { inner: store, bug }),
+        None => store,
+    };
+    let bot = Bot::new(TOKEN).api_url(&part.api_url).store(store).files(&part.files).send_limits(SendLimits::Off);
+    let bot = bot.settings(|settings| {
+        settings.lease.ttl = Duration::from_millis(part.lease_ms);
+        settings.lease.look_every = Duration::from_millis(100);
+        settings.stop.deadline = Duration::from_millis(part.stop_ms);
+        settings.effects.backoff = Duration::from_millis(20);
+    });
+    let bot = match part.bug {
+        Some(Bug::ConfirmsBeforeStoring) => bot.api(Arc::new(Eager(Telegram::new(TOKEN, &part.api_url).unwrap()))),
+        _ => bot,
+    };
+    if part.is_errand { bot.dialogue(errand()) } else { bot.dialogue(registration()) }
+}
+
+/// Who wrote, in the order of writing: the application's own table, which knows nothing of leases.
+pub async fn writers(stage: &Stage) -> Vec<u32> {
+    use sqlx::{Connection, SqliteConnection};
+    let mut database = SqliteConnection::connect(&format!("sqlite:{}", stage.state().display())).await.unwrap();
+    let rows: Vec<(i64,)> =
+        sqlx::query_as("SELECT process FROM writer ORDER BY id").fetch_all(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    rows.into_iter().map(|(process,)| u32::try_from(process).unwrap()).collect()
+}
+
+/// Makes the application's own table.
+pub async fn prepare(store: &Arc<dyn Store>) {
+    let table = "CREATE TABLE IF NOT EXISTS writer (id INTEGER PRIMARY KEY AUTOINCREMENT, process INTEGER)";
+    let table = DomainWrites::new(move |database| {
+        Box::pin(async move {
+            sqlx::query(table).execute(database.sqlite()).await?;
+            Ok(())
+        })
+    });
+    store.write(table).await.unwrap();
+}
+
+/// Writes the number of this process.
+pub fn signature() -> DomainWrites {
+    DomainWrites::new(|database| Box::pin(write_signature(database)))
+}
+
+fn sign(turn: &mut Turn) {
+    turn.transact(|database| Box::pin(write_signature(database)));
+}
+
+async fn write_signature(database: &mut Database<'_>) -> Result<(), WriteError> {
+    let process = i64::from(std::process::id());
+    sqlx::query("INSERT INTO writer (process) VALUES (?)").bind(process).execute(database.sqlite()).await?;
+    Ok(())
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "registration")]
+#[serde(tag = "at", rename_all = "snake_case")]
+pub enum Registration {
+    Language,
+    Name,
+    Phone { name: String },
+    Passport { name: String, phone: String },
+    Selfie { name: String, phone: String, passport: String },
+}
+
+/// The example's dialogue; every turn of it is signed.
+pub fn registration() -> Dialogue<Registration> {
+    async fn start(turn: &mut Turn, _: Command) -> Step<Registration> {
+        sign(turn);
+        turn.say(Say::text("Choose your language").buttons([[Button::raw("English", "lang:en")]]));
+        Ok(Next::Go(Registration::Language))
+    }
+    async fn language(turn: &mut Turn, _: Press) -> Step<Registration> {
+        sign(turn);
+        turn.say("What is your name?");
+        Ok(Next::Go(Registration::Name))
+    }
+    async fn name(turn: &mut Turn, name: String) -> Step<Registration> {
+        sign(turn);
+        turn.say("Your phone?");
+        Ok(Next::Go(Registration::Phone { name }))
+    }
+    async fn phone(turn: &mut Turn, name: String, phone: String) -> Step<Registration> {
+        sign(turn);
+        if !phone.starts_with('+') {
+            turn.say("invalid: a phone number starts with +");
+            return Ok(Next::Stay);
+        }
+        turn.say("Send a photo of your passport");
+        Ok(Next::Go(Registration::Passport { name, phone }))
+    }
+    async fn passport(turn: &mut Turn, name: String, phone: String, photo: Photo) -> Step<Registration> {
+        sign(turn);
+        turn.say("Now a selfie");
+        Ok(Next::Go(Registration::Selfie { name, phone, passport: photo.file_id }))
+    }
+    async fn selfie(
+        turn: &mut Turn,
+        name: String,
+        phone: String,
+        passport: String,
+        photo: Photo,
+    ) -> Step<Registration> {
+        sign(turn);
+        turn.say(format!("done {name} {phone} {passport} {}", photo.file_id));
+        Ok(Next::End)
+    }
+    async fn something_else(turn: &mut Turn, _: Registration, _: Input) -> Step<Registration> {
+        turn.say("invalid: this is not what I asked for");
+        Ok(Next::Stay)
+    }
+    Dialogue::new()
+        .start(command("start"), start)
+        .on(Registration::LANGUAGE, button("lang:"), language)
+        .on(Registration::NAME, text(), name)
+        .on(Registration::PHONE, text(), phone)
+        .on(Registration::PASSPORT, photo(), passport)
+        .on(Registration::SELFIE, photo(), selfie)
+        .otherwise(something_else)
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "errand")]
+#[serde(tag = "at", rename_all = "snake_case")]
+enum Errand {
+    Photo { walk: String },
+    Fetching { walk: String },
+    Waiting { walk: String },
+}
+
+/// Fetches a photo, and reminds some time later.
+fn errand() -> Dialogue<Errand> {
+    async fn start(turn: &mut Turn, command: Command) -> Step<Errand> {
+        turn.say("Send a photo");
+        Ok(Next::Go(Errand::Photo { walk: command.argument }))
+    }
+    async fn fetch(turn: &mut Turn, walk: String, photo: Photo) -> Step<Errand> {
+        turn.download(photo.file_id, 1_000_000);
+        Ok(Next::Go(Errand::Fetching { walk }))
+    }
+    async fn fetched(turn: &mut Turn, walk: String, outcome: Outcome) -> Step<Errand> {
+        let brought: Box<RawValue> = outcome.result?;
+        let file: opora::effects::Downloaded = serde_json::from_str(brought.get())?;
+        let bytes = tokio::fs::metadata(&file.path).await?.len();
+        turn.say(format!("fetched {bytes} bytes of {}", file.file_id));
+        turn.timer("remind", Duration::from_millis(50), &walk);
+        Ok(Next::Go(Errand::Waiting { walk }))
+    }
+    async fn remind(turn: &mut Turn, walk: String, _: Timer) -> Step<Errand> {
+        turn.say(format!("time is up for {walk}"));
+        Ok(Next::End)
+    }
+    Dialogue::new()
+        .start(command("start"), start)
+        .on(Errand::PHOTO, photo(), fetch)
+        .on(Errand::FETCHING, outcome("download"), fetched)
+        .on(Errand::WAITING, timer("remind"), remind)
+}

@@ -1,0 +1,76 @@
+//! A wall clock that jumps by an hour between two starts, either way.
+
+use std::time::Duration;
+
+use opora::clock::{Clock, Millis};
+use opora::prelude::*;
+
+use super::inside::{Inside, bot};
+use super::stage::{BOT, Stage, until_so};
+
+const NOON: Millis = Millis(1_800_000_000_000);
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "tea")]
+#[serde(rename_all = "snake_case")]
+enum Tea {
+    Brewing,
+}
+
+fn tea() -> Dialogue<Tea> {
+    async fn start(turn: &mut Turn, _: Command) -> Step<Tea> {
+        turn.timer("ready", Duration::from_secs(300), &());
+        turn.say("brewing");
+        Ok(Next::Go(Tea::Brewing))
+    }
+    async fn ask(turn: &mut Turn, _: String) -> Step<Tea> {
+        turn.say("still brewing");
+        Ok(Next::Stay)
+    }
+    async fn ready(turn: &mut Turn, _: Timer) -> Step<Tea> {
+        turn.say("your tea");
+        Ok(Next::End)
+    }
+    let life = Duration::from_secs(3 * 3600);
+    Dialogue::new()
+        .start(command("start"), start)
+        .on(Tea::BREWING, text(), ask)
+        .on(Tea::BREWING, timer("ready"), ready)
+        .life(life)
+}
+
+async fn at(stage: &Stage, clock: &Clock) -> Inside {
+    Inside::run(bot(stage, stage.store().await).dialogue(tea()).clock(clock.clone()))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_jumps_ends_nothing_early_and_makes_no_second_leader() {
+    let stage = Stage::new().await;
+    let person = stage.person("Anna").await;
+    let running = at(&stage, &Clock::set_by_hand(NOON)).await;
+    stage.says(person, "/start").await;
+    stage.hears(person, "brewing").await;
+    running.end_when_quiet(&stage).await;
+
+    // An hour back: neither the timer nor the dialogue's life has come to its end.
+    let clock = Clock::set_by_hand(NOON.minus(HOUR));
+    let running = at(&stage, &clock).await;
+    stage.says(person, "is it ready?").await;
+    stage.hears(person, "still brewing").await;
+    // A second instance, whose clock is an hour ahead, does not take the lease from one that lives.
+    let store = stage.store().await;
+    let lease = store.lease(BOT).await.unwrap().unwrap();
+    let second = at(&stage, &Clock::set_by_hand(NOON)).await;
+    stage.says(person, "and now?").await;
+    until_so("the answer", async || stage.transcript(person).await.len() == 3).await;
+    assert_eq!(store.lease(BOT).await.unwrap().unwrap().epoch, lease.epoch);
+    second.end().await;
+
+    // The rest of the time, and an hour more: it is ready, once, and the life that was left was long enough.
+    clock.advance(HOUR + HOUR);
+    stage.hears(person, "your tea").await;
+    running.end_when_quiet(&stage).await;
+    assert_eq!(stage.transcript(person).await, ["brewing", "still brewing", "still brewing", "your tea"]);
+    store.close().await.unwrap();
+}

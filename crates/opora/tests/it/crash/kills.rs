@@ -1,0 +1,116 @@
+//! A bot that is killed at every failpoint while people talk to it.
+//!
+//! The short form runs with every test run, the long one by `cargo xtask soak`.
+
+use std::time::Duration;
+
+use opora::failpoints;
+
+use super::account::Account;
+use super::bots::Part;
+use super::people::{Crowd, Manner, Story};
+use super::process::Process;
+use super::stage::{PATIENCE, Stage};
+use crate::environment;
+
+/// Which program is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bot {
+    /// The example, as a user would run it.
+    Example,
+    /// The same dialogue with a short lease.
+    Registration,
+    /// Timers and effects.
+    Errand,
+}
+
+macro_rules! killed_at {
+    ($($name:ident: $failpoint:ident $bot:ident,)*) => {
+        /// Every failpoint that a test here names.
+        const COVERED: &[&str] = &[$(failpoints::$failpoint),*];
+
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            survives_kills_at(failpoints::$failpoint, Bot::$bot).await;
+        })*
+    };
+}
+
+killed_at! {
+    a_bot_survives_kills_before_a_batch_is_stored: INTAKE_BEFORE_RECEIVE Example,
+    a_bot_survives_kills_after_a_batch_was_stored: INTAKE_AFTER_RECEIVE Example,
+    a_bot_survives_kills_before_a_handler_runs: TURN_BEFORE_HANDLER Example,
+    a_bot_survives_kills_after_a_handler_ran: TURN_AFTER_HANDLER Example,
+    a_bot_survives_kills_before_a_commit: TURN_BEFORE_COMMIT Example,
+    a_bot_survives_kills_after_a_commit: TURN_AFTER_COMMIT Example,
+    a_bot_survives_kills_before_a_message_is_sent: OUTBOX_BEFORE_SEND Example,
+    a_bot_survives_kills_after_a_message_was_sent: OUTBOX_AFTER_SEND Example,
+    a_bot_survives_kills_after_a_message_was_settled: OUTBOX_AFTER_SETTLE Example,
+    a_bot_survives_kills_within_a_commit_of_its_store: STORE_IN_COMMIT Example,
+    a_bot_survives_kills_before_its_lease_is_renewed: INSTANCE_BEFORE_RENEW Registration,
+    a_bot_survives_kills_before_a_file_is_fetched: EFFECT_BEFORE_RUN Errand,
+    a_bot_survives_kills_after_a_file_was_fetched: EFFECT_AFTER_RUN Errand,
+    a_bot_survives_kills_before_a_timer_fires: SCHEDULE_BEFORE_FIRE Errand,
+}
+
+#[test]
+fn every_failpoint_is_killed_at() {
+    for failpoint in failpoints::ALL {
+        assert!(COVERED.contains(failpoint), "{failpoint}");
+    }
+}
+
+async fn survives_kills_at(failpoint: &str, bot: Bot) {
+    let (kills, people) = (environment::kills().unwrap_or(2), environment::people().unwrap_or(30));
+    let story = if bot == Bot::Errand { Story::Errand } else { Story::Registration };
+    let stage = Stage::new().await;
+    if story == Story::Errand {
+        // Downloads break off now and then.
+        stage.fault(serde_json::json!({"method": "file", "times": people / 2, "cut": "after"})).await;
+    }
+    let start = |failpoints: String| match bot {
+        Bot::Example => Process::registration(&stage, &failpoints),
+        Bot::Registration | Bot::Errand => Process::playing(&Part { failpoints, ..Part::of(&stage, story) }),
+    };
+    let manner = Manner { story, patience: PATIENCE, thought: Duration::ZERO };
+    let crowd = Crowd::begin(&stage, people, manner).await;
+    let (mut in_the_act, mut restarts) = (0, Vec::new());
+    for kill in 0..kills {
+        let process = start(format!("{failpoint}=pause@{}", hit(failpoint, kill)));
+        if kill > 0 {
+            restarts.push(process.leads().await);
+        }
+        process.tells(&format!("failpoint {failpoint}")).await;
+        process.kill().await;
+        in_the_act += stage.unsettled().await;
+    }
+    let process = start(String::new());
+    restarts.push(process.leads().await);
+    let diaries = crowd.finish().await;
+    process.stop(&stage).await;
+    let mut account = Account::of(&stage, story, &diaries, in_the_act).await;
+    if story == Story::Errand {
+        account.files(&stage.files(), &diaries);
+    }
+    report(failpoint, kills, &account, &restarts);
+    account.is_clean();
+    assert!(restarts.iter().min().unwrap() < &Duration::from_secs(2), "the lease was not taken at once: {restarts:?}");
+    assert!(restarts.iter().max().unwrap() < &Duration::from_secs(10), "the lease was not taken at once: {restarts:?}");
+}
+
+/// Which hit of a failpoint kills: another one each time, so that kills fall into different moments.
+fn hit(failpoint: &str, kill: usize) -> usize {
+    // The lease is renewed seldom.
+    let most = if failpoint == failpoints::INSTANCE_BEFORE_RENEW { 3 } else { 61 };
+    1 + (kill + 1) * 17 % most
+}
+
+fn report(failpoint: &str, kills: usize, account: &Account, restarts: &[Duration]) {
+    let Account { complaints, walks, repeats, excused } = account;
+    let slowest = restarts.iter().max().unwrap().as_millis();
+    println!(
+        "{failpoint}: {kills} kills, {walks} dialogues, {repeats} messages repeated of {excused} in the act, slowest \
+         restart {slowest} ms, {} complaints",
+        complaints.len()
+    );
+}

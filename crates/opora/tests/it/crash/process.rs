@@ -1,0 +1,158 @@
+//! A bot in a process of its own, to be stopped, continued and killed.
+
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::Instant;
+
+use super::bots::Part;
+use super::stage::{PATIENCE, Stage, TOKEN, until};
+use crate::environment;
+
+/// A running bot. Dropping it kills it.
+pub struct Process {
+    child: Child,
+    lines: Arc<Mutex<Vec<String>>>,
+    started: Instant,
+}
+
+impl Process {
+    /// The example `registration`, as a user would run it.
+    pub fn registration(stage: &Stage, failpoints: &str) -> Self {
+        let mut command = Command::new(example());
+        command.env("FAILPOINTS", failpoints);
+        Self::start(with_settings(command, stage))
+    }
+
+    /// The same, started by another program that is given its path.
+    pub fn registration_by(stage: &Stage, starter: &[&str]) -> Self {
+        let mut command = Command::new(starter[0]);
+        command.args(&starter[1..]).arg(example());
+        Self::start(with_settings(command, stage))
+    }
+
+    /// This test binary once more, with a part to play.
+    pub fn playing(part: &Part) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["--exact", "crash::bots::a_child_plays_its_part", "--nocapture"])
+            .env(environment::CHILD, serde_json::to_string(part).unwrap());
+        Self::start(command)
+    }
+
+    /// Any program that runs a bot.
+    pub fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let lines = Arc::default();
+        note(child.stdout.take().unwrap(), &lines);
+        note(child.stderr.take().unwrap(), &lines);
+        Self { child, lines, started: Instant::now() }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id().unwrap()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.pid().try_into().unwrap()).unwrap(), signal).unwrap();
+    }
+
+    /// Everything it has printed and logged so far.
+    pub fn told(&self) -> Vec<String> {
+        self.lines.lock().clone()
+    }
+
+    pub fn has_told(&self, words: &str) -> bool {
+        self.lines.lock().iter().any(|line| line.contains(words))
+    }
+
+    /// Waits for a line with these words; gives the time since its start.
+    pub async fn tells(&self, words: &str) -> Duration {
+        let told = async {
+            while !self.has_told(words) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, told).await.is_err() {
+            panic!("it never told `{words}`, but:\n{}", self.told().join("\n"));
+        }
+        self.started.elapsed()
+    }
+
+    /// Whether it has worked as the leader.
+    pub fn has_led(&self) -> bool {
+        let led = |line: &String| line.contains("took over the lease") || line.contains(": holds the lease");
+        self.lines.lock().iter().any(led)
+    }
+
+    /// Waits until it works as the leader; gives the time since its start.
+    pub async fn leads(&self) -> Duration {
+        let leads = async {
+            while !self.has_led() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        if tokio::time::timeout(PATIENCE, leads).await.is_err() {
+            panic!("it never leads, but tells:\n{}", self.told().join("\n"));
+        }
+        self.started.elapsed()
+    }
+
+    /// Kills it with what cannot be caught.
+    pub async fn kill(mut self) {
+        self.child.kill().await.unwrap();
+    }
+
+    /// Waits for its end.
+    pub async fn ended(&mut self) -> ExitStatus {
+        match tokio::time::timeout(PATIENCE, self.child.wait()).await {
+            Ok(status) => status.unwrap(),
+            Err(_) => panic!("it does not end, but tells:\n{}", self.told().join("\n")),
+        }
+    }
+
+    /// Stops it kindly, and waits until nothing is left to acknowledge before.
+    pub async fn stop(mut self, stage: &Stage) -> Vec<String> {
+        until("every update is acknowledged", || stage.unacknowledged() == 0).await;
+        self.signal(Signal::TERM);
+        let status = self.ended().await;
+        let told = self.told();
+        assert!(status.success(), "{status}:\n{}", told.join("\n"));
+        told
+    }
+}
+
+fn with_settings(mut command: Command, stage: &Stage) -> Command {
+    command
+        .env("BOT_TOKEN", TOKEN)
+        .env("BOT_API_URL", &stage.base)
+        .env("STATE_URL", format!("sqlite:{}", stage.state().display()))
+        .env("SEND_LIMITS", "off")
+        .env("RUST_LOG", "opora=info")
+        .env("NO_COLOR", "1");
+    command
+}
+
+fn note(output: impl AsyncRead + Unpin + Send + 'static, lines: &Arc<Mutex<Vec<String>>>) {
+    let (lines, mut output) = (Arc::clone(lines), BufReader::new(output).lines());
+    tokio::spawn(async move {
+        while let Ok(Some(line)) = output.next_line().await {
+            lines.lock().push(line);
+        }
+    });
+}
+
+/// `target/<profile>/deps/it-…` stands beside `target/<profile>/examples/registration`.
+fn example() -> PathBuf {
+    let here = std::env::current_exe().unwrap();
+    let path = here.parent().unwrap().with_file_name("examples").join("registration");
+    assert!(path.exists(), "{} is missing: cargo build -p opora --examples", path.display());
+    path
+}

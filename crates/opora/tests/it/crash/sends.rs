@@ -1,0 +1,97 @@
+//! A Telegram that is slow, refuses, breaks off, or says that there is nobody any more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opora::outbox::SendEvent;
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::account::Account;
+use super::inside::{Inside, registration_bot};
+use super::people::{Crowd, Manner, Story};
+use super::stage::{BOT, PATIENCE, Stage, until};
+
+const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn storms_and_broken_connections_lose_nothing() {
+    let stage = Stage::new().await;
+    let running = Inside::run(registration_bot(&stage).await);
+    let crowd = Crowd::begin(&stage, 20, MANNER).await;
+    // So few that no message is given up for its lost answers.
+    let lost_answers = 2;
+    let faults = [
+        json!({"method": "sendMessage", "times": 15, "retry_after": 1}),
+        json!({"method": "sendMessage", "times": 10, "status": 502}),
+        json!({"method": "sendMessage", "times": 2, "cut": "before"}),
+        json!({"method": "sendMessage", "times": lost_answers, "cut": "after"}),
+        json!({"method": "getUpdates", "times": 2, "status": 500}),
+        json!({"method": "getUpdates", "times": 2, "cut": "after"}),
+        json!({"method": "answerCallbackQuery", "times": 3, "status": 500}),
+    ];
+    for fault in faults {
+        assert!(stage.goes_on(30, PATIENCE).await);
+        stage.fault(fault).await;
+    }
+    let diaries = crowd.finish().await;
+    running.end_when_quiet(&stage).await;
+    Account::of(&stage, Story::Registration, &diaries, lost_answers).await.is_clean();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chat_that_is_told_to_wait_waits_alone() {
+    let stage = Stage::new().await;
+    let running = Inside::run(registration_bot(&stage).await);
+    let slow = stage.person("Slow").await;
+    let seconds = 3;
+    stage.fault(json!({"method": "sendMessage", "chat_id": slow, "retry_after": seconds})).await;
+    stage.says(slow, "/start").await;
+    until("the refusal", || stage.faults_left() == 0).await;
+    let refused = Instant::now();
+    let crowd = Crowd::begin(&stage, 5, MANNER).await;
+    let diaries = crowd.finish().await;
+    let others = refused.elapsed();
+    assert!(diaries.iter().all(|diary| diary.walks > 0), "{diaries:?}");
+    stage.hears(slow, "Choose your language").await;
+    let waited = refused.elapsed();
+    // The refusal was seen some moments after it was given.
+    assert!(waited > Duration::from_millis(seconds * 1000 - 100), "{waited:?}");
+    assert!(others < waited, "the others took {others:?}, the slow one waited {waited:?}");
+    running.end_when_quiet(&stage).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dead_chats_and_moved_groups_are_told_apart() {
+    let stage = Stage::new().await;
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&events);
+    let running = Inside::run(registration_bot(&stage).await.on_event(move |event| heard.lock().push(event)));
+    until("the bot polls", || stage.polls() > 0).await;
+    let (blocking, stranger) = (stage.person("Blocking").await, 987_654_321);
+    stage.post(&format!("/chats/{blocking}/block"), json!({"from": blocking})).await;
+    let member = stage.person("Member").await;
+    let group = stage.post("/chats", json!({"type": "group", "title": "Crew", "members": [member]})).await;
+    let old = group["id"].as_i64().unwrap();
+    let new = stage.post(&format!("/chats/{old}/migrate"), json!({"from": member})).await["id"].as_i64().unwrap();
+    for (once, chat) in [("a", blocking), ("b", stranger), ("c", old), ("d", member)] {
+        running.handle.post(once, chat, format!("news for {chat}")).await.unwrap();
+        running.handle.post(once, chat, "not again").await.unwrap();
+    }
+    stage.hears(new, &format!("news for {old}")).await;
+    stage.hears(member, &format!("news for {member}")).await;
+    let dead = |chat: i64| {
+        events.lock().iter().any(|event| matches!(event, SendEvent::ChatDead { chat: dead, .. } if *dead == chat))
+    };
+    until("the dead chats are told of", || dead(blocking) && dead(stranger)).await;
+    let moved = SendEvent::Moved { from: old, to: new };
+    assert!(events.lock().contains(&moved), "{:?}", events.lock());
+    assert!(!dead(old) && !dead(member));
+    running.end_when_quiet(&stage).await;
+    let store = stage.store().await;
+    let numbers = store.statistics(Some(BOT)).await.unwrap();
+    assert_eq!((numbers.failed, numbers.outbox), (2, 0));
+    assert_eq!(stage.transcript(member).await, [format!("news for {member}")]);
+    store.close().await.unwrap();
+}

@@ -1,0 +1,174 @@
+//! An emulator that listens, and a folder for what a bot keeps.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use opora::store::Store;
+use opora_emulator::token::Token;
+use opora_emulator::{Emulator, Settings};
+use serde_json::{Value, json};
+
+/// Long enough for a machine with a lot to do, short enough to notice that nothing comes.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The bot's token.
+pub const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";
+/// The bot's own id.
+pub const BOT: i64 = 123_456_789;
+
+/// A world to test a bot in.
+pub struct Stage {
+    pub base: String,
+    pub http: reqwest::Client,
+    pub emulator: Emulator,
+    folder: tempfile::TempDir,
+    server: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Stage {
+    pub async fn new() -> Arc<Self> {
+        Self::within(&std::env::temp_dir()).await
+    }
+
+    /// One whose bot keeps its state in this folder.
+    pub async fn within(parent: &Path) -> Arc<Self> {
+        let emulator = Emulator::new(Settings::default()).unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let router = emulator.router();
+        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Arc::new(Self { base, http, emulator, folder: tempfile::tempdir_in(parent).unwrap(), server })
+    }
+
+    /// Where the bot keeps its state.
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("state.db")
+    }
+
+    /// Where the bot keeps files.
+    pub fn files(&self) -> PathBuf {
+        self.folder.path().join("files")
+    }
+
+    /// The bot's store; whoever opens it closes it.
+    pub async fn store(&self) -> Arc<dyn Store> {
+        opora::store::open(&format!("sqlite:{}", self.state().display())).await.unwrap()
+    }
+
+    /// How many messages are said and not known as sent: so many may come twice after a crash. Only for a file that nobody
+    /// holds.
+    pub async fn unsettled(&self) -> usize {
+        let store = self.store().await;
+        let unsettled = unsettled(&store).await;
+        store.close().await.unwrap();
+        unsettled
+    }
+
+    /// Posts to the people's side; must succeed.
+    pub async fn post(&self, path: &str, body: Value) -> Value {
+        let request = self.http.post(format!("{}/client/{TOKEN}{path}", self.base)).json(&body);
+        let response = request.send().await.unwrap();
+        let (status, answer) = (response.status(), response.json::<Value>().await.unwrap());
+        assert!(status.is_success(), "{path}: {answer}");
+        answer
+    }
+
+    pub async fn get(&self, path: &str) -> Value {
+        let request = self.http.get(format!("{}/client/{TOKEN}{path}", self.base));
+        request.send().await.unwrap().json().await.unwrap()
+    }
+
+    /// Orders a fault.
+    pub async fn fault(&self, order: Value) {
+        self.post("/faults", order).await;
+    }
+
+    /// Adds a person; gives the id, which is also the private chat's.
+    pub async fn person(&self, name: &str) -> i64 {
+        self.post("/users", json!({"first_name": name})).await["id"].as_i64().unwrap()
+    }
+
+    /// Says a text in a private chat.
+    pub async fn says(&self, person: i64, text: &str) -> Value {
+        self.post(&format!("/chats/{person}/send"), json!({"from": person, "text": text})).await
+    }
+
+    /// What the bot has said in a chat so far, in order.
+    pub async fn transcript(&self, chat: i64) -> Vec<String> {
+        let messages = self.get(&format!("/chats/{chat}/messages?after=0&limit=1000000")).await;
+        let said = messages.as_array().unwrap().iter().filter(|message| message["from"]["is_bot"] == true);
+        said.map(|message| message["text"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Waits until the bot has said something that contains these words.
+    pub async fn hears(&self, chat: i64, words: &str) {
+        until_so(&format!("`{words}` in {chat}"), async || {
+            self.transcript(chat).await.iter().any(|text| text.contains(words))
+        })
+        .await;
+    }
+
+    /// How much has been said by everybody, in all chats.
+    pub fn said(&self) -> i64 {
+        self.world(|world| world.chats().map(|chat| i64::from(chat.last_message_id)).sum())
+    }
+
+    /// Waits until so much more has been said; false if that does not happen in time.
+    pub async fn goes_on(&self, more: i64, patience: Duration) -> bool {
+        let wanted = self.said() + more;
+        let waiting = async {
+            while self.said() < wanted {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(patience, waiting).await.is_ok()
+    }
+
+    /// How many updates the bot has not acknowledged.
+    pub fn unacknowledged(&self) -> usize {
+        self.world(|world| world.queue.len())
+    }
+
+    /// How often the bot has asked for updates.
+    pub fn polls(&self) -> u64 {
+        self.world(|world| world.poller)
+    }
+
+    /// How many ordered faults have not struck.
+    pub fn faults_left(&self) -> usize {
+        self.world(|world| world.faults.active().len())
+    }
+
+    fn world<T>(&self, look: impl FnOnce(&opora_emulator::world::World) -> T) -> T {
+        let bot = self.emulator.bot(&Token::parse(TOKEN).unwrap()).unwrap();
+        look(&bot.world())
+    }
+}
+
+/// How many messages a store has that are not known as sent.
+pub async fn unsettled(store: &Arc<dyn Store>) -> usize {
+    usize::try_from(store.statistics(Some(BOT)).await.unwrap().outbox).unwrap()
+}
+
+/// Waits until something is so; there is no event for it.
+pub async fn until(what: &str, is_so: impl Fn() -> bool) {
+    until_so(what, async || is_so()).await;
+}
+
+/// Waits until something is so that has to be asked for.
+pub async fn until_so(what: &str, is_so: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"));
+}

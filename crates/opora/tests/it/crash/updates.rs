@@ -1,0 +1,165 @@
+//! Updates that come twice, in another order, with ids that restart, over a webhook that fails, or broken.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opora::bot::WebhookSettings;
+use opora::testing::faulty::{FaultyStore, Trouble};
+use serde_json::{Value, json};
+
+use super::account::Account;
+use super::bots::{prepare, registration};
+use super::inside::{Inside, bot, registration_bot};
+use super::people::{Crowd, Manner, Story};
+use super::stage::{BOT, PATIENCE, Stage, until_so};
+
+const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn updates_that_come_again_or_late_are_taken_once() {
+    let stage = Stage::new().await;
+    let running = Inside::run(registration_bot(&stage).await);
+    let crowd = Crowd::begin(&stage, 20, MANNER).await;
+    for _ in 0..10 {
+        stage.fault(json!({"updates": "duplicate", "times": 5})).await;
+        stage.fault(json!({"updates": "duplicate", "times": 5, "delay_ms": 30})).await;
+        stage.fault(json!({"updates": "reorder", "times": 3, "delay_ms": 30})).await;
+        stage.fault(json!({"updates": "restart_ids"})).await;
+        assert!(stage.goes_on(30, PATIENCE).await);
+    }
+    let diaries = crowd.finish().await;
+    running.end_when_quiet(&stage).await;
+    Account::of(&stage, Story::Registration, &diaries, 0).await.is_clean();
+}
+
+/// A bot that takes its updates by a webhook of the stage's.
+async fn by_webhook(stage: &Stage, store: Arc<FaultyStore>) -> Inside {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let settings = WebhookSettings { url, secret: "a-secret".to_owned(), connections: 40 };
+    let (bot, webhook) = bot(stage, store).dialogue(registration()).webhook(settings);
+    tokio::spawn(async move { axum::serve(listener, webhook.router("/hook")).await.unwrap() });
+    Inside::run(bot)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_webhook_that_cannot_store_is_called_again_and_nothing_is_taken_twice() {
+    let stage = Stage::new().await;
+    let store = stage.store().await;
+    prepare(&store).await;
+    let store = Arc::new(FaultyStore::new(store));
+    let running = by_webhook(&stage, Arc::clone(&store)).await;
+    let crowd = Crowd::begin(&stage, 20, MANNER).await;
+    for trouble in [Trouble::Before, Trouble::After, Trouble::Delay(Duration::from_millis(200))] {
+        store.fail_next("receive", 2, trouble);
+        assert!(stage.goes_on(40, PATIENCE).await);
+        // Telegram comes again when it was asked to: 5 seconds later by its own clock.
+        stage.post("/clock", json!({"advance_seconds": 6})).await;
+    }
+    let diaries = crowd.finish().await;
+    running.end_when_quiet(&stage).await;
+    Account::of(&stage, Story::Registration, &diaries, 0).await.is_clean();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_whose_answers_get_lost_is_asked_again_and_nothing_happens_twice() {
+    let stage = Stage::new().await;
+    let store = stage.store().await;
+    prepare(&store).await;
+    let store = Arc::new(FaultyStore::new(store));
+    let running = Inside::run(bot(&stage, store.clone()).dialogue(registration()));
+    let crowd = Crowd::begin(&stage, 20, MANNER).await;
+    for method in ["receive", "commit", "settle", "open", "unsent"] {
+        for trouble in [Trouble::Before, Trouble::After] {
+            store.fail_next(method, 3, trouble);
+        }
+        assert!(stage.goes_on(40, PATIENCE).await);
+    }
+    let diaries = crowd.finish().await;
+    running.end_when_quiet(&stage).await;
+    Account::of(&stage, Story::Registration, &diaries, 0).await.is_clean();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_and_a_press_at_once_are_two_turns() {
+    let stage = Stage::new().await;
+    let store = stage.store().await;
+    prepare(&store).await;
+    let running = by_webhook(&stage, Arc::new(FaultyStore::new(Arc::clone(&store)))).await;
+    let mut people = Vec::new();
+    for number in 0..20 {
+        let person = stage.person(&format!("Person {number}")).await;
+        stage.says(person, "/start").await;
+        stage.hears(person, "Choose your language").await;
+        people.push(person);
+    }
+    let at = &stage;
+    let both = people.iter().map(|person| async move {
+        let press = json!({"from": person, "message_id": 2, "data": "lang:en"});
+        let path = format!("/chats/{person}/press");
+        let (pressed, _) = tokio::join!(at.post(&path, press), at.says(*person, "Anna"));
+        assert_eq!(pressed["answered"], true);
+    });
+    futures_util::future::join_all(both).await;
+    for person in people {
+        // Whichever came first, both were heard in full, one after the other.
+        let key = opora::key::DialogueKey::private(BOT, person);
+        until_so("both turns", async || {
+            matches!(store.open(&key, None).await, Ok(opora::store::Opened::At { version, .. }) if version.0 == 3)
+        })
+        .await;
+        stage.hears(person, "What is your name?").await;
+        let said = stage.transcript(person).await;
+        let (last, count) = (said.last().unwrap().as_str(), said.len());
+        assert!(count == 3 && ["Your phone?", "What is your name?"].contains(&last), "{said:?}");
+    }
+    running.end_when_quiet(&stage).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn broken_updates_are_parked_and_the_rest_goes_on() {
+    let stage = Stage::new().await;
+    let running = Inside::run(registration_bot(&stage).await);
+    let crowd = Crowd::begin(&stage, 10, MANNER).await;
+    assert!(stage.goes_on(20, PATIENCE).await);
+    for (number, content) in broken().into_iter().enumerate() {
+        let mut update = json!({"update_id": 1 + number});
+        update.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
+        stage.post("/replay", json!({"update": update})).await;
+        assert!(stage.goes_on(5, PATIENCE).await);
+    }
+    let diaries = crowd.finish().await;
+    running.end_when_quiet(&stage).await;
+    let store = stage.store().await;
+    let parked = store.parked(Some(BOT), 100).await.unwrap();
+    assert_eq!(parked.len(), UNREADABLE, "{parked:?}");
+    for parked in parked {
+        assert!(parked.reason.contains("cannot be read"), "{parked:?}");
+        assert!(store.drop_parked(parked.id).await.unwrap());
+    }
+    store.close().await.unwrap();
+    Account::of(&stage, Story::Registration, &diaries, 0).await.is_clean();
+}
+
+/// How many of the broken updates cannot be read at all.
+const UNREADABLE: usize = 5;
+
+fn broken() -> Vec<Value> {
+    let largest = (1_i64 << 52) - 1;
+    let long = "x".repeat(300_000);
+    let from = json!({"id": largest, "is_bot": false, "first_name": "Anna"});
+    let chat = json!({"id": largest, "type": "private"});
+    vec![
+        // These cannot be read.
+        json!({"message": {"message_id": "one", "chat": chat, "date": 0}}),
+        json!({"message": {"chat": "nonsense"}}),
+        json!({"message": null}),
+        json!({"callback_query": {"id": 5}}),
+        json!({"message": [[[[]]]]}),
+        // These can, and nobody waits for them.
+        json!({"a_kind_of_next_year": {"from": from, "what": [1, 2, {"deep": {"deeper": null}}]}}),
+        json!({}),
+        json!({"message": {"message_id": 7, "date": 0, "chat": chat, "from": from, "text": long}}),
+        json!({"message": {"message_id": 1, "date": 0, "chat": chat, "from": from, "dice": {"emoji": "🎲", "value": 1}}}),
+    ]
+}

@@ -1,0 +1,22 @@
+//! A whole bot in this process, against the emulator: what people, operators and applications can rely on.
+
+mod albums;
+mod buttons;
+mod dialogues;
+mod downloads;
+mod effects;
+mod errors;
+mod form;
+mod intake;
+mod journal;
+mod language;
+mod limits;
+mod operator;
+mod outages;
+mod posting;
+mod sight;
+mod standby;
+mod stopping;
+mod time;
+mod webhook;
+mod writes;

@@ -1,0 +1,111 @@
+//! Buttons: each press acts once at most, and none is left without an answer.
+
+use opora::prelude::*;
+
+use crate::stage::{Running, Stage, memory};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "counter")]
+enum Counter {
+    First,
+    Second,
+}
+
+async fn start(turn: &mut Turn, _: Command) -> Step<Counter> {
+    turn.say(Say::text("Which?").buttons([[
+        Button::new("Count", "count"),
+        Button::new("On", "on"),
+        Button::new("Fail", "fail"),
+    ]]));
+    Ok(Next::Go(Counter::First))
+}
+
+async fn count(turn: &mut Turn, _: Press) -> Step<Counter> {
+    turn.say("Counted.");
+    Ok(Next::Stay)
+}
+
+async fn on(turn: &mut Turn, _: Press) -> Step<Counter> {
+    turn.toast("On we go.");
+    Ok(Next::Go(Counter::Second))
+}
+
+async fn fails(_: &mut Turn, _: Press) -> Step<Counter> {
+    Err("it always fails".into())
+}
+
+async fn text_comes(_: &mut Turn, _: String) -> Step<Counter> {
+    Ok(Next::Stay)
+}
+
+fn counter() -> Dialogue<Counter> {
+    Dialogue::new()
+        .start(command("start"), start)
+        .on(Counter::FIRST, button("count"), count)
+        .on(Counter::FIRST, button("on"), on)
+        .on(Counter::FIRST, button("fail"), fails)
+        .on(Counter::SECOND, text(), text_comes)
+}
+
+const STALE: &str = "This button is no longer in use.";
+
+#[tokio::test]
+async fn a_double_tap_acts_once_and_both_taps_are_answered() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let bot = Running::start(stage.bot(&memory()).dialogue(counter()));
+    anna.says("/start").await;
+    let button = anna.button("Count").await;
+    let (first, second, third) =
+        tokio::join!(anna.presses_this(&button), anna.presses_this(&button), anna.presses_this(&button));
+    let stale = [first, second, third].iter().filter(|answer| answer["text"] == STALE).count();
+    assert_eq!(stale, 2);
+    anna.hears_just(&["Which?", "Counted."]).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_button_of_an_earlier_step_is_answered_and_does_nothing() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let bot = Running::start(stage.bot(&stage.sqlite().await).dialogue(counter()));
+    anna.says("/start").await;
+    let count = anna.button("Count").await;
+    assert_eq!(anna.presses("On").await["text"], "On we go.");
+    assert_eq!(anna.presses_this(&count).await["text"], STALE);
+    anna.says("/start").await;
+    anna.hears_just(&["Which?", "Which?"]).await;
+    assert_eq!(anna.presses_this(&count).await["text"], STALE);
+    anna.presses("Count").await;
+    anna.hears_just(&["Which?", "Which?", "Counted."]).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_press_of_nobodys_button_is_answered() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let bot = Running::start(stage.bot(&memory()).dialogue(counter()));
+    anna.says("/start").await;
+    let (message, _) = anna.button("On").await;
+    for data in ["whatever", "~7~whatever", "~x~", "~", "~99999999999999999999~on", "opora:again", "~1~opora:again"] {
+        anna.presses_this(&(message, data.to_owned())).await;
+    }
+    anna.says("/cancel").await;
+    anna.hears("Cancelled.").await;
+    anna.presses_this(&(message, "on".to_owned())).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_button_whose_turn_fails_for_good_is_answered_once() {
+    let stage = Stage::new().await;
+    let (anna, store) = (stage.person("Anna").await, memory());
+    let bot = Running::start(stage.bot(&store).dialogue(counter()));
+    anna.says("/start").await;
+    anna.presses("Fail").await;
+    anna.hears("Something went wrong on our side.").await;
+    assert_eq!(store.parked(None, 10).await.unwrap().len(), 1);
+    bot.stops().await;
+    assert_eq!(stage.calls("answerCallbackQuery").await.len(), 1);
+}

@@ -1,0 +1,213 @@
+//! Dialogues from end to end: Back, a child, one beside another, and the way out.
+
+use std::sync::Arc;
+
+use opora::prelude::*;
+use opora::store::Store;
+
+use super::form::{NAME, form};
+use crate::stage::{Running, Stage, memory};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "order")]
+#[serde(tag = "at", rename_all = "snake_case")]
+enum Order {
+    Drink,
+    Size { drink: String },
+    Delivery { drink: String, size: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "address")]
+#[serde(tag = "at", rename_all = "snake_case")]
+enum Address {
+    Street,
+    House { street: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "survey")]
+#[serde(tag = "at", rename_all = "snake_case")]
+enum Survey {
+    Mood,
+}
+
+async fn begin(_: &mut Turn, _: Command) -> Step<Order> {
+    Ok(Next::Go(Order::Drink))
+}
+
+async fn ask_drink(turn: &mut Turn) -> Result<(), BoxError> {
+    turn.say("What do you drink?");
+    Ok(())
+}
+
+async fn drink(_: &mut Turn, drink: String) -> Step<Order> {
+    Ok(Next::Go(Order::Size { drink }))
+}
+
+async fn ask_size(turn: &mut Turn, drink: String) -> Result<(), BoxError> {
+    let sizes = [Button::new("Small", "size:small"), Button::new("Large", "size:large"), Button::new("Back", "back")];
+    turn.say(Say::text(format!("How large a {drink}?")).buttons([sizes]));
+    Ok(())
+}
+
+async fn back(_: &mut Turn, _: Order, _: Press) -> Step<Order> {
+    Ok(Next::Back)
+}
+
+async fn size(_: &mut Turn, drink: String, press: Press) -> Step<Order> {
+    Ok(Next::go_and_call(Order::Delivery { drink, size: press.rest }, Address::Street))
+}
+
+async fn delivered(turn: &mut Turn, drink: String, size: String, returned: Returned) -> Step<Order> {
+    let place: Option<String> = returned.value()?;
+    turn.say(format!("A {size} {drink} to {}.", place.unwrap_or_default()));
+    Ok(Next::End)
+}
+
+async fn ask_street(turn: &mut Turn) -> Result<(), BoxError> {
+    turn.say("Which street?");
+    Ok(())
+}
+
+async fn street(turn: &mut Turn, street: String) -> Step<Address> {
+    turn.say("Which house?");
+    Ok(Next::Go(Address::House { street }))
+}
+
+async fn house(turn: &mut Turn, street: String, house: String) -> Step<Address> {
+    turn.give_back(&format!("{street} {house}"));
+    Ok(Next::End)
+}
+
+async fn wait_for_address(_: &mut Turn, _: String, _: String, _: String) -> Step<Order> {
+    Ok(Next::Stay)
+}
+
+async fn survey(turn: &mut Turn, _: Order, _: Command) -> Step<Order> {
+    turn.open("survey", &Survey::Mood);
+    Ok(Next::Stay)
+}
+
+async fn ask_mood(turn: &mut Turn) -> Result<(), BoxError> {
+    turn.say(Say::text("How are you?").buttons([[Button::new("Fine", "fine")]]));
+    Ok(())
+}
+
+async fn fine(turn: &mut Turn, _: Press) -> Step<Survey> {
+    turn.say("Glad to hear it.");
+    Ok(Next::End)
+}
+
+fn shop() -> Script {
+    let order = Dialogue::new()
+        .start(command("start"), begin)
+        .ask(Order::DRINK, ask_drink)
+        .on(Order::DRINK, text(), drink)
+        .ask(Order::SIZE, ask_size)
+        .on(Order::SIZE, button("size:"), size)
+        .on(Order::DELIVERY, text(), wait_for_address)
+        .returned(Order::DELIVERY, delivered)
+        .anywhere(button("back"), back)
+        .anywhere(command("survey"), survey)
+        .calls::<Address>();
+    let address = Dialogue::new().ask(Address::STREET, ask_street).on(Address::STREET, text(), street).on(
+        Address::HOUSE,
+        text(),
+        house,
+    );
+    let survey = Dialogue::new().ask(Survey::MOOD, ask_mood).on(Survey::MOOD, button("fine"), fine);
+    Script::new().dialogue(order).dialogue(address).dialogue(survey)
+}
+
+/// Walks through everything; the bot is restarted between any two steps.
+async fn an_order_with_every_turn(stage: &Stage, store: impl AsyncFn() -> Arc<dyn Store>) {
+    let anna = stage.person("Anna").await;
+    let restarted = async |bot: Option<Running>| {
+        if let Some(bot) = bot {
+            bot.stops().await;
+        }
+        Running::start(stage.bot(&store().await).script(shop()))
+    };
+    let bot = restarted(None).await;
+    anna.says("/start").await;
+    anna.says("tee").await;
+    let bot = restarted(Some(bot)).await;
+    anna.presses("Back").await;
+    anna.hears_just(&["What do you drink?", "How large a tee?", "What do you drink?"]).await;
+    anna.says("tea").await;
+    anna.hears("How large a tea?").await;
+    let bot = restarted(Some(bot)).await;
+    anna.says("/survey").await;
+    anna.hears("How are you?").await;
+    anna.presses("Large").await;
+    anna.hears("Which street?").await;
+    let bot = restarted(Some(bot)).await;
+    anna.says("High Street").await;
+    anna.hears("Which house?").await;
+    anna.presses("Fine").await;
+    anna.hears("Glad to hear it.").await;
+    let bot = restarted(Some(bot)).await;
+    anna.says("7").await;
+    anna.hears_just(&[
+        "What do you drink?",
+        "How large a tee?",
+        "What do you drink?",
+        "How large a tea?",
+        "How are you?",
+        "Which street?",
+        "Which house?",
+        "Glad to hear it.",
+        "A large tea to High Street 7.",
+    ])
+    .await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn back_a_child_and_a_dialogue_beside_in_memory() {
+    let (stage, store) = (Stage::new().await, memory());
+    an_order_with_every_turn(&stage, async || Arc::clone(&store)).await;
+}
+
+#[tokio::test]
+async fn back_a_child_and_a_dialogue_beside_in_sqlite_with_restarts() {
+    let stage = Stage::new().await;
+    an_order_with_every_turn(&stage, async || stage.sqlite().await).await;
+}
+
+#[tokio::test]
+async fn cancel_leads_out_of_every_state() {
+    let stage = Stage::new().await;
+    let (anna, store) = (stage.person("Anna").await, memory());
+    let bot = Running::start(stage.bot(&store).script(shop()));
+    anna.says("/start").await;
+    anna.says("tea").await;
+    anna.presses("Small").await;
+    anna.says("/cancel").await;
+    anna.hears("Cancelled.").await;
+    assert_eq!(store.statistics(None).await.unwrap().active, 0);
+    anna.says("/cancel").await;
+    anna.hears("There is nothing to cancel.").await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn people_talk_at_once_and_do_not_meet() {
+    let stage = Stage::new().await;
+    let mut people = Vec::new();
+    for number in 0..20 {
+        people.push(stage.person(&format!("Person {number}")).await);
+    }
+    let bot = Running::start(stage.bot(&stage.sqlite().await).dialogue(form()));
+    let talks = people.iter().enumerate().map(|(number, person)| async move {
+        // All at once, as one who types fast: the order is the person's own.
+        person.says("/start").await;
+        person.says(&format!("Name {number}")).await;
+        person.says("7").await;
+        let end = format!("Name {number} is 7.");
+        person.hears_just(&[NAME, super::form::AGE, &end]).await;
+    });
+    futures_util::future::join_all(talks).await;
+    bot.stops().await;
+}

@@ -1,0 +1,233 @@
+//! Handlers that fail, panic and hang, and states that nobody can read: one person's trouble is nobody else's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use opora::key::DialogueKey;
+use opora::prelude::*;
+use opora::store::{ConversationRow, Filter, Parked, Store};
+
+use super::form::{AGE, NAME, form};
+use super::journal::Journal;
+use crate::stage::{BOT, Running, Stage, memory, until, until_some};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "trial")]
+#[serde(tag = "at", rename_all = "snake_case")]
+enum Trial {
+    Open { draft: String },
+}
+
+/// How often handlers still fail, and how often they were asked.
+#[derive(Default)]
+struct Mood {
+    failures: AtomicU32,
+    asked: AtomicU32,
+}
+
+async fn begin(_: &mut Turn, command: Command) -> Step<Trial> {
+    Ok(Next::Go(Trial::Open { draft: command.argument }))
+}
+
+async fn ask(turn: &mut Turn, draft: String) -> Result<(), BoxError> {
+    turn.say(format!("And then? {draft}"));
+    Ok(())
+}
+
+async fn text_comes(turn: &mut Turn, draft: String, text: String) -> Step<Trial> {
+    turn.say("This must never be seen when the turn fails.");
+    let mood = turn.context::<Arc<Mood>>();
+    mood.asked.fetch_add(1, Ordering::SeqCst);
+    let is_bad = mood.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+    match (is_bad, &*text) {
+        (false, _) => {
+            turn.say(format!("{draft} {text}"));
+            Ok(Next::End)
+        }
+        (true, "panic") => panic!("a bad day"),
+        (true, "hang") => std::future::pending().await,
+        (true, _) => Err("a bad day".into()),
+    }
+}
+
+fn trial() -> Dialogue<Trial> {
+    Dialogue::new().start(command("try"), begin).ask(Trial::OPEN, ask).on(Trial::OPEN, text(), text_comes)
+}
+
+const SORRY: &str = "Something went wrong on our side. What you have entered is kept.";
+
+struct Case {
+    stage: Stage,
+    store: Arc<dyn Store>,
+    mood: Arc<Mood>,
+}
+
+impl Case {
+    async fn new(store: Arc<dyn Store>) -> Self {
+        Self { stage: Stage::new().await, store, mood: Arc::default() }
+    }
+
+    fn start(&self) -> Running {
+        let bot = self.stage.bot(&self.store).dialogue(trial()).dialogue(form()).context(Arc::clone(&self.mood));
+        Running::start(bot.settings(|settings| settings.turns.deadline = Duration::from_millis(100)))
+    }
+
+    async fn parked(&self) -> Vec<Parked> {
+        self.store.parked(Some(BOT), 10).await.unwrap()
+    }
+
+    /// Waits until one turn is parked.
+    async fn one_parked(&self) -> Parked {
+        until_some("a parked turn", async || self.parked().await.pop()).await
+    }
+}
+
+#[tokio::test]
+async fn a_turn_that_fails_twice_works_the_third_time_and_is_seen_once() {
+    let case = Case::new(memory()).await;
+    let (anna, bot) = (case.stage.person("Anna").await, case.start());
+    case.mood.failures.store(2, Ordering::SeqCst);
+    anna.says("/try draft").await;
+    anna.says("text").await;
+    let seen = "This must never be seen when the turn fails.";
+    anna.hears_just(&["And then? draft", seen, "draft text"]).await;
+    assert_eq!((case.mood.asked.load(Ordering::SeqCst), case.parked().await.len()), (3, 0));
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_keeps_failing_is_parked_and_the_person_goes_on_from_the_draft() {
+    let (case, journal) = (Case::new(memory()).await, Journal::begin());
+    let (anna, bot) = (case.stage.person("Anna").await, case.start());
+    case.mood.failures.store(3, Ordering::SeqCst);
+    anna.says("/try draft").await;
+    anna.says("text").await;
+    anna.hears_just(&["And then? draft", SORRY]).await;
+    let parked = case.one_parked().await;
+    assert_eq!((&*parked.kind, &*parked.reason, parked.attempts), ("update", "a bad day", 3));
+    assert_eq!(parked.key, DialogueKey::private(BOT, anna.id));
+    assert!(journal.has(&["a turn keeps failing and is parked", "a bad day"]), "{:#?}", journal.lines());
+    anna.button("Cancel").await;
+    anna.presses("Try again").await;
+    anna.hears_just(&["And then? draft", SORRY, "And then? draft"]).await;
+    anna.says("once more").await;
+    anna.hears("draft once more").await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn cancel_after_a_failure_drops_the_draft() {
+    let case = Case::new(memory()).await;
+    let (anna, bot) = (case.stage.person("Anna").await, case.start());
+    case.mood.failures.store(3, Ordering::SeqCst);
+    anna.says("/try draft").await;
+    anna.says("text").await;
+    anna.presses("Cancel").await;
+    anna.hears_just(&["And then? draft", SORRY, "Cancelled."]).await;
+    assert_eq!(case.store.statistics(None).await.unwrap().active, 0);
+    bot.stops().await;
+}
+
+async fn an_operator_has_a_parked_turn_run_again(store: Arc<dyn Store>) {
+    let case = Case::new(store).await;
+    let (anna, bot) = (case.stage.person("Anna").await, case.start());
+    case.mood.failures.store(6, Ordering::SeqCst);
+    anna.says("/try draft").await;
+    anna.says("text").await;
+    anna.presses("Try again").await;
+    let first = case.one_parked().await;
+    assert!(case.store.retry_parked(first.id).await.unwrap());
+    // It fails once more, and is parked once more: one turn, one row.
+    until("the second failure", async || case.parked().await.iter().any(|row| row.id != first.id)).await;
+    let parked = case.parked().await;
+    assert_eq!((parked.len(), parked[0].retry, &*parked[0].kind), (1, false, "update"));
+    assert_eq!(case.mood.asked.load(Ordering::SeqCst), 6);
+    anna.presses("Try again").await;
+    assert!(case.store.retry_parked(parked[0].id).await.unwrap());
+    anna.hears("draft text").await;
+    until("an empty list", async || case.parked().await.is_empty()).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_parked_turn_is_run_again_in_memory() {
+    an_operator_has_a_parked_turn_run_again(memory()).await;
+}
+
+#[tokio::test]
+async fn a_parked_turn_is_run_again_in_sqlite() {
+    let stage = Stage::new().await;
+    an_operator_has_a_parked_turn_run_again(stage.sqlite().await).await;
+}
+
+#[tokio::test]
+async fn handlers_that_panic_or_hang_are_parked_and_others_do_not_notice() {
+    for (text, reason) in [("panic", "the handler panicked: a bad day"), ("hang", "the handler took longer than 100ms")]
+    {
+        let case = Case::new(memory()).await;
+        let (anna, boris, bot) = (case.stage.person("Anna").await, case.stage.person("Boris").await, case.start());
+        case.mood.failures.store(3, Ordering::SeqCst);
+        anna.says("/try draft").await;
+        anna.says(text).await;
+        boris.says("/start").await;
+        boris.says("Boris").await;
+        boris.hears_just(&[NAME, AGE]).await;
+        boris.says("7").await;
+        boris.hears_just(&[NAME, AGE, "Boris is 7."]).await;
+        anna.hears_just(&["And then? draft", SORRY]).await;
+        let parked = case.one_parked().await;
+        assert_eq!((&*parked.reason, parked.attempts), (reason, 3));
+        bot.stops().await;
+    }
+}
+
+/// Replaces a person's state by one that no program of ours has written.
+async fn spoil(store: &Arc<dyn Store>, value: &str) -> ConversationRow {
+    let mut row = store.list(&Filter::default(), None, 1).await.unwrap().pop().unwrap();
+    row.stored.as_mut().unwrap().value = value.into();
+    assert!(store.import(&row, true).await.unwrap());
+    row
+}
+
+async fn a_state_that_cannot_be_read(store: Arc<dyn Store>, value: &str) {
+    let (case, journal) = (Case::new(store).await, Journal::begin());
+    let (anna, bot) = (case.stage.person("Anna").await, case.start());
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    spoil(&case.store, value).await;
+    anna.says("Anna").await;
+    let told = "I have been updated and cannot go on from where we were. Send /start to begin again.";
+    anna.hears_just(&[NAME, told]).await;
+    let parked = case.one_parked().await;
+    assert_eq!((&*parked.kind, &*parked.body), ("state", value));
+    assert!(journal.has(&["a stored state cannot be read and is set aside"]), "{:#?}", journal.lines());
+    anna.says("/start").await;
+    anna.hears_just(&[NAME, told, NAME]).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_state_that_cannot_be_read_is_set_aside_for_the_operator_and_the_person_is_told() {
+    let of_nobody = r#"{"slots":[{"stack":[{"dialogue":"gone","schema":1,"at":"x","state":{},"entry":1}]}]}"#;
+    a_state_that_cannot_be_read(memory(), "not even JSON").await;
+    a_state_that_cannot_be_read(memory(), of_nobody).await;
+    let stage = Stage::new().await;
+    a_state_that_cannot_be_read(stage.sqlite().await, "not even JSON").await;
+}
+
+#[tokio::test]
+async fn an_update_that_nobody_can_read_is_parked_and_the_queue_moves_on() {
+    let case = Case::new(memory()).await;
+    let (anna, bot) = (case.stage.person("Anna").await, case.start());
+    let chat = serde_json::json!({"id": anna.id, "type": "private", "first_name": "Anna"});
+    let from = serde_json::json!({"id": anna.id, "is_bot": false, "first_name": "Anna"});
+    let bad = serde_json::json!({"update_id": 900_000_000_i64,
+        "message": {"message_id": 1, "date": 1, "chat": chat, "from": from, "text": {"not": "a text"}}});
+    case.stage.post("/replay", serde_json::json!({"update": bad})).await;
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    let parked = case.one_parked().await;
+    assert!(parked.kind == "update" && parked.body.contains("900000000"), "{parked:?}");
+    bot.stops().await;
+}

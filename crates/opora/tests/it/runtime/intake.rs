@@ -1,0 +1,149 @@
+//! Long polling: what is asked for, what is acknowledged, and what happens when Telegram does not play along.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opora::bot::BotError;
+use opora::prelude::*;
+use opora::store::Store;
+use opora::testing::faulty::{FaultyStore, Trouble};
+use serde_json::json;
+
+use super::form::{self, AGE, Form, NAME, form};
+use super::journal::Journal;
+use crate::stage::{Running, Stage, memory, until};
+
+#[tokio::test]
+async fn an_update_is_acknowledged_once_it_is_stored_and_not_before() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let faulty = Arc::new(FaultyStore::new(memory()));
+    faulty.fail_until_lifted("receive", Trouble::Before);
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    anna.says("/start").await;
+    until("the third try to store it", async || faulty.calls("receive") >= 3).await;
+    assert_eq!(stage.unacknowledged(), 1);
+    faulty.lift("receive");
+    anna.hears_just(&[NAME]).await;
+    until("the acknowledgement", async || stage.unacknowledged() == 0).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_webhook_left_over_is_deleted_when_polling_starts() {
+    let (stage, journal) = (Stage::new().await, Journal::begin());
+    let anna = stage.person("Anna").await;
+    assert_eq!(stage.call("setWebhook", json!({"url": "http://127.0.0.1:9/hook"})).await["ok"], true);
+    // Not to be told whether there is one is no reason to leave it.
+    stage.fault(json!({"method": "getWebhookInfo", "status": 502})).await;
+    let bot = Running::start(stage.bot(&memory()).dialogue(form()));
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    assert_eq!(stage.call("getWebhookInfo", json!({})).await["result"]["url"], "");
+    assert!(journal.has(&["the webhook is deleted"]), "{:#?}", journal.lines());
+    bot.stops().await;
+}
+
+async fn edited(turn: &mut Turn, _: Form, _: opora::input::Other) -> Step<Form> {
+    turn.say("You have changed your mind.");
+    Ok(Next::Stay)
+}
+
+#[tokio::test]
+async fn telegram_is_asked_for_what_handlers_hear_and_for_nothing_else() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let asked_for = async || stage.calls("getUpdates").await.last().map(|call| call["parameters"].to_string());
+    let store = memory();
+    // The emulator's log has a poll only once it is answered.
+    let hasty = |bot: Bot| bot.settings(|settings| settings.polling.timeout = Duration::from_secs(1));
+    let bot = Running::start(hasty(stage.bot(&store).dialogue(form())));
+    until("the first poll", async || stage.polls() > 0).await;
+    let sent = anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    anna.sends(json!({"edit": sent["message_id"], "text": "/start now"})).await;
+    anna.says("Anna").await;
+    anna.hears_just(&[NAME, AGE]).await;
+    let parameters = asked_for().await.unwrap();
+    assert!(parameters.contains("callback_query") && !parameters.contains("edited_message"), "{parameters}");
+    bot.stops().await;
+
+    let listens = form().anywhere(other("edited_message"), edited);
+    let bot = Running::start(hasty(stage.bot(&store).dialogue(listens)));
+    until("a poll for edits", async || asked_for().await.unwrap_or_default().contains("edited_message")).await;
+    anna.sends(json!({"edit": sent["message_id"], "text": "/start later"})).await;
+    anna.hears("You have changed your mind.").await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn another_poller_is_explained_and_waited_for() {
+    let (stage, journal) = (Stage::new().await, Journal::begin());
+    let anna = stage.person("Anna").await;
+    stage.fault(json!({"method": "getUpdates", "status": 409, "times": 2})).await;
+    let bot = Running::start(stage.bot(&memory()).dialogue(form()));
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    let me = format!("process {}", std::process::id());
+    assert!(journal.has(&["somebody else takes this bot's updates", "same token", &me]), "{:#?}", journal.lines());
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_token_that_telegram_refuses_ends_the_bot_with_a_clear_error() {
+    for method in ["getMe", "getUpdates"] {
+        let stage = Stage::new().await;
+        stage.fault(json!({"method": method, "status": 401})).await;
+        let error = Running::start(stage.bot(&memory()).dialogue(form())).ends().await.unwrap_err();
+        assert!(matches!(error, BotError::Unauthorized(_)), "{method}: {error:?}");
+        assert!(error.to_string().starts_with("Telegram refuses the token"), "{error}");
+        assert!(!format!("{error:?}").contains("AAtest"), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_work_is_said_before_anything_is_asked() {
+    let bad = Bot::new("no token").dialogue(form()).run_until(opora::bot::Stop::new()).await.unwrap_err();
+    assert!(matches!(bad, BotError::BadToken), "{bad:?}");
+    let deaf = Dialogue::<Form>::new().start(command("start"), form::start);
+    let stage = Stage::new().await;
+    let error = Running::start(stage.bot(&memory()).dialogue(deaf)).ends().await.unwrap_err();
+    assert!(error.to_string().contains("state `name` of dialogue `form` has no handler"), "{error}");
+    assert_eq!(stage.calls("getMe").await.len(), 0);
+}
+
+#[tokio::test]
+async fn telegram_may_be_away_at_the_start_and_later() {
+    let (stage, journal) = (Stage::new().await, Journal::begin());
+    let anna = stage.person("Anna").await;
+    stage.fault(json!({"method": "getMe", "status": 502})).await;
+    stage.fault(json!({"method": "getMe", "cut": "before"})).await;
+    let bot = Running::start(stage.bot(&memory()).dialogue(form()));
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    assert!(journal.has(&["cannot ask Telegram who this bot is"]), "{:#?}", journal.lines());
+    stage.fault(json!({"method": "getUpdates", "cut": "after"})).await;
+    stage.fault(json!({"method": "getUpdates", "status": 502})).await;
+    stage.fault(json!({"method": "sendMessage", "status": 500, "times": 2})).await;
+    anna.says("Anna").await;
+    anna.hears_just(&[NAME, AGE]).await;
+    anna.says("7").await;
+    anna.hears_just(&[NAME, AGE, "Anna is 7."]).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn what_is_delivered_twice_or_with_ids_that_restart_is_heard_once() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let bot = Running::start(stage.bot(&stage.sqlite().await).dialogue(form()));
+    stage.fault(json!({"updates": "duplicate", "times": 2})).await;
+    anna.says("/start").await;
+    anna.says("Anna").await;
+    anna.hears_just(&[NAME, AGE]).await;
+    stage.fault(json!({"updates": "restart_ids"})).await;
+    anna.says("7").await;
+    anna.hears_just(&[NAME, AGE, "Anna is 7."]).await;
+    bot.stops().await;
+}

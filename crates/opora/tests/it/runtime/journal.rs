@@ -1,0 +1,79 @@
+//! What a bot logs, caught for a test.
+
+use std::fmt::{Debug, Write};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tracing::field::{Field, Visit};
+use tracing::subscriber::DefaultGuard;
+use tracing::{Event, Level, Metadata, Subscriber, span};
+
+/// The lines of a bot's log from level info on: the message, then the fields as `name=value`.
+///
+/// It hears what this thread does for as long as it lives: the test's runtime must have no other.
+pub struct Journal {
+    lines: Arc<Mutex<Vec<String>>>,
+    _listens: DefaultGuard,
+}
+
+impl Journal {
+    pub fn begin() -> Self {
+        let lines = Arc::<Mutex<Vec<String>>>::default();
+        let _listens = tracing::subscriber::set_default(Writer(Arc::clone(&lines)));
+        Self { lines, _listens }
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        self.lines.lock().clone()
+    }
+
+    /// Whether some line contains all of these words.
+    pub fn has(&self, words: &[&str]) -> bool {
+        self.find(words).is_some()
+    }
+
+    /// Where the first line is that contains all of these words.
+    pub fn find(&self, words: &[&str]) -> Option<usize> {
+        self.lines.lock().iter().position(|line| words.iter().all(|word| line.contains(word)))
+    }
+}
+
+struct Writer(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Writer {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let target = metadata.target();
+        *metadata.level() <= Level::INFO && (target == "opora" || target.starts_with("opora::"))
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut line = Line::default();
+        event.record(&mut line);
+        self.0.lock().push(format!("{}{}", line.message, line.fields));
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+    fn enter(&self, _: &span::Id) {}
+    fn exit(&self, _: &span::Id) {}
+}
+
+#[derive(Default)]
+struct Line {
+    message: String,
+    fields: String,
+}
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "message" {
+            self.message = format!("{value:?}");
+        } else {
+            let _ = write!(self.fields, " {}={value:?}", field.name());
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A store that is away for a while: nothing is lost, nothing happens twice.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opora::clock::{Clock, Millis};
+use opora::prelude::*;
+use opora::store::Store;
+use opora::testing::faulty::{ANY_METHOD, FaultyStore, Trouble};
+use serde_json::json;
+
+use super::form::{AGE, NAME, form};
+use super::journal::Journal;
+use crate::stage::{Running, Stage, memory, until};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "errand")]
+enum Errand {
+    Running,
+    Waiting,
+    Failing,
+}
+
+async fn run(turn: &mut Turn, _: Command) -> Step<Errand> {
+    turn.effect("run", &json!({}));
+    turn.say("Running.");
+    Ok(Next::Go(Errand::Running))
+}
+
+async fn ran(turn: &mut Turn, _: Outcome) -> Step<Errand> {
+    turn.timer("rest", Duration::from_millis(1), &());
+    turn.say("Ran.");
+    Ok(Next::Go(Errand::Waiting))
+}
+
+async fn rested(turn: &mut Turn, _: Timer) -> Step<Errand> {
+    turn.say("Rested.");
+    Ok(Next::Go(Errand::Failing))
+}
+
+async fn fails(_: &mut Turn, _: String) -> Step<Errand> {
+    Err("a bad day".into())
+}
+
+fn errand() -> Dialogue<Errand> {
+    Dialogue::new()
+        .start(command("run"), run)
+        .on(Errand::RUNNING, outcome("run"), ran)
+        .on(Errand::WAITING, timer("rest"), rested)
+        .on(Errand::FAILING, text(), fails)
+}
+
+fn bot(stage: &Stage, store: &Arc<dyn Store>) -> Bot {
+    let bot = stage.bot(store).dialogue(errand()).dialogue(form());
+    bot.effect("run", |_| async { Ok(json!({})) })
+}
+
+fn faulty(inner: Arc<dyn Store>) -> (Arc<FaultyStore>, Arc<dyn Store>) {
+    let faulty = Arc::new(FaultyStore::new(inner));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    (faulty, store)
+}
+
+const SORRY: &str = "Something went wrong on our side. What you have entered is kept.";
+
+/// One method fails a few times, wherever it is called next.
+async fn one_method_fails(inner: Arc<dyn Store>, method: &'static str, trouble: Trouble) {
+    let stage = Stage::new().await;
+    let (anna, (faulty, store)) = (stage.person("Anna").await, faulty(inner));
+    let running = Running::start(bot(&stage, &store));
+    let expected = ["Running.", "Ran.", "Rested.", SORRY];
+    for (heard, says) in [(0, "/run"), (3, "fail")] {
+        anna.hears_just(&expected[..heard]).await;
+        faulty.fail_next(method, 1, trouble);
+        anna.says(says).await;
+    }
+    anna.hears_just(&expected).await;
+    until("a settled outbox", async || store.statistics(None).await.unwrap().outbox == 0).await;
+    running.stops().await;
+    anna.hears_just(&expected).await;
+    assert_eq!(faulty.inner().statistics(None).await.unwrap().parked, 1, "{method} {trouble:?}");
+}
+
+#[tokio::test]
+async fn each_call_may_fail_before_it_happens() {
+    let cases = ["receive", "open", "commit", "settle", "park", "finish_effect", "due_timers"];
+    let runs = cases.map(|method| one_method_fails(memory(), method, Trouble::Before));
+    futures_util::future::join_all(runs).await;
+}
+
+#[tokio::test]
+async fn each_call_may_happen_and_its_answer_be_lost() {
+    let cases = ["receive", "commit", "settle", "park", "finish_effect"];
+    let runs = cases.map(|method| one_method_fails(memory(), method, Trouble::After));
+    futures_util::future::join_all(runs).await;
+}
+
+#[tokio::test]
+async fn the_same_in_sqlite() {
+    for (method, trouble) in [("receive", Trouble::After), ("commit", Trouble::After), ("settle", Trouble::After)] {
+        let files = Stage::new().await;
+        let stage = Stage::new().await;
+        let (anna, (faulty, store)) = (stage.person("Anna").await, faulty(files.sqlite().await));
+        let running = Running::start(bot(&stage, &store));
+        for (number, text) in ["/start", "Anna", "7"].iter().enumerate() {
+            faulty.fail_next(method, 1, trouble);
+            anna.says(text).await;
+            anna.hears_just(&[NAME, AGE, "Anna is 7."][..=number]).await;
+        }
+        running.stops().await;
+        assert_eq!(files.sqlite().await.statistics(None).await.unwrap().outbox, 0, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_altogether_is_waited_for_at_the_start_and_later() {
+    let (stage, journal) = (Stage::new().await, Journal::begin());
+    let (anna, (faulty, store)) = (stage.person("Anna").await, faulty(memory()));
+    faulty.fail_until_lifted(ANY_METHOD, Trouble::Before);
+    let running = Running::start(bot(&stage, &store));
+    anna.says("/start").await;
+    until("some tries", async || faulty.calls("claim") > 3).await;
+    assert!(journal.has(&["cannot ask for the lease"]), "{:#?}", journal.lines());
+    faulty.lift(ANY_METHOD);
+    anna.hears_just(&[NAME]).await;
+    faulty.fail_until_lifted(ANY_METHOD, Trouble::Before);
+    anna.says("Anna").await;
+    anna.says("7").await;
+    until("some tries", async || faulty.calls("receive") > 3).await;
+    assert_eq!(anna.heard().await, [NAME]);
+    faulty.lift(ANY_METHOD);
+    anna.hears_just(&[NAME, AGE, "Anna is 7."]).await;
+    running.stops().await;
+}
+
+#[tokio::test]
+async fn a_store_that_is_away_while_a_turn_waits_delays_the_stop_no_longer_than_it_may() {
+    let stage = Stage::new().await;
+    let (anna, (faulty, store)) = (stage.person("Anna").await, faulty(memory()));
+    let hasty = |bot: Bot| bot.settings(|settings| settings.stop.deadline = Duration::from_millis(200));
+    let running = Running::start(hasty(bot(&stage, &store)));
+    faulty.fail_until_lifted("commit", Trouble::Before);
+    anna.says("/start").await;
+    until("some tries", async || faulty.calls("commit") > 1).await;
+    running.stops().await;
+    assert_eq!(anna.heard().await.len(), 0);
+    faulty.lift("commit");
+    let running = Running::start(hasty(bot(&stage, &store)));
+    anna.hears_just(&[NAME]).await;
+    // A store that does not even answer does not hold it up either.
+    for method in ["due_timers", "settle", "effects"] {
+        faulty.fail_until_lifted(method, Trouble::Stall);
+    }
+    let calls = faulty.calls("due_timers");
+    until("a stalled look", async || faulty.calls("due_timers") > calls).await;
+    running.stops().await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_life_is_told_once_when_the_answer_of_its_commit_is_lost() {
+    let stage = Stage::new().await;
+    let (anna, (faulty, store)) = (stage.person("Anna").await, faulty(memory()));
+    let clock = Clock::set_by_hand(Millis(1_800_000_000_000));
+    let dialogue = form().life(Duration::from_secs(3600));
+    let bot = stage.bot(&store).dialogue(dialogue).clock(clock.clone());
+    let running = Running::start(bot.settings(|settings| settings.lease.ttl = Duration::from_secs(1)));
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    faulty.fail_next("commit", 1, Trouble::After);
+    clock.advance(Duration::from_secs(7200));
+    anna.hears_just(&[NAME, "It has been a while, so I have closed this. Send /start to begin again."]).await;
+    running.stops().await;
+}
+
+#[tokio::test]
+async fn a_failed_turn_is_helped_once_when_the_store_is_away_just_then() {
+    for trouble in [Trouble::Before, Trouble::After] {
+        let stage = Stage::new().await;
+        let (anna, (faulty, store)) = (stage.person("Anna").await, faulty(memory()));
+        let running = Running::start(bot(&stage, &store));
+        anna.says("/run").await;
+        anna.hears_just(&["Running.", "Ran.", "Rested."]).await;
+        // More often than a turn is tried: waiting is no failure.
+        let times = if trouble == Trouble::Before { 5 } else { 1 };
+        faulty.fail_next("commit", times, trouble);
+        anna.says("fail").await;
+        anna.hears_just(&["Running.", "Ran.", "Rested.", SORRY]).await;
+        anna.presses("Try again").await;
+        anna.hears("Let us go on.").await;
+        assert_eq!(anna.heard().await.len(), 5, "{:?}", anna.heard().await);
+        running.stops().await;
+    }
+}

@@ -1,0 +1,101 @@
+//! Reaching people outside of turns.
+
+use std::sync::Arc;
+
+use opora::bot::NotRunning;
+use opora::outbox::{Broadcast, SendEvent};
+use opora::prelude::*;
+use opora::store::Store;
+use opora::testing::faulty::{FaultyStore, Trouble};
+use parking_lot::Mutex;
+
+use super::form::{NAME, form};
+use crate::stage::{Running, Stage, memory, until};
+
+#[tokio::test]
+async fn a_message_is_posted_once_for_its_name() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let bot = stage.bot(&stage.sqlite().await).dialogue(form());
+    let early = bot.handle().post("reminder", anna.id, "Too early.").await;
+    assert!(matches!(early, Err(NotRunning::NotLeading)), "{early:?}");
+    let bot = Running::start(bot);
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    for _ in 0..3 {
+        bot.handle.post("reminder", anna.id, "Remember.").await.unwrap();
+    }
+    bot.handle.post("another", anna.id, "And this.").await.unwrap();
+    anna.hears_just(&[NAME, "Remember.", "And this."]).await;
+    let handle = bot.handle.clone();
+    bot.stops().await;
+    assert!(matches!(handle.post("late", anna.id, "Too late.").await, Err(NotRunning::NotLeading)));
+    let bot = Running::start(stage.bot(&stage.sqlite().await).dialogue(form()));
+    until("a leader", async || bot.handle.post("reminder", anna.id, "Remember.").await.is_ok()).await;
+    bot.handle.post("last", anna.id, "The last.").await.unwrap();
+    anna.hears_just(&[NAME, "Remember.", "And this.", "The last."]).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_broadcast_goes_on_after_a_restart_and_counts_who_cannot_be_reached() {
+    let stage = Stage::new().await;
+    let mut people = Vec::new();
+    for number in 0..45 {
+        people.push(stage.person(&format!("Person {number}")).await);
+        people[number].says("hello").await;
+    }
+    let blocked = [people[3], people[30]];
+    for person in blocked {
+        person.blocks().await;
+    }
+    let faulty = Arc::new(FaultyStore::new(memory()));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let news = || Broadcast::new("news", Say::text("News!"), people.iter().map(|person| person.id).collect::<Vec<_>>());
+
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    until("a leader", async || faulty.calls("waiting") > 0).await;
+    // The first page of twenty goes out; then the store is away, and the bot is restarted.
+    let (first, store_goes_away) = (news(), Arc::clone(&faulty));
+    faulty.fail_next("post", 1, Trouble::Delay(std::time::Duration::ZERO));
+    store_goes_away.fail_next("post", 1, Trouble::Before);
+    let watch = first.watch();
+    assert!(matches!(bot.handle.broadcast(first).await, Err(NotRunning::Store(_))));
+    until("the first page", async || watch.progress().sent + watch.progress().failed == 20).await;
+    assert_eq!((watch.progress().posted, watch.progress().failed, watch.progress().total), (20, 1, None));
+    bot.stops().await;
+
+    let dead = Arc::<Mutex<Vec<i64>>>::default();
+    let heard = Arc::clone(&dead);
+    let bot = stage.bot(&store).dialogue(form()).on_event(move |event| {
+        if let SendEvent::ChatDead { chat, .. } = event {
+            heard.lock().push(chat);
+        }
+    });
+    let bot = Running::start(bot);
+    let second = until_leading(&bot, news).await;
+    let progress = second.progress();
+    assert_eq!((progress.total, progress.posted, progress.untold), (Some(45), 45, 20));
+    until("the other pages", async || second.progress().sent + second.progress().failed == 25).await;
+    assert_eq!(second.progress().failed, 1);
+    until("the event", async || *dead.lock() == [blocked[1].id]).await;
+    bot.stops().await;
+    for person in people {
+        let times = person.heard().await.len();
+        let is_blocked = blocked.iter().any(|blocked| blocked.id == person.id);
+        assert_eq!(times, usize::from(!is_blocked), "{}", person.id);
+    }
+}
+
+/// Runs a broadcast as soon as the bot leads.
+async fn until_leading<I: Iterator<Item = i64>>(
+    bot: &Running,
+    news: impl Fn() -> Broadcast<I>,
+) -> opora::outbox::Watch {
+    crate::stage::until_some("a leader", async || {
+        let broadcast = news();
+        let watch = broadcast.watch();
+        bot.handle.broadcast(broadcast).await.ok().map(|_| watch)
+    })
+    .await
+}

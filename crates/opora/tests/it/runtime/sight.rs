@@ -1,0 +1,111 @@
+//! What operators see: lines in the log, and numbers.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::form::{AGE, NAME, form};
+use super::journal::Journal;
+use crate::stage::{BOT, Running, Stage, TOKEN, memory, until};
+
+#[tokio::test]
+async fn changes_of_state_and_inputs_are_logged_without_what_people_say() {
+    let (stage, journal) = (Stage::new().await, Journal::begin());
+    let anna = stage.person_who(json!({"first_name": "Annabella", "username": "annabella_7"})).await;
+    let store = memory();
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    anna.says("/start").await;
+    anna.says("Quetzalcoatl").await;
+    anna.hears_just(&[NAME, AGE]).await;
+    anna.says("7").await;
+    anna.hears_just(&[NAME, AGE, "Quetzalcoatl is 7."]).await;
+    bot.stops().await;
+    let moves = ["none -> form:name", "form:name -> form:age", "form:age -> none"];
+    let places = moves.map(|step| journal.find(&[&format!("FSM State [CHANGED] user={} {step}", anna.id)]));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{:#?}", journal.lines());
+    let (user, chat) = (format!("user={}", anna.id), format!("chat={}", anna.id));
+    let handled = ["input handled", &user, &chat, "chat_type=\"private\"", "input=\"message\"", "took_us="];
+    assert!(journal.has(&handled), "{:#?}", journal.lines());
+    for private in ["Quetzalcoatl", "Annabella", "annabella_7", NAME, TOKEN, "AAtest"] {
+        assert!(!journal.has(&[private]), "{private} is in {:#?}", journal.lines());
+    }
+    let records = store.transitions(BOT, 0, 10).await.unwrap();
+    let shown: Vec<_> = records.iter().map(|row| (row.by.as_str(), row.to.as_ref().map(ToString::to_string))).collect();
+    assert_eq!(
+        shown,
+        [("command", Some("form:name".to_owned())), ("text", Some("form:age".to_owned())), ("text", None)]
+    );
+}
+
+/// Only the names of what is measured.
+#[derive(Clone, Default)]
+struct Names(Arc<Mutex<BTreeSet<String>>>);
+
+impl Names {
+    fn note(&self, key: &Key) {
+        self.0.lock().insert(key.name().to_owned());
+    }
+}
+
+impl Recorder for Names {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+        self.note(key);
+        Counter::noop()
+    }
+
+    fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
+        self.note(key);
+        Gauge::noop()
+    }
+
+    fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
+        self.note(key);
+        Histogram::noop()
+    }
+}
+
+#[test]
+fn turns_latencies_queues_and_the_lease_are_measured() {
+    let (names, runtime) = (Names::default(), tokio::runtime::Builder::new_current_thread().enable_all().build());
+    metrics::with_local_recorder(&names, || {
+        runtime.unwrap().block_on(async {
+            let stage = Stage::new().await;
+            let anna = stage.person("Anna").await;
+            let bot = stage.bot(&memory()).dialogue(form());
+            let short = std::time::Duration::from_secs(1);
+            let bot = Running::start(bot.settings(|settings| settings.lease.ttl = short));
+            anna.says("/start").await;
+            anna.hears_just(&[NAME]).await;
+            until("a renewal", async || names.0.lock().contains("opora_lease_remaining_seconds")).await;
+            bot.stops().await;
+        });
+    });
+    let names = names.0.lock();
+    for name in [
+        "opora_updates_total",
+        "opora_turns_total",
+        "opora_turn_seconds",
+        "opora_transitions_total",
+        "opora_active_dialogues",
+        "opora_inbox_rows",
+        "opora_outbox_rows",
+        "opora_outbox_oldest_seconds",
+        "opora_failed_sends",
+        "opora_timers",
+        "opora_effects",
+        "opora_parked_turns",
+        "opora_lease_remaining_seconds",
+        "opora_sends_total",
+        "opora_send_retries_total",
+        "opora_outbox_waiting",
+    ] {
+        assert!(names.contains(name), "{name} is not among {names:?}");
+    }
+}

@@ -1,0 +1,183 @@
+//! Lives and timers: by a clock that the test sets, and over restarts.
+
+use std::time::Duration;
+
+use opora::clock::{Clock, Millis};
+use opora::prelude::*;
+
+use super::form::{AGE, NAME, form};
+use super::journal::Journal;
+use crate::stage::{Running, Stage, memory, until};
+
+const HOUR: Duration = Duration::from_secs(3600);
+const NOON: Millis = Millis(1_800_000_000_000);
+
+/// A bot by this clock. The courier trusts its lease by the clock, so it is renewed soon after a jump.
+fn by(bot: Bot, clock: &Clock) -> Bot {
+    bot.clock(clock.clone()).settings(|settings| settings.lease.ttl = Duration::from_secs(1))
+}
+
+#[tokio::test]
+async fn a_life_that_ended_while_the_bot_was_down_ends_at_the_start_and_the_person_is_told() {
+    let (stage, journal, clock) = (Stage::new().await, Journal::begin(), Clock::set_by_hand(NOON));
+    let anna = stage.person("Anna").await;
+    let bot = Running::start(by(stage.bot(&stage.sqlite().await).dialogue(form().life(HOUR)), &clock));
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    bot.stops().await;
+    clock.advance(2 * HOUR);
+    let store = stage.sqlite().await;
+    let bot = Running::start(by(stage.bot(&store).dialogue(form().life(HOUR)), &clock));
+    let over = "It has been a while, so I have closed this. Send /start to begin again.";
+    anna.hears_just(&[NAME, over]).await;
+    let (user, gone) = (format!("user={}", anna.id), "FSM State [CHANGED]");
+    assert!(journal.has(&[gone, &user, "form:name -> none", "timeout"]), "{:#?}", journal.lines());
+    assert_eq!(store.statistics(None).await.unwrap().active, 0);
+    anna.says("/start").await;
+    anna.hears_just(&[NAME, over, NAME]).await;
+    bot.stops().await;
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "shift")]
+#[serde(tag = "at", rename_all = "snake_case")]
+enum Shift {
+    Open { warnings: u32 },
+}
+
+async fn open(turn: &mut Turn, _: Command) -> Step<Shift> {
+    turn.say("Open.");
+    Ok(Next::Go(Shift::Open { warnings: 0 }))
+}
+
+async fn text_comes(turn: &mut Turn, _: u32, _: String) -> Step<Shift> {
+    turn.say("Noted.");
+    Ok(Next::Stay)
+}
+
+async fn life_is_over(turn: &mut Turn, shift: Shift) -> Step<Shift> {
+    let Shift::Open { warnings } = shift;
+    turn.say(format!("Still there? {warnings}"));
+    if warnings == 1 { Ok(Next::End) } else { Ok(Next::Keep(Shift::Open { warnings: warnings + 1 })) }
+}
+
+fn shift() -> Dialogue<Shift> {
+    Dialogue::new().start(command("start"), open).on(Shift::OPEN, text(), text_comes).life(HOUR).timeout(life_is_over)
+}
+
+#[tokio::test]
+async fn the_end_of_a_life_is_handled_while_the_bot_runs_and_slides_with_every_input() {
+    let (stage, clock, store) = (Stage::new().await, Clock::set_by_hand(NOON), memory());
+    let anna = stage.person("Anna").await;
+    let bot = Running::start(by(stage.bot(&store).dialogue(shift()), &clock));
+    anna.says("/start").await;
+    anna.hears_just(&["Open."]).await;
+    clock.advance(HOUR / 2 + HOUR / 4);
+    anna.says("x").await;
+    anna.hears_just(&["Open.", "Noted."]).await;
+    clock.advance(HOUR / 2);
+    anna.says("x").await;
+    anna.hears_just(&["Open.", "Noted.", "Noted."]).await;
+    clock.advance(HOUR);
+    anna.hears_just(&["Open.", "Noted.", "Noted.", "Still there? 0"]).await;
+    clock.advance(HOUR);
+    anna.hears_just(&["Open.", "Noted.", "Noted.", "Still there? 0", "Still there? 1"]).await;
+    until("the end", async || store.statistics(None).await.unwrap().active == 0).await;
+    bot.stops().await;
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "kitchen")]
+enum Kitchen {
+    Cooking,
+}
+
+async fn cook(turn: &mut Turn, _: Command) -> Step<Kitchen> {
+    turn.timer("eggs", HOUR, &"eggs");
+    turn.timer("toast", HOUR, &"toast");
+    turn.say("Cooking.");
+    Ok(Next::Go(Kitchen::Cooking))
+}
+
+async fn no_toast(turn: &mut Turn, _: String) -> Step<Kitchen> {
+    turn.cancel_timer("toast");
+    turn.say("No toast.");
+    Ok(Next::Stay)
+}
+
+async fn ready(turn: &mut Turn, timer: Timer) -> Step<Kitchen> {
+    turn.say(format!("Your {} are ready.", timer.body::<String>()?));
+    turn.timer("cold", HOUR, &"eggs");
+    Ok(Next::Stay)
+}
+
+async fn cold(turn: &mut Turn, timer: Timer) -> Step<Kitchen> {
+    turn.say(format!("Your {} are cold.", timer.body::<String>()?));
+    Ok(Next::Stay)
+}
+
+fn kitchen() -> Dialogue<Kitchen> {
+    Dialogue::new()
+        .start(command("start"), cook)
+        .on(Kitchen::COOKING, text(), no_toast)
+        .on(Kitchen::COOKING, timer("eggs"), ready)
+        .on(Kitchen::COOKING, timer("toast"), ready)
+        .on(Kitchen::COOKING, timer("cold"), cold)
+        .life(100 * HOUR)
+}
+
+#[tokio::test]
+async fn a_timer_fires_once_and_a_cancelled_one_never_also_over_restarts() {
+    let (stage, clock) = (Stage::new().await, Clock::set_by_hand(NOON));
+    let anna = stage.person("Anna").await;
+    let bot = Running::start(by(stage.bot(&stage.sqlite().await).dialogue(kitchen()), &clock));
+    anna.says("/start").await;
+    anna.says("no toast, please").await;
+    anna.hears_just(&["Cooking.", "No toast."]).await;
+    clock.advance(2 * HOUR);
+    anna.hears_just(&["Cooking.", "No toast.", "Your eggs are ready."]).await;
+    bot.stops().await;
+    clock.advance(2 * HOUR);
+    let store = stage.sqlite().await;
+    let bot = Running::start(by(stage.bot(&store).dialogue(kitchen()), &clock));
+    anna.hears_just(&["Cooking.", "No toast.", "Your eggs are ready.", "Your eggs are cold."]).await;
+    assert_eq!(store.statistics(None).await.unwrap().timers, 0);
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_between_two_starts_ends_nothing_early_and_forgets_nothing() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let both = |bot: Bot| bot.dialogue(form().life(HOUR)).dialogue(kitchen_on("cook"));
+    let bot = Running::start(by(both(stage.bot(&stage.sqlite().await)), &Clock::set_by_hand(NOON)));
+    let boris = stage.person("Boris").await;
+    anna.says("/start").await;
+    boris.says("/cook").await;
+    anna.hears_just(&[NAME]).await;
+    boris.hears_just(&["Cooking."]).await;
+    bot.stops().await;
+
+    let clock = Clock::set_by_hand(NOON.minus(HOUR));
+    let store = stage.sqlite().await;
+    let bot = Running::start(by(both(stage.bot(&store)), &clock));
+    anna.says("Anna").await;
+    anna.hears_just(&[NAME, AGE]).await;
+    clock.advance(HOUR / 2);
+    anna.says("7").await;
+    anna.hears_just(&[NAME, AGE, "Anna is 7."]).await;
+    boris.hears_just(&["Cooking."]).await;
+    clock.advance(2 * HOUR);
+    boris.hears("Your eggs are ready.").await;
+    boris.hears("Your toast are ready.").await;
+    bot.stops().await;
+}
+
+fn kitchen_on(name: &'static str) -> Dialogue<Kitchen> {
+    Dialogue::new()
+        .start(command(name), cook)
+        .on(Kitchen::COOKING, timer("eggs"), ready)
+        .on(Kitchen::COOKING, timer("toast"), ready)
+        .on(Kitchen::COOKING, timer("cold"), cold)
+        .life(100 * HOUR)
+}

@@ -1,0 +1,166 @@
+//! The webhook: a router of the application's, and what it answers.
+
+use std::sync::Arc;
+
+use opora::bot::{Webhook, WebhookSettings};
+use opora::store::Store;
+use opora::testing::faulty::{FaultyStore, Trouble};
+use reqwest::{Response, StatusCode};
+use serde_json::json;
+
+use super::form::{AGE, NAME, form};
+use super::journal::Journal;
+use crate::stage::{Running, Stage, TOKEN, memory, until};
+
+const SECRET: &str = "a-secret_1";
+
+/// The application's own server.
+struct Server {
+    url: String,
+    http: reqwest::Client,
+    listener: Option<tokio::net::TcpListener>,
+}
+
+impl Server {
+    async fn new(stage: &Stage) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        Self { url, http: stage.http.clone(), listener: Some(listener) }
+    }
+
+    fn settings(&self) -> WebhookSettings {
+        WebhookSettings { url: self.url.clone(), secret: SECRET.to_owned(), connections: 10 }
+    }
+
+    fn mount(&mut self, webhook: &Webhook) {
+        let (listener, router) = (self.listener.take().unwrap(), webhook.router("/hook"));
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    }
+
+    async fn brings(&self, secret: &str, body: impl Into<reqwest::Body>) -> Response {
+        let request = self.http.post(&self.url).header("X-Telegram-Bot-Api-Secret-Token", secret);
+        request.body(body).send().await.unwrap()
+    }
+}
+
+/// An update of a person that the emulator does not know.
+fn update(id: i64, text: &str) -> String {
+    let person = json!({"id": 77, "is_bot": false, "first_name": "Anna"});
+    let chat = json!({"id": 77, "type": "private", "first_name": "Anna"});
+    json!({"update_id": id, "message": {"message_id": id, "from": person, "chat": chat, "date": 1, "text": text}})
+        .to_string()
+}
+
+#[tokio::test]
+async fn a_dialogue_by_webhook_goes_to_its_end() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let mut server = Server::new(&stage).await;
+    let (bot, webhook) = stage.bot(&stage.sqlite().await).dialogue(form()).webhook(server.settings());
+    server.mount(&webhook);
+    let bot = Running::start(bot);
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    anna.says("Anna").await;
+    anna.says("7").await;
+    anna.hears_just(&[NAME, AGE, "Anna is 7."]).await;
+    let info = stage.call("getWebhookInfo", json!({})).await;
+    assert_eq!(info["result"]["url"], server.url);
+    assert_eq!(info["result"]["allowed_updates"], json!(["callback_query", "message"]));
+    assert_eq!(stage.polls(), 0);
+    bot.stops().await;
+    assert_eq!(server.brings(SECRET, update(1, "/start")).await.status(), StatusCode::SERVICE_UNAVAILABLE);
+}
+
+#[tokio::test]
+async fn only_who_knows_the_secret_is_heard() {
+    let (stage, journal) = (Stage::new().await, Journal::begin());
+    let mut server = Server::new(&stage).await;
+    let faulty = Arc::new(FaultyStore::new(memory()));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let (bot, webhook) = stage.bot(&store).dialogue(form()).webhook(server.settings());
+    server.mount(&webhook);
+    let bot = Running::start(bot);
+    for secret in ["", "a-secret_2", "a-secret_", "a-secret_11", TOKEN] {
+        assert_eq!(server.brings(secret, update(1, "/start")).await.status(), StatusCode::UNAUTHORIZED, "{secret}");
+    }
+    let without = stage.http.post(&server.url).body(update(1, "/start")).send().await.unwrap();
+    assert_eq!(without.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(faulty.calls("receive"), 0);
+    assert!(journal.has(&["without the right secret"]), "{:#?}", journal.lines());
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn while_the_bot_does_not_lead_or_its_store_is_away_telegram_is_asked_to_come_again() {
+    let stage = Stage::new().await;
+    let mut server = Server::new(&stage).await;
+    let faulty = Arc::new(FaultyStore::new(memory()));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let (bot, webhook) = stage.bot(&store).dialogue(form()).webhook(server.settings());
+    server.mount(&webhook);
+    let come_again = |response: Response| {
+        let seconds = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse::<u32>().ok());
+        assert!(response.status() == StatusCode::SERVICE_UNAVAILABLE && seconds > Some(0), "{response:?}");
+    };
+    come_again(server.brings(SECRET, update(1, "/start")).await);
+    assert_eq!(faulty.calls("receive"), 0);
+
+    faulty.fail_until_lifted("receive", Trouble::Before);
+    let bot = Running::start(bot);
+    until("the webhook", async || !stage.calls("setWebhook").await.is_empty()).await;
+    come_again(server.brings(SECRET, update(1, "/start")).await);
+    faulty.lift("receive");
+    assert_eq!(server.brings(SECRET, update(1, "/start")).await.status(), StatusCode::OK);
+    // It was stored, and the answer was lost: what comes again is known.
+    faulty.fail_next("receive", 1, Trouble::After);
+    come_again(server.brings(SECRET, update(2, "Anna")).await);
+    assert_eq!(server.brings(SECRET, update(2, "Anna")).await.status(), StatusCode::OK);
+    until("both turns", async || store.transitions(crate::stage::BOT, 0, 10).await.unwrap().len() == 2).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn an_update_is_answered_200_only_once_it_is_durable() {
+    let stage = Stage::new().await;
+    let mut server = Server::new(&stage).await;
+    let faulty = Arc::new(FaultyStore::new(memory()));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let (bot, webhook) = stage.bot(&store).dialogue(form()).webhook(server.settings());
+    server.mount(&webhook);
+    let bot = Running::start(bot);
+    until("the webhook", async || !stage.calls("setWebhook").await.is_empty()).await;
+    faulty.fail_next("receive", 1, Trouble::Stall);
+    let server = Arc::new(server);
+    let brought = tokio::spawn({
+        let server = Arc::clone(&server);
+        async move { server.brings(SECRET, update(1, "/start")).await.status() }
+    });
+    until("the store to be asked", async || faulty.calls("receive") == 1).await;
+    // Another comes and goes: the first has had time enough to be answered too early.
+    assert_eq!(server.brings(SECRET, update(2, "/start")).await.status(), StatusCode::OK);
+    assert!(!brought.is_finished());
+    faulty.lift("receive");
+    assert_eq!(brought.await.unwrap(), StatusCode::OK);
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn garbage_is_taken_and_logged_and_what_is_too_large_is_refused() {
+    let (stage, journal) = (Stage::new().await, Journal::begin());
+    let mut server = Server::new(&stage).await;
+    let (bot, webhook) = stage.bot(&memory()).dialogue(form()).webhook(server.settings());
+    server.mount(&webhook);
+    let bot = Running::start(bot);
+    until("the webhook", async || !stage.calls("setWebhook").await.is_empty()).await;
+    for body in ["", "garbage", "{}", "[]", r#"{"update_id":"x"}"#] {
+        assert_eq!(server.brings(SECRET, body).await.status(), StatusCode::OK, "{body}");
+    }
+    // Bytes that are no text are no better: to bring them again would help nobody.
+    assert_eq!(server.brings(SECRET, vec![0xFF, 0xFE]).await.status(), StatusCode::OK);
+    let logged = journal.lines().iter().filter(|line| line.contains("is not an update")).count();
+    assert_eq!(logged, 6, "{:#?}", journal.lines());
+    let large = " ".repeat(2 * 1024 * 1024);
+    assert_eq!(server.brings(SECRET, large).await.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    bot.stops().await;
+}

@@ -1,0 +1,286 @@
+//! An emulator that listens, people who talk to a bot by it, and a bot that runs in this process.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use opora::bot::{Bot, BotError, Handle, Stop};
+use opora::store::{MemoryStore, SqliteStore, Store};
+use opora::telegram::Telegram;
+use opora_emulator::token::Token;
+use opora_emulator::world::World;
+use opora_emulator::{Emulator, Limits, Settings};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+/// Long enough for a machine with a lot to do, short enough to notice that nothing comes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The bot's token.
+pub const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";
+/// The bot's own id.
+pub const BOT: i64 = 123_456_789;
+
+/// A world to test a bot in.
+pub struct Stage {
+    pub base: String,
+    pub http: reqwest::Client,
+    emulator: Emulator,
+    folder: tempfile::TempDir,
+    server: JoinHandle<()>,
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Stage {
+    pub async fn new() -> Self {
+        Self::with(Limits::Off).await
+    }
+
+    pub async fn with(limits: Limits) -> Self {
+        let emulator = Emulator::new(Settings { limits, ..Settings::default() }).unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let router = emulator.router();
+        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { base, http, emulator, folder: tempfile::tempdir().unwrap(), server }
+    }
+
+    /// The library's client.
+    pub fn telegram(&self) -> Telegram {
+        Telegram::new(TOKEN, &self.base).unwrap()
+    }
+
+    /// A bot that talks to this stage and does not wait as long as one for people would.
+    pub fn bot(&self, store: &Arc<dyn Store>) -> Bot {
+        let bot = Bot::new(TOKEN).api_url(&self.base).store(Arc::clone(store)).files(self.files());
+        bot.send_limits(opora::outbox::SendLimits::Off).settings(|settings| {
+            settings.turns.backoff = Duration::from_millis(5);
+            settings.effects.backoff = Duration::from_millis(5);
+            settings.mailboxes.album_quiet = Duration::from_millis(200);
+            settings.lease.look_every = Duration::from_millis(20);
+            settings.polling.timeout = Duration::from_secs(5);
+        })
+    }
+
+    /// Where a bot keeps files.
+    pub fn files(&self) -> PathBuf {
+        self.folder.path().join("files")
+    }
+
+    /// A store in a file of this stage; opened again, it has what was kept. A bot closes it when it stops.
+    pub async fn sqlite(&self) -> Arc<dyn Store> {
+        Arc::new(SqliteStore::open(&self.folder.path().join("state.db")).await.unwrap())
+    }
+
+    /// Posts to the people's side; must succeed.
+    pub async fn post(&self, path: &str, body: Value) -> Value {
+        let request = self.http.post(format!("{}/client/{TOKEN}{path}", self.base)).json(&body);
+        let response = request.send().await.unwrap();
+        let (status, answer) = (response.status(), response.json::<Value>().await.unwrap());
+        assert!(status.is_success(), "{path}: {answer}");
+        answer
+    }
+
+    pub async fn get(&self, path: &str) -> Value {
+        let request = self.http.get(format!("{}/client/{TOKEN}{path}", self.base));
+        request.send().await.unwrap().json().await.unwrap()
+    }
+
+    /// Calls a method as the bot would.
+    pub async fn call(&self, method: &str, body: Value) -> Value {
+        let request = self.http.post(format!("{}/bot{TOKEN}/{method}", self.base)).json(&body);
+        request.send().await.unwrap().json().await.unwrap()
+    }
+
+    /// Orders a fault.
+    pub async fn fault(&self, order: Value) {
+        self.post("/faults", order).await;
+    }
+
+    /// Telegram's time passes.
+    pub async fn telegram_waits(&self, seconds: i64) {
+        self.post("/clock", json!({"advance_seconds": seconds})).await;
+    }
+
+    pub async fn person(&self, name: &str) -> Person<'_> {
+        self.person_who(json!({"first_name": name})).await
+    }
+
+    pub async fn person_who(&self, is: Value) -> Person<'_> {
+        let id = self.post("/users", is).await["id"].as_i64().unwrap();
+        Person { stage: self, id }
+    }
+
+    /// Calls of a method that the bot has made so far, with their answers.
+    pub async fn calls(&self, method: &str) -> Vec<Value> {
+        let log = self.get("/log?limit=1000").await;
+        let calls = log.as_array().unwrap().iter().filter(|entry| entry["method"] == method);
+        calls.cloned().collect()
+    }
+
+    /// How many updates the bot has not acknowledged.
+    pub fn unacknowledged(&self) -> usize {
+        self.world(|world| world.queue.len())
+    }
+
+    /// How often the bot has asked for updates.
+    pub fn polls(&self) -> u64 {
+        self.world(|world| world.poller)
+    }
+
+    fn world<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+        let bot = self.emulator.bot(&Token::parse(TOKEN).unwrap()).unwrap();
+        look(&bot.world())
+    }
+}
+
+/// A store that forgets when its last owner does.
+pub fn memory() -> Arc<dyn Store> {
+    Arc::new(MemoryStore::new())
+}
+
+/// A person, in the private chat with the bot.
+#[derive(Clone, Copy)]
+pub struct Person<'s> {
+    pub stage: &'s Stage,
+    pub id: i64,
+}
+
+impl Person<'_> {
+    pub async fn says(&self, text: &str) -> Value {
+        self.sends(json!({"text": text})).await
+    }
+
+    /// Sends anything that the people's side takes.
+    pub async fn sends(&self, mut what: Value) -> Value {
+        what["from"] = self.id.into();
+        self.stage.post(&format!("/chats/{}/send", self.id), what).await
+    }
+
+    /// Everything that the bot has said here, in order.
+    pub async fn heard(&self) -> Vec<String> {
+        let messages = self.messages().await;
+        messages.iter().map(|message| message["text"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Waits until the bot has said something that contains these words.
+    pub async fn hears(&self, words: &str) {
+        let what = format!("`{words}` for {}", self.id);
+        until(&what, async || self.heard().await.iter().any(|text| text.contains(words))).await;
+    }
+
+    /// Waits until the bot has said exactly this, from the beginning, and fails as soon as it says something else.
+    pub async fn hears_just(&self, texts: &[&str]) {
+        until(&format!("{texts:?} for {}", self.id), async || {
+            let heard = self.heard().await;
+            assert!(texts.iter().zip(&heard).all(|(said, text)| said == text), "{heard:?} instead of {texts:?}");
+            assert!(heard.len() <= texts.len(), "{heard:?} instead of {texts:?}");
+            heard.len() == texts.len()
+        })
+        .await;
+    }
+
+    /// The newest button with this caption: its message and its data. Waits until there is one.
+    pub async fn button(&self, caption: &str) -> (i64, String) {
+        until_some(&format!("a button `{caption}` for {}", self.id), async || {
+            self.messages().await.iter().rev().find_map(|message| {
+                let rows = message["reply_markup"]["inline_keyboard"].as_array()?;
+                let button = rows.iter().filter_map(Value::as_array).flatten().find(|key| key["text"] == caption)?;
+                Some((message["message_id"].as_i64()?, button["callback_data"].as_str()?.to_owned()))
+            })
+        })
+        .await
+    }
+
+    /// Presses the newest button with this caption; the answer must come.
+    pub async fn presses(&self, caption: &str) -> Value {
+        let button = self.button(caption).await;
+        self.presses_this(&button).await
+    }
+
+    /// Presses a button that may be gone by now; the answer must come.
+    pub async fn presses_this(&self, (message_id, data): &(i64, String)) -> Value {
+        let press = json!({"from": self.id, "message_id": message_id, "data": data, "wait": 20});
+        let answer = self.stage.post(&format!("/chats/{}/press", self.id), press).await;
+        assert_eq!(answer["answered"], true, "the button keeps spinning: {answer}");
+        answer
+    }
+
+    pub async fn blocks(&self) {
+        self.stage.post(&format!("/chats/{}/block", self.id), json!({"from": self.id})).await;
+    }
+
+    async fn messages(&self) -> Vec<Value> {
+        let messages = self.stage.get(&format!("/chats/{}/messages?after=0&limit=100000", self.id)).await;
+        let mut messages: Vec<Value> = messages.as_array().cloned().unwrap_or_default();
+        messages.retain(|message| message["from"]["is_bot"] == true);
+        messages
+    }
+}
+
+/// A bot that runs in a task of its own.
+pub struct Running {
+    pub told: Stop,
+    pub handle: Handle,
+    life: JoinHandle<Result<(), BotError>>,
+}
+
+impl Running {
+    pub fn start(bot: Bot) -> Self {
+        let (told, handle) = (Stop::new(), bot.handle());
+        let life = tokio::spawn(bot.run_until(told.clone()));
+        Self { told, handle, life }
+    }
+
+    /// Stops it in order; it must end well.
+    pub async fn stops(self) {
+        self.told.stop();
+        self.ends().await.unwrap();
+    }
+
+    /// Waits for its end.
+    pub async fn ends(self) -> Result<(), BotError> {
+        tokio::time::timeout(PATIENCE, self.life).await.expect("the bot does not end").unwrap()
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.life.is_finished()
+    }
+}
+
+/// A file as the people's side takes it.
+pub fn file(bytes: &[u8]) -> Value {
+    json!({"name": "file", "base64": base64::engine::general_purpose::STANDARD.encode(bytes)})
+}
+
+/// A photo of one pixel.
+pub const PIXEL_PNG: &[u8] = &[
+    0x89, b'P', b'N', b'G', 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 0x0D, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8,
+    6, 0, 0, 0, 0x1F, 0x15, 0xC4, 0x89, 0, 0, 0, 0x0D, b'I', b'D', b'A', b'T', 0x78, 0x9C, 0x63, 0xF8, 0xCF, 0xC0,
+    0xF0, 0x1F, 0, 5, 0, 1, 0xFF, 0x56, 0xC7, 0x2F, 0x0D, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xAE, 0x42, 0x60, 0x82,
+];
+
+/// Waits until something is so that has to be asked for.
+pub async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
+    until_some(what, async || is_so().await.then_some(())).await;
+}
+
+/// Waits until there is something.
+pub async fn until_some<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
+    let waiting = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"))
+}

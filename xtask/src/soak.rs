@@ -1,0 +1,52 @@
+//! `cargo xtask soak`: the crash test in its long form.
+//!
+//! A bot is killed at every failpoint again and again while people talk to it; then everything it has said and kept is
+//! compared with what they did. The tests are those of `cargo xtask test`, in release mode and with larger numbers, one
+//! after another. Every wait in them has a deadline, so the run ends by itself.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::commands::{Commands, spelled};
+use crate::environment::Environment;
+use crate::interruption::Interruption;
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// How often the bot is killed at each failpoint
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    kills: u32,
+    /// How many people talk to it at once
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    people: u32,
+    /// Only the tests whose name contains this; all of the crash test unless given
+    #[arg(default_value = "crash::")]
+    tests: Vec<String>,
+}
+
+pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCode> {
+    let commands = Commands::new(environment, Interruption::watched()?);
+    // The tests start the example; a test target alone does not build it.
+    let mut build = commands.cargo(&["build", "--release", "--package", "opora", "--example", "registration"]);
+    println!("{}", spelled(&build));
+    commands.show(&mut build)?;
+    let mut soak = commands.cargo(&["test", "--release", "--package", "opora", "--test", "it", "--"]);
+    soak.args(&options.tests).args(["--nocapture", "--test-threads", "1"]);
+    soak.env("OPORA_SOAK_KILLS", options.kills.to_string()).env("OPORA_SOAK_PEOPLE", options.people.to_string());
+    println!("{}", spelled(&soak));
+    match commands.show(&mut soak) {
+        Ok(()) => {
+            println!(
+                "soak: {} kills at every failpoint, {} people: nothing lost, twice or mixed",
+                options.kills, options.people
+            );
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            eprintln!("soak: {error:#}; the complaints stand above");
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
