@@ -38,10 +38,8 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
     println!("{}", spelled(&soak));
     match commands.show(&mut soak) {
         Ok(()) => {
-            println!(
-                "soak: {} kills at every failpoint, {} people: nothing lost, twice or mixed",
-                options.kills, options.people
-            );
+            let Options { kills, people, tests } = options;
+            println!("soak: passed: {} ({kills} kills at a failpoint, {people} people)", tests.join(" "));
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {

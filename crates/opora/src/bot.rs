@@ -40,6 +40,9 @@ pub enum BotError {
     /// The token has not the form that Telegram gives.
     #[error("the token is not of the form <number>:<secret>")]
     BadToken,
+    /// The webhook's secret is not one that Telegram takes; an empty one would let everybody in.
+    #[error("the webhook's secret is not 1 to 256 characters of A-Z, a-z, 0-9, _ and -")]
+    BadSecret,
     /// The address of the Bot API cannot be used.
     #[error(transparent)]
     BadAddress(#[from] BadAddress),
@@ -261,6 +264,9 @@ impl Bot {
     /// Runs until told to stop.
     pub async fn run_until(self, stop: Stop) -> Result<(), BotError> {
         self.script.check().map_err(BotError::Mistakes)?;
+        if self.webhook.as_ref().is_some_and(|(settings, _)| !settings.has_good_secret()) {
+            return Err(BotError::BadSecret);
+        }
         let (number, _) = self.token.split_once(':').ok_or(BotError::BadToken)?;
         let bot = number.parse().map_err(|_| BotError::BadToken)?;
         let api = match self.api {

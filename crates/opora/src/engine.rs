@@ -87,6 +87,15 @@ enum Trouble {
     Stop,
 }
 
+/// What came of parking an input.
+enum Parking {
+    Done,
+    /// A turn had taken it before.
+    TakenBefore,
+    /// The bot stops: it stays where it is.
+    NotNow,
+}
+
 /// The longest wait for a store that is away.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// How often the application's writes may refuse one turn before that counts as a failure.
@@ -105,6 +114,8 @@ struct Work<'a> {
     refusals: u32,
     failures: u32,
     waits: u32,
+    /// What was stored has been set aside for this input: that does not help a second time.
+    is_set_aside: bool,
     /// A commit from this version may have happened without its answer: the next look asks the store, and not the cache.
     unsure_from: Option<Version>,
 }
@@ -116,7 +127,8 @@ impl Reader for Engine {
                 Ok(event) => self.run(Work::new(key, &letters, event)).await,
                 Err(reason) => {
                     tracing::error!(%key, %reason, "an input cannot be read and is parked");
-                    self.park(key, &letters, letters::parked(key, &letters, reason, 1)).await;
+                    // Whatever comes of it: there is nobody to help.
+                    let _ = self.park(key, &letters, letters::parked(key, &letters, reason, 1)).await;
                 }
             }
             self.wakeup.done(key, &letters);
@@ -136,6 +148,7 @@ impl<'a> Work<'a> {
             refusals: 0,
             failures: 0,
             waits: 0,
+            is_set_aside: false,
             unsure_from: None,
         }
     }
@@ -174,16 +187,22 @@ impl Engine {
                         return;
                     }
                 }
-                Trouble::Failed(reason) => {
+                Trouble::Unreadable(Some(stored), reason) if !work.is_set_aside => {
+                    work.is_set_aside = true;
+                    if !self.set_aside(&work, *stored, reason).await {
+                        return;
+                    }
+                }
+                Trouble::Failed(reason) | Trouble::Unreadable(_, reason) => {
                     work.failures += 1;
                     metrics::counter!("opora_turn_failures_total").increment(1);
                     if work.failures >= self.settings.attempts {
                         return self.give_up(work, reason).await;
                     }
                     tracing::warn!(key = %work.key, attempt = work.failures, %reason, "a turn failed; trying again");
-                    tokio::time::sleep(self.settings.backoff * 2_u32.pow(work.failures - 1)).await;
+                    let pause = self.settings.backoff.saturating_mul(2_u32.saturating_pow(work.failures - 1));
+                    tokio::time::sleep(pause).await;
                 }
-                Trouble::Unreadable(stored, reason) => self.set_aside(&work, stored, reason).await,
                 Trouble::Taken => return self.taken_before(&work).await,
                 Trouble::Stop => return self.lost.cancel(),
             }
@@ -215,7 +234,7 @@ impl Engine {
         };
         let took = watch.elapsed();
         failpoints::hit(failpoints::TURN_AFTER_HANDLER).await;
-        if matches!(work.event, Event::Expired) && outcome.changes_nothing() {
+        if matches!(work.event, Event::Expired) && work.takes.is_empty() && outcome.changes_nothing() {
             self.cache.put(work.key, version, stored);
             return Ok(());
         }
@@ -315,24 +334,33 @@ impl Engine {
         metrics::counter!("opora_turns_total", "outcome" => "known").increment(1);
         tracing::debug!(key = %work.key, "an input was taken before");
         if work.unsure_from.is_some() {
-            // What that commit asked for is in the store, but nobody here has been told.
-            self.courier.reload();
-            self.effects.reload();
-            self.wakeup.now();
+            self.look_again();
         }
+    }
+
+    /// A commit whose answer was lost may have left something in the store that nobody here has been told of.
+    fn look_again(&self) {
+        self.courier.reload();
+        self.effects.reload();
+        self.wakeup.now();
     }
 
     /// Parks a turn that keeps failing, and then helps its person in a turn of its own.
     async fn give_up(&self, work: Work<'_>, reason: String) {
+        let parked = letters::parked(work.key, work.letters, reason.clone(), work.failures);
+        match self.park(work.key, work.letters, parked).await {
+            Parking::Done => {}
+            Parking::TakenBefore => return self.taken_before(&work).await,
+            Parking::NotNow => return,
+        }
         tracing::error!(key = %work.key, attempts = work.failures, %reason, "a turn keeps failing and is parked");
         metrics::counter!("opora_turns_total", "outcome" => "parked").increment(1);
-        let parked = letters::parked(work.key, work.letters, reason.clone(), work.failures);
-        self.park(work.key, work.letters, parked).await;
         let besides = letters::callback_answers(&work.event);
         self.afterwards(Work { besides, ..Work::new(work.key, &[], work.event.failed(reason)) }).await;
     }
 
-    /// A turn without an input of its own. If that fails too, the conversation is ended: nobody stays stuck.
+    /// A turn without an input of its own. If that fails too, the conversation is ended, so that nobody stays stuck; the
+    /// operator finds what it was.
     async fn afterwards(&self, mut work: Work<'_>) {
         let mut failures = 0;
         while failures < self.settings.attempts {
@@ -354,10 +382,17 @@ impl Engine {
         }
         tracing::error!(key = %work.key, "a conversation could not be helped and is ended");
         let ended = async {
-            if let Opened::At { version, .. } = self.store.open(work.key, None).await? {
-                let end = Commit::new(work.key.clone(), version, self.clock.now());
-                self.store.commit(self.epoch, Commit { state: StateChange::Clear, ..end }).await?;
+            let Opened::At { version, stored } = self.store.open(work.key, None).await? else { return Ok(()) };
+            if let Some(stored) = stored {
+                let copy = letters::parked_state(work.key, stored, "its person could not be helped".to_owned());
+                if !matches!(self.park(work.key, &[], copy).await, Parking::Done) {
+                    return Ok(());
+                }
             }
+            let end = Commit::new(work.key.clone(), version, self.clock.now());
+            let end = Commit { state: StateChange::Clear, outgoing: work.besides.clone(), ..end };
+            self.store.commit(self.epoch, end).await?;
+            self.courier.reload();
             Ok::<_, StoreError>(())
         };
         if let Err(error) = ended.await {
@@ -365,26 +400,38 @@ impl Engine {
         }
     }
 
-    /// Keeps a copy of a state that cannot be read for the operator, tells the person, and ends it.
-    async fn set_aside(&self, work: &Work<'_>, stored: Option<Box<Stored>>, reason: String) {
+    /// Keeps a copy of a state that cannot be read for the operator, tells the person, and ends it. False when the bot
+    /// stops before there is a copy: then nothing is touched.
+    async fn set_aside(&self, work: &Work<'_>, stored: Stored, reason: String) -> bool {
         tracing::error!(key = %work.key, %reason, "a stored state cannot be read and is set aside");
-        if let Some(stored) = stored {
-            self.park(work.key, &[], letters::parked_state(work.key, *stored, reason.clone())).await;
+        let copied = self.park(work.key, &[], letters::parked_state(work.key, stored, reason)).await;
+        if !matches!(copied, Parking::Done) {
+            return false;
         }
         self.afterwards(Work::new(work.key, &[], work.event.clone().unreadable())).await;
+        true
     }
 
     /// Sets an input aside, waiting for the store if need be.
-    async fn park(&self, key: &DialogueKey, letters: &[Letter], parked: Parked) {
+    async fn park(&self, key: &DialogueKey, letters: &[Letter], parked: Parked) -> Parking {
         let mut work = Work::new(key, letters, Event::Expired);
         loop {
             let parked = Parked { at: self.clock.now(), ..parked.clone() };
             match self.store.park(self.epoch, key, work.takes.clone(), parked).await {
-                Ok(()) | Err(StoreError::AlreadyTaken) => return,
-                Err(StoreError::Fenced { .. }) => return self.lost.cancel(),
+                Ok(()) => return Parking::Done,
+                // After a lost answer it may be this very call that took it.
+                Err(StoreError::AlreadyTaken) if work.waits > 0 => {
+                    self.look_again();
+                    return Parking::Done;
+                }
+                Err(StoreError::AlreadyTaken) => return Parking::TakenBefore,
+                Err(StoreError::Fenced { .. }) => {
+                    self.lost.cancel();
+                    return Parking::NotNow;
+                }
                 Err(error) => {
                     if !self.wait(&mut work, &error).await {
-                        return;
+                        return Parking::NotNow;
                     }
                 }
             }

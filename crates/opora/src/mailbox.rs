@@ -118,12 +118,12 @@ struct Shared {
 #[derive(Default)]
 struct Mailbox {
     queue: Vec<Letter>,
-    /// The last place in the inbox that was put into the queue.
-    last: Seq,
     /// The places after the first and up to the second were read from the store, not delivered.
     loaded: (Seq, Seq),
     /// How many letters have stayed in the store since the queue was full.
     stayed: usize,
+    /// The first place of those. Places do not come in order: an outcome and an update come on different ways.
+    first_stayed: Option<Seq>,
     /// Told of every new letter while an album is gathered.
     gathering: Option<Arc<Notify>>,
 }
@@ -206,9 +206,9 @@ impl Mailbox {
             }
             if self.stayed > 0 || self.queue.len() >= limit {
                 self.stayed += 1;
+                self.first_stayed = Some(self.first_stayed.map_or(seq, |first| first.min(seq)));
                 return true;
             }
-            self.last = self.last.max(seq);
         }
         self.queue.push(letter);
         if let Some(gathering) = &self.gathering {
@@ -271,7 +271,8 @@ impl Shared {
             return Step::Read(letter);
         }
         if mailbox.stayed > 0 {
-            return Step::Load { after: mailbox.last, stayed: mailbox.stayed };
+            let first = mailbox.first_stayed.unwrap_or_default();
+            return Step::Load { after: Seq(first.0.saturating_sub(1)), stayed: mailbox.stayed };
         }
         boxes.remove(key);
         Step::Done
@@ -294,15 +295,21 @@ impl Shared {
         let is_all = rows.len() < limit && mailbox.stayed == stayed;
         let still = if is_all { 0 } else { mailbox.stayed.saturating_sub(rows.len()).max(1) };
         let (counted, count) = (std::mem::replace(&mut mailbox.stayed, still), rows.len() + still);
-        if let Some(last) = rows.last() {
-            mailbox.loaded = (after, last.seq);
-            mailbox.last = mailbox.last.max(last.seq);
+        let came_before = mailbox.first_stayed.filter(|first| *first <= after);
+        let read_to = rows.last().map(|last| last.seq);
+        if let Some(last) = read_to {
+            mailbox.loaded = (after, last);
         }
+        mailbox.first_stayed = match read_to {
+            _ if is_all => None,
+            Some(last) => came_before.or(Some(Seq(last.0 + 1))),
+            None => mailbox.first_stayed,
+        };
         mailbox.queue.extend(rows.into_iter().map(Letter::Inbox));
         if count > counted {
             self.waiting.fetch_add(count - counted, Ordering::Relaxed);
         } else {
-            self.waiting.fetch_sub(counted - count, Ordering::Relaxed);
+            self.done(counted - count);
         }
     }
 
@@ -333,6 +340,7 @@ impl Shared {
         }
     }
 
+    /// So many letters wait no longer.
     fn done(&self, letters: usize) {
         let before = self.waiting.fetch_sub(letters, Ordering::Relaxed);
         if before >= self.settings.in_all {

@@ -102,11 +102,11 @@ impl Update {
         }
     }
 
-    /// The album that a message belongs to.
+    /// The album that a new message belongs to; an edited item is no part of one any more.
     #[must_use]
     pub fn media_group(&self) -> Option<&str> {
         match &self.content {
-            Content::Message(message) => message.media_group_id.as_deref(),
+            Content::Message(message) if !self.kind.starts_with("edited_") => message.media_group_id.as_deref(),
             _ => None,
         }
     }
@@ -308,6 +308,13 @@ mod tests {
         let route = Route::of(PRESS, 1).unwrap();
         assert_eq!((route.key, &*route.mark.identity), (DialogueKey::private(1, 5), "callback_query:99"));
         assert!(matches!(Update::read(PRESS).unwrap().content, Content::Callback(_)));
+    }
+
+    #[test]
+    fn an_edited_item_of_an_album_is_no_album() {
+        let item = r#"{"message_id":3,"date":1,"chat":{"id":5,"type":"private"},"media_group_id":"g"}"#;
+        assert_eq!(media_group(&format!(r#"{{"update_id":1,"message":{item}}}"#)).as_deref(), Some("g"));
+        assert_eq!(media_group(&format!(r#"{{"update_id":2,"edited_message":{item}}}"#)), None);
     }
 
     #[test]

@@ -89,7 +89,9 @@ impl Handle {
 impl Running {
     /// Puts rows into the outbox and tells the courier.
     pub(super) async fn post(&self, once: &str, rows: Vec<(DialogueKey, Outgoing)>) -> Result<(), StoreError> {
-        let ids = self.store.post(self.epoch, once, rows.clone()).await?;
+        // If only the answer was lost, the rows are there, and a second call would post nothing.
+        let posted = self.store.post(self.epoch, once, rows.clone()).await;
+        let ids = posted.inspect_err(|_| self.courier.reload())?;
         let at = self.clock.now();
         let rows = ids.into_iter().zip(rows).map(|(id, (key, outgoing))| OutboxRow {
             id,

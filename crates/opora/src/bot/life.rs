@@ -26,12 +26,15 @@ use crate::key::DialogueKey;
 use crate::mailbox::{Letter, Mailboxes};
 use crate::outbox::{Courier, CourierSettings};
 use crate::schedule::{Schedule, Wakeup};
-use crate::store::{Filter, Seq, Store, StoreError};
+use crate::store::{Filter, Seq, Store};
 use crate::telegram::{Api, ApiError, Destination, IntoOutgoing, RefusalKind, Say, Tag};
 use crate::turn::Context;
 
 /// How many waiting inputs are read at once at the start.
 const PAGE: usize = 1000;
+
+/// How long to wait before the store is asked again for what was left to do.
+const TAKE_UP_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long the store may take to take the lease back.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(2);
@@ -124,10 +127,7 @@ impl Life {
         if let Some(reason) = self.greet().await {
             return TermEnd::Unauthorized(reason);
         }
-        if let Err(error) = self.take_up(works).await {
-            tracing::error!(%error, "cannot read what was left to do");
-            return TermEnd::Lost;
-        }
+        self.take_up(works).await;
         works.begin_schedule.cancel();
         let Some((settings, webhook)) = &self.webhook else {
             self.webhook_off().await;
@@ -177,10 +177,17 @@ impl Life {
     }
 
     /// Takes up what an earlier instance has left: messages, effects and inputs, in their order.
-    async fn take_up(&self, works: &Works) -> Result<(), StoreError> {
+    async fn take_up(&self, works: &Works) {
         let (mut after, mut count) = (Seq(i64::MIN), 0);
         loop {
-            let rows = self.store.waiting(self.bot, after, PAGE).await?;
+            let rows = match self.store.waiting(self.bot, after, PAGE).await {
+                Ok(rows) => rows,
+                Err(error) => {
+                    tracing::error!(%error, "cannot read what was left to do; trying again");
+                    tokio::time::sleep(TAKE_UP_PAUSE).await;
+                    continue;
+                }
+            };
             let Some(last) = rows.last() else { break };
             after = last.seq;
             count += rows.len();
@@ -194,7 +201,6 @@ impl Life {
         }
         // Their outcomes come behind the inputs that waited.
         works.effects.reload();
-        Ok(())
     }
 
     async fn webhook_on(&self, settings: &WebhookSettings) {
@@ -403,8 +409,12 @@ fn events(listener: Option<OnEvent>, lost: CancellationToken) -> mpsc::Unbounded
         while let Some(event) = receiver.recv().await {
             if matches!(event, crate::outbox::SendEvent::Fenced) {
                 lost.cancel();
-            } else if let Some(listener) = &listener {
-                listener(event);
+            } else if let Some(listener) = &listener
+                && std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| listener(event))).is_err()
+            {
+                tracing::error!(
+                    "the application's listener for events of sending panicked; it is told of the next ones"
+                );
             }
         }
     });

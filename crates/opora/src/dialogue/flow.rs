@@ -228,6 +228,8 @@ fn state_of<S: States>(turn: &Turn, depth: usize) -> Result<S, TurnError> {
     let frame = turn.talk.slot(&turn.slot).and_then(|slot| slot.stack.get(depth));
     let frame = frame.ok_or_else(|| TurnError::failed(format!("`{}` is not open", S::DIALOGUE)))?;
     serde_json::from_str(frame.state.get()).map_err(|error| {
-        TurnError::Unreadable(format!("state `{}` of `{}` in version {}: {error}", frame.at, S::DIALOGUE, frame.schema))
+        let what = format!("state `{}` of `{}` in version {}: {error}", frame.at, S::DIALOGUE, frame.schema);
+        // What this very turn wrote is the handler's mistake: nothing that is stored is to blame.
+        if frame.entry == turn.made { TurnError::failed(what) } else { TurnError::Unreadable(what) }
     })
 }

@@ -26,6 +26,9 @@ impl Play<'_> {
             self.turn.slot = by.slot.clone();
             return Ok(waits);
         }
+        if let Some(over) = self.over().filter(|_| update.is_none()) {
+            self.turn.slot = over;
+        }
         if let Some(Content::Callback(query)) = update.map(|update| &update.content) {
             let version = Tag::read(query.data.as_deref().unwrap_or_default()).version;
             let offered = match (version, update) {
@@ -106,16 +109,18 @@ impl Play<'_> {
         }
     }
 
-    /// Ends every dialogue whose life is over.
+    /// Ends a dialogue whose life is over; one at a time, so that it is known which of them fails.
     pub async fn expired(&mut self) -> Result<(), TurnError> {
-        let now = self.turn.now;
-        let over = |slot: &&super::conversation::Slot| slot.until.is_some_and(|until| until <= now);
-        let slots: Vec<Box<str>> = self.turn.talk.slots.iter().filter(over).map(|slot| slot.name.clone()).collect();
-        for slot in slots {
-            self.turn.slot = slot;
-            self.expire().await?;
-        }
-        Ok(())
+        let Some(slot) = self.over() else { return Ok(()) };
+        self.turn.slot = slot;
+        self.expire().await
+    }
+
+    /// The first dialogue whose life is over.
+    fn over(&self) -> Option<Box<str>> {
+        let is_over = |until| until <= self.turn.now;
+        let slot = self.turn.talk.slots.iter().find(|slot| slot.until.is_some_and(is_over))?;
+        Some(slot.name.clone())
     }
 
     async fn expire(&mut self) -> Result<(), TurnError> {

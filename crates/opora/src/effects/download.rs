@@ -99,7 +99,9 @@ impl Downloads {
         }
         let file_path =
             file.file_path.ok_or_else(|| EffectError::Final("Telegram gives no link to this file".to_owned()))?;
-        let have = fs::metadata(temporary).await.map_or(0, |metadata| metadata.len());
+        let found = fs::metadata(temporary).await.map_or(0, |metadata| metadata.len());
+        // Without an announced size nobody knows whether anything is missing: then it begins anew.
+        let have = if file.file_size.is_some_and(|size| found <= size) { found } else { 0 };
         if file.file_size == Some(have) && have > 0 {
             // An earlier try got everything and ended before the rename.
             fs::File::open(temporary).await?.sync_all().await?;
@@ -109,6 +111,9 @@ impl Downloads {
         let mut download = self.api.download(&file_path, have).await?;
         let mut options = fs::OpenOptions::new();
         options.create(true).write(true);
+        // It holds what a person sent: it is for its owner alone, like the database.
+        #[cfg(unix)]
+        options.mode(0o600);
         let mut target =
             options.truncate(download.from_byte == 0).append(download.from_byte > 0).open(temporary).await?;
         let mut bytes = download.from_byte;
@@ -144,5 +149,57 @@ fn final_if_refused(error: ApiError) -> EffectError {
     match error {
         ApiError::Refused { .. } => EffectError::Final(error.to_string()),
         error => EffectError::Retry(Box::new(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::future::BoxFuture;
+    use futures_util::stream;
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::key::DialogueKey;
+    use crate::store::Upload;
+    use crate::telegram::{ApiAnswer, Download};
+
+    const WHOLE: &[u8] = b"whole";
+
+    /// A server that announces no size, and has nothing behind a file's end.
+    #[derive(Debug)]
+    struct Sizeless;
+
+    impl Api for Sizeless {
+        fn call<'a>(&'a self, _: &'a str, _: &'a str, _: &'a [Upload]) -> ApiAnswer<'a> {
+            Box::pin(async { Ok(RawValue::from_string(r#"{"file_path":"documents/1"}"#.to_owned()).unwrap()) })
+        }
+
+        fn long_call<'a>(&'a self, method: &'a str, body: &'a str, _: Duration) -> ApiAnswer<'a> {
+            self.call(method, body, &[])
+        }
+
+        fn download<'a>(&'a self, _: &'a str, from_byte: u64) -> BoxFuture<'a, Result<Download, ApiError>> {
+            Box::pin(async move {
+                if from_byte >= WHOLE.len() as u64 {
+                    return Err(crate::telegram::classify(416, "Requested Range Not Satisfiable", Default::default()));
+                }
+                let bytes = stream::once(async { Ok(WHOLE.into()) }).boxed();
+                Ok(Download { from_byte: 0, length: None, bytes })
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_without_an_announced_size_is_fetched_after_a_crash_before_its_rename() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("1-2.part"), WHOLE).unwrap();
+        let settings = DownloadSettings { directory: folder.path().to_owned(), ..DownloadSettings::default() };
+        let downloads = Downloads { api: Arc::new(Sizeless), settings };
+        let body = json!({"file_id": "x", "max_bytes": 100}).to_string().into();
+        let asked = Asked { key: "1-2".to_owned(), dialogue: DialogueKey::private(1, 2), body, attempt: 1 };
+        downloads.run(asked).await.unwrap();
+        assert_eq!(std::fs::read(folder.path().join("1-2")).unwrap(), WHOLE);
     }
 }

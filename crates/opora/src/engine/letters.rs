@@ -98,11 +98,23 @@ fn retried(parked: &Parked) -> Result<Event, String> {
             Ok(Event::Timer { name, body })
         }
         "outcome" => Event::outcome(&parked.body),
+        "expired" => Ok(Event::Expired),
         "album" => {
             let items: Vec<&serde_json::value::RawValue> = serde_json::from_str(&parked.body).map_err(unreadable)?;
             updates(items.iter().map(|item| item.get()))
         }
         "state" => Err("a state that was set aside cannot be run; import it once it can be read".to_owned()),
         _ => updates(std::iter::once(parked.body.as_str())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_of_life_that_was_parked_can_be_run_again() {
+        let parked = parked(&DialogueKey::private(1, 2), &[Letter::Expired], "a bad day".to_owned(), 3);
+        assert!(matches!(event(&[Letter::Retry(parked)]), Ok(Event::Expired)));
     }
 }

@@ -32,6 +32,14 @@ pub struct WebhookSettings {
     pub connections: u32,
 }
 
+impl WebhookSettings {
+    /// Whether Telegram takes the secret.
+    pub(crate) fn has_good_secret(&self) -> bool {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        (1..=256).contains(&self.secret.len()) && self.secret.bytes().all(is_plain)
+    }
+}
+
 impl std::fmt::Debug for WebhookSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WebhookSettings").field("url", &self.url).finish_non_exhaustive()

@@ -174,3 +174,36 @@ async fn closing_finishes_the_turn_under_way_and_starts_no_other() {
     scene.gets(1, 3, "late").await;
     assert_eq!(scene.notes.read.lock().len(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_stays_in_the_store_is_found_also_when_it_came_out_of_order() {
+    let scene = Scene::new(MailboxSettings { per_dialogue: 2, ..MailboxSettings::default() }).await;
+    scene.gets(1, 1, "slow").await;
+    tokio::task::yield_now().await;
+    let (key, late) = scene.receives(1, 2, "on a slower way").await;
+    scene.gets(1, 3, "a").await;
+    scene.gets(1, 4, "b").await;
+    scene.mailboxes.deliver(key, late);
+    scene.notes.slow.notify_one();
+    let mut read = scene.read(4).await;
+    read.sort();
+    assert_eq!(read[1], (1, vec![2]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_intake_goes_on_when_fewer_letters_had_stayed_than_were_counted() {
+    let scene = Scene::new(MailboxSettings { per_dialogue: 1, in_all: 3, ..MailboxSettings::default() }).await;
+    scene.gets(1, 1, "slow").await;
+    tokio::task::yield_now().await;
+    scene.gets(1, 2, "queued").await;
+    let (key, letter) = scene.receives(1, 3, "stays").await;
+    for _ in 0..3 {
+        scene.mailboxes.deliver(key.clone(), letter.clone());
+    }
+    let waiting = scene.mailboxes.clone();
+    let room = tokio::spawn(async move { waiting.room().await });
+    tokio::task::yield_now().await;
+    scene.notes.slow.notify_one();
+    assert_eq!(scene.read(3).await.len(), 3);
+    tokio::time::timeout(Duration::from_secs(1), room).await.expect("the intake is never woken").unwrap();
+}

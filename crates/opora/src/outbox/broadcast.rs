@@ -116,7 +116,9 @@ impl<I: Iterator<Item = i64>> Broadcast<I> {
         };
         let rows: Vec<_> = chats.iter().map(row).collect::<Result<_, SayError>>()?;
         let once = format!("broadcast:{}:{page}", self.id);
-        let ids = shared.store.post(shared.epoch, &once, rows.clone()).await?;
+        // If only the answer was lost, the rows are there, and the same page is not posted again.
+        let posted = shared.store.post(shared.epoch, &once, rows.clone()).await;
+        let ids = posted.inspect_err(|_| courier.reload())?;
         let at = shared.clock.now();
         let posted = rows.into_iter().zip(&ids);
         let rows = posted.map(|((key, outgoing), id)| OutboxRow { id: *id, key, outgoing, was_sending: false, at });

@@ -160,3 +160,70 @@ async fn the_application_is_asked_for_a_session_only_when_nothing_is_open() {
     anna.sends("Anna").await;
     assert_eq!(anna.answers(), ["How old is Anna?"]);
 }
+
+#[derive(Clone, Debug, Serialize, Deserialize, States)]
+enum Scales {
+    Empty,
+    Loaded { kg: f64 },
+}
+
+#[tokio::test]
+async fn a_state_that_does_not_read_back_is_the_handlers_mistake_and_nothing_stored_is_ended() {
+    async fn start(_: &mut Turn, _: Command) -> Step<Scales> {
+        Ok(Next::Go(Scales::Empty))
+    }
+    async fn load(_: &mut Turn, kg: String) -> Step<Scales> {
+        // JSON has no such number: it is written as null.
+        Ok(Next::Go(Scales::Loaded { kg: kg.parse()? }))
+    }
+    async fn ask(turn: &mut Turn, kg: f64) -> Result<(), BoxError> {
+        turn.say(format!("{kg} kg?"));
+        Ok(())
+    }
+    async fn unload(_: &mut Turn, _: f64, _: String) -> Step<Scales> {
+        Ok(Next::End)
+    }
+    let scales = Dialogue::new()
+        .start(command("start"), start)
+        .on(Scales::EMPTY, text(), load)
+        .on(Scales::LOADED, text(), unload)
+        .ask(Scales::LOADED, ask)
+        .on_error(OnError::Stay);
+    let stage = Stage::new(scales);
+    let anna = stage.person("Anna");
+    anna.sends("/start").await;
+    anna.sends("NaN").await;
+    assert_eq!(anna.state().await.as_deref(), Some("scales:empty"));
+    anna.sends("7").await;
+    anna.sees("7 kg?");
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, States)]
+enum Side {
+    Open,
+}
+
+#[tokio::test]
+async fn a_timeout_handler_that_fails_beside_another_dialogue_fails_for_its_own() {
+    async fn start(turn: &mut Turn, _: Command) -> Step<Form> {
+        turn.open("side", &Side::Open);
+        Ok(Next::Go(Form::Name))
+    }
+    async fn fails(_: &mut Turn, _: Side) -> Step<Side> {
+        // Others come between, so that a test of tries without end has an end.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        Err("a bad day".into())
+    }
+    async fn heard(_: &mut Turn, _: String) -> Step<Side> {
+        Ok(Next::Stay)
+    }
+    let form = Dialogue::new().start(command("start"), start).on(Form::NAME, text(), name).on(Form::AGE, text(), age);
+    let side = Dialogue::new().on(Side::OPEN, text(), heard).life(Duration::from_secs(60)).timeout(fails);
+    let stage = Stage::new(crate::dialogue::Script::new().dialogue(form).dialogue(side));
+    let anna = stage.person("Anna");
+    anna.sends("/start").await;
+    let passes = stage.passes(Duration::from_secs(61));
+    tokio::time::timeout(Duration::from_secs(5), passes).await.expect("it fails without end");
+    assert_eq!(anna.answers().iter().filter(|text| text.contains("went wrong")).count(), 1);
+    assert_eq!(anna.state().await.as_deref(), Some("form:name"), "the other dialogue is not to blame");
+}

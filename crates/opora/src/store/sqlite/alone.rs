@@ -155,7 +155,7 @@ WHERE key = ?1 AND value IS NOT NULL";
 async fn import(connection: &mut SqliteConnection, row: &ConversationRow, replace: bool) -> Result<bool, GroupFailed> {
     let key = row.key.to_string();
     let found = sqlx::query(
-        "SELECT coalesce((SELECT version + 1 FROM opora_conversations WHERE key = ?1), floor),
+        "SELECT coalesce((SELECT version FROM opora_conversations WHERE key = ?1), floor) + 1,
                 EXISTS (SELECT 1 FROM opora_conversations WHERE key = ?1 AND value IS NOT NULL)
          FROM opora_version_floor",
     )

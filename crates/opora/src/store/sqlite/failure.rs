@@ -19,18 +19,35 @@ pub(super) struct FileFailed {
 
 /// Why a group of operations left nothing; every one of them gets it.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct GroupFailed(Arc<BoxError>);
+#[error("{reason}")]
+pub(super) struct GroupFailed {
+    reason: Arc<BoxError>,
+    /// The writes of the application that was being served ended the transaction: the others may go again, they may not.
+    by_writes: bool,
+}
 
 impl GroupFailed {
     pub(super) fn because(error: impl Into<BoxError>) -> Self {
-        Self(Arc::new(error.into()))
+        Self { reason: Arc::new(error.into()), by_writes: false }
+    }
+
+    /// The application's writes ended the transaction that they ran in, themselves or by a conflict that rolls back.
+    pub(super) fn by_writes(error: sqlx::Error) -> Self {
+        Self { by_writes: true, ..error.into() }
+    }
+
+    /// What the one is told whose operation failed the group.
+    pub(super) fn for_its_cause(&self) -> StoreError {
+        if !self.by_writes {
+            return self.clone().into();
+        }
+        StoreError::WritesFailed(format!("they ended the transaction that is not theirs: {self}").into())
     }
 }
 
 impl From<sqlx::Error> for GroupFailed {
     fn from(error: sqlx::Error) -> Self {
-        Self(Arc::new(in_words(error)))
+        Self::because(in_words(error))
     }
 }
 

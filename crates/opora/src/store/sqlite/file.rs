@@ -19,6 +19,11 @@ const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 /// How long a statement waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Pages that the writer holds; the rest is in the system's own cache.
+const WRITER_CACHE_MIB: u32 = 4;
+/// Pages that a reader holds.
+const READER_CACHE_MIB: u32 = 1;
+
 /// Where the database lies.
 #[derive(Clone, Debug)]
 pub(super) struct DatabaseFile {
@@ -40,7 +45,7 @@ impl DatabaseFile {
 
     /// The connection that writes.
     pub(super) async fn connect_to_write(&self) -> StoreResult<SqliteConnection> {
-        self.options(8).connect().await.map_err(|error| self.failed("open", error))
+        self.options(WRITER_CACHE_MIB).connect().await.map_err(|error| self.failed("open", error))
     }
 
     /// A connection that reads, and cannot write.
@@ -50,7 +55,7 @@ impl DatabaseFile {
 
     /// How connections that read are opened.
     pub(super) fn reading(&self) -> SqliteConnectOptions {
-        self.options(2).pragma("query_only", "1")
+        self.options(READER_CACHE_MIB).pragma("query_only", "1")
     }
 
     /// Copies everything, as of one moment, into a new file.
@@ -69,7 +74,8 @@ impl DatabaseFile {
             return Err(failed("write", to, "its name is not UTF-8".to_owned()));
         };
         // An empty file counts as new to VACUUM INTO, so it keeps the permissions that it was made with.
-        let mut connection = self.options(8).connect().await.map_err(|error| self.failed("open", error))?;
+        let mut connection =
+            self.options(READER_CACHE_MIB).connect().await.map_err(|error| self.failed("open", error))?;
         sqlx::query("VACUUM INTO ?1").bind(name).execute(&mut connection).await.map_err(unavailable)?;
         connection.close().await.map_err(unavailable)?;
         let synced = async {

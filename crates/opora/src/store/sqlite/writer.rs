@@ -152,7 +152,7 @@ impl Step {
 async fn linger(requests: &mut mpsc::Receiver<Request>, arrived: &mut Vec<Request>) {
     let company = async {
         while arrived.len() < GROUP_LIMIT
-            && arrived.last().is_some_and(Request::may_linger)
+            && arrived.iter().all(Request::may_linger)
             && requests.recv_many(arrived, GROUP_LIMIT).await > 0
         {}
     };
@@ -235,7 +235,7 @@ pub(super) fn told<T: Send + 'static>(
         Ok(result) => Ok(decided(reply, result)),
         Err(failed) => {
             // Nobody may be waiting any more.
-            let _ = reply.send(Err(failed.clone().into()));
+            let _ = reply.send(Err(failed.for_its_cause()));
             Err(failed)
         }
     }
@@ -266,7 +266,7 @@ async fn in_savepoint(connection: &mut SqliteConnection, writes: DomainWrites) -
     let run = AssertUnwindSafe(writes.run(&mut database)).catch_unwind();
     let refused = match tokio::time::timeout(WRITES_TIMEOUT, run).await {
         Ok(Ok(Ok(()))) => {
-            savepoint.commit().await?;
+            savepoint.commit().await.map_err(GroupFailed::by_writes)?;
             return Ok(Ok(()));
         }
         Ok(Ok(Err(WriteError::Refused(refusal)))) => StoreError::Refused(refusal),
@@ -275,6 +275,10 @@ async fn in_savepoint(connection: &mut SqliteConnection, writes: DomainWrites) -
         Ok(Err(_)) => StoreError::WritesFailed("they panicked".into()),
         Err(_) => StoreError::WritesFailed(format!("they took longer than {WRITES_TIMEOUT:?}").into()),
     };
-    savepoint.rollback().await?;
-    Ok(Err(refused))
+    match savepoint.rollback().await {
+        Ok(()) => Ok(Err(refused)),
+        // A full disk ends a transaction too; then it is nobody's fault.
+        Err(error) if matches!(refused, StoreError::Unavailable(_)) => Err(error.into()),
+        Err(error) => Err(GroupFailed::by_writes(error)),
+    }
 }

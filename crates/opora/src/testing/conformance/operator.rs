@@ -94,6 +94,20 @@ pub async fn an_export_can_be_imported(subject: Subject) {
     assert_eq!(scene.turn(&anna, |commit| commit.state = set("goes on")).await.version, Version(42));
 }
 
+/// A turn that is under way when its conversation is imported does not overwrite it, also where there was none before.
+pub async fn an_import_is_noticed_by_a_turn(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let anna = person(101);
+    let began = scene.version(&anna).await;
+    let stored = Some(state("carried"));
+    let row = ConversationRow { key: anna.clone(), version: began, stored, updated_at: at(7) };
+    assert!(scene.store().import(&row, false).await.expect("answered"));
+    let mut late = Commit::new(anna.clone(), began, at(8));
+    late.state = set("late");
+    overtaken(scene.try_commit(late).await);
+    assert_eq!(scene.state(&anna).await.1, Some(state("carried")));
+}
+
 /// An import overwrites nobody's state unless that is wanted.
 pub async fn an_import_replaces_only_when_told(subject: Subject) {
     let scene = Scene::open(subject).await;

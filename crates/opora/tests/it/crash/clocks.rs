@@ -1,12 +1,13 @@
-//! A wall clock that jumps by an hour between two starts, either way.
+//! A wall clock that jumps by an hour between two starts, either way; and time that has passed while a bot was down.
 
 use std::time::Duration;
 
 use opora::clock::{Clock, Millis};
 use opora::prelude::*;
+use serde_json::json;
 
 use super::inside::{Inside, bot};
-use super::stage::{BOT, Stage, until_so};
+use super::stage::{BOT, Stage, unsettled, until_so};
 
 const NOON: Millis = Millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -41,7 +42,9 @@ fn tea() -> Dialogue<Tea> {
 }
 
 async fn at(stage: &Stage, clock: &Clock) -> Inside {
-    Inside::run(bot(stage, stage.store().await).dialogue(tea()).clock(clock.clone()))
+    let bot = bot(stage, stage.store().await).dialogue(tea()).clock(clock.clone());
+    // After a jump nothing is sent before the next renewal, which comes in real time.
+    Inside::run(bot.settings(|settings| settings.lease.ttl = Duration::from_millis(500)))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -72,5 +75,31 @@ async fn a_clock_that_jumps_ends_nothing_early_and_makes_no_second_leader() {
     stage.hears(person, "your tea").await;
     running.end_when_quiet(&stage).await;
     assert_eq!(stage.transcript(person).await, ["brewing", "still brewing", "still brewing", "your tea"]);
+    store.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_left_unsent_goes_before_what_time_has_to_say() {
+    let stage = Stage::new().await;
+    let person = stage.person("Anna").await;
+    let running = at(&stage, &Clock::set_by_hand(NOON)).await;
+    stage.says(person, "/start").await;
+    stage.hears(person, "brewing").await;
+    stage.fault(json!({"method": "sendMessage", "times": 1000, "status": 500})).await;
+    stage.says(person, "is it ready?").await;
+    let store = stage.store().await;
+    until_so("the answer is said and not sent", async || {
+        unsettled(&store).await == 1 && store.statistics(Some(BOT)).await.unwrap().inbox == 0
+    })
+    .await;
+    running.end_when_quiet(&stage).await;
+
+    // The timer is due long before Telegram has answered for the first time.
+    stage.clear_faults().await;
+    stage.fault(json!({"method": "getMe", "delay_ms": 500})).await;
+    let running = at(&stage, &Clock::set_by_hand(NOON.plus(HOUR))).await;
+    stage.hears(person, "your tea").await;
+    running.end_when_quiet(&stage).await;
+    assert_eq!(stage.transcript(person).await, ["brewing", "still brewing", "your tea"]);
     store.close().await.unwrap();
 }

@@ -77,10 +77,9 @@ async fn survives_kills_at(failpoint: &str, bot: Bot) {
     let (mut in_the_act, mut restarts) = (0, Vec::new());
     for kill in 0..kills {
         let process = start(format!("{failpoint}=pause@{}", hit(failpoint, kill)));
-        if kill > 0 {
-            restarts.push(process.leads().await);
-        }
         process.tells(&format!("failpoint {failpoint}")).await;
+        // A kill may have come before it led at all: the lease is committed, too.
+        restarts.extend(process.led_after());
         process.kill().await;
         in_the_act += stage.unsettled().await;
     }
@@ -98,11 +97,15 @@ async fn survives_kills_at(failpoint: &str, bot: Bot) {
     assert!(restarts.iter().max().unwrap() < &Duration::from_secs(10), "the lease was not taken at once: {restarts:?}");
 }
 
-/// Which hit of a failpoint kills: another one each time, so that kills fall into different moments.
+/// Which hit of a failpoint kills: another one each time, so that kills fall into different moments; some while what was
+/// left is taken up, some long after.
 fn hit(failpoint: &str, kill: usize) -> usize {
     // The lease is renewed seldom.
-    let most = if failpoint == failpoints::INSTANCE_BEFORE_RENEW { 3 } else { 61 };
-    1 + (kill + 1) * 17 % most
+    if failpoint == failpoints::INSTANCE_BEFORE_RENEW {
+        return 1 + kill % 3;
+    }
+    let long_after = if kill % 3 == 2 { 200 } else { 0 };
+    1 + (kill + 1) * 17 % 61 + long_after
 }
 
 fn report(failpoint: &str, kills: usize, account: &Account, restarts: &[Duration]) {

@@ -9,17 +9,21 @@ use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::bots::Part;
 use super::stage::{PATIENCE, Stage, TOKEN, until};
 use crate::environment;
 
+type Lines = Arc<Mutex<Vec<(Duration, String)>>>;
+
 /// A running bot. Dropping it kills it.
 pub struct Process {
     child: Child,
-    lines: Arc<Mutex<Vec<String>>>,
-    started: Instant,
+    /// What it told, each line with the time since the start.
+    lines: Lines,
+    readers: [JoinHandle<()>; 2],
 }
 
 impl Process {
@@ -51,9 +55,8 @@ impl Process {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let lines = Arc::default();
-        note(child.stdout.take().unwrap(), &lines);
-        note(child.stderr.take().unwrap(), &lines);
-        Self { child, lines, started: Instant::now() }
+        let readers = [note(child.stdout.take().unwrap(), &lines), note(child.stderr.take().unwrap(), &lines)];
+        Self { child, lines, readers }
     }
 
     pub fn pid(&self) -> u32 {
@@ -66,43 +69,54 @@ impl Process {
 
     /// Everything it has printed and logged so far.
     pub fn told(&self) -> Vec<String> {
-        self.lines.lock().clone()
+        self.lines.lock().iter().map(|(_, line)| line.clone()).collect()
     }
 
     pub fn has_told(&self, words: &str) -> bool {
-        self.lines.lock().iter().any(|line| line.contains(words))
+        self.lines.lock().iter().any(|(_, line)| line.contains(words))
     }
 
-    /// Waits for a line with these words; gives the time since its start.
-    pub async fn tells(&self, words: &str) -> Duration {
-        let told = async {
-            while !self.has_told(words) {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        if tokio::time::timeout(PATIENCE, told).await.is_err() {
-            panic!("it never told `{words}`, but:\n{}", self.told().join("\n"));
-        }
-        self.started.elapsed()
+    /// How many lines with these words it has told.
+    pub fn count(&self, words: &str) -> usize {
+        self.lines.lock().iter().filter(|(_, line)| line.contains(words)).count()
     }
 
-    /// Whether it has worked as the leader.
-    pub fn has_led(&self) -> bool {
-        let led = |line: &String| line.contains("took over the lease") || line.contains(": holds the lease");
-        self.lines.lock().iter().any(led)
+    /// Whether every thread of it is stopped; a signal takes its time.
+    pub fn stands_still(&self) -> bool {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap();
+        let mut states = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("stat")).ok());
+        states.all(|state| state.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T')))
+    }
+
+    /// Waits for a line with these words.
+    pub async fn tells(&self, words: &str) {
+        self.until(words, || self.has_told(words).then_some(())).await;
+    }
+
+    /// When it began to work as the leader, counted from its start.
+    pub fn led_after(&self) -> Option<Duration> {
+        let led = |line: &str| line.contains("took over the lease") || line.contains(": holds the lease");
+        self.lines.lock().iter().find(|(_, line)| led(line)).map(|(after, _)| *after)
     }
 
     /// Waits until it works as the leader; gives the time since its start.
     pub async fn leads(&self) -> Duration {
-        let leads = async {
-            while !self.has_led() {
-                tokio::time::sleep(Duration::from_millis(2)).await;
+        self.until("that it leads", || self.led_after()).await
+    }
+
+    async fn until<T>(&self, what: &str, look: impl Fn() -> Option<T>) -> T {
+        let looking = async {
+            loop {
+                match look() {
+                    Some(found) => return found,
+                    None => tokio::time::sleep(Duration::from_millis(2)).await,
+                }
             }
         };
-        if tokio::time::timeout(PATIENCE, leads).await.is_err() {
-            panic!("it never leads, but tells:\n{}", self.told().join("\n"));
+        match tokio::time::timeout(PATIENCE, looking).await {
+            Ok(found) => found,
+            Err(_) => panic!("it never told `{what}`, but:\n{}", self.told().join("\n")),
         }
-        self.started.elapsed()
     }
 
     /// Kills it with what cannot be caught.
@@ -110,10 +124,17 @@ impl Process {
         self.child.kill().await.unwrap();
     }
 
-    /// Waits for its end.
+    /// Waits for its end, and for the last of what it tells.
     pub async fn ended(&mut self) -> ExitStatus {
-        match tokio::time::timeout(PATIENCE, self.child.wait()).await {
-            Ok(status) => status.unwrap(),
+        let ended = async {
+            let status = self.child.wait().await.unwrap();
+            for reader in &mut self.readers {
+                reader.await.unwrap();
+            }
+            status
+        };
+        match tokio::time::timeout(PATIENCE, ended).await {
+            Ok(status) => status,
             Err(_) => panic!("it does not end, but tells:\n{}", self.told().join("\n")),
         }
     }
@@ -140,13 +161,13 @@ fn with_settings(mut command: Command, stage: &Stage) -> Command {
     command
 }
 
-fn note(output: impl AsyncRead + Unpin + Send + 'static, lines: &Arc<Mutex<Vec<String>>>) {
-    let (lines, mut output) = (Arc::clone(lines), BufReader::new(output).lines());
+fn note(output: impl AsyncRead + Unpin + Send + 'static, lines: &Lines) -> JoinHandle<()> {
+    let (lines, mut output, started) = (Arc::clone(lines), BufReader::new(output).lines(), Instant::now());
     tokio::spawn(async move {
         while let Ok(Some(line)) = output.next_line().await {
-            lines.lock().push(line);
+            lines.lock().push((started.elapsed(), line));
         }
-    });
+    })
 }
 
 /// `target/<profile>/deps/it-…` stands beside `target/<profile>/examples/registration`.

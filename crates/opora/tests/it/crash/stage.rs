@@ -91,6 +91,12 @@ impl Stage {
         self.post("/faults", order).await;
     }
 
+    /// Takes back the faults that have not struck.
+    pub async fn clear_faults(&self) {
+        let cleared = self.http.delete(format!("{}/client/{TOKEN}/faults", self.base)).send().await.unwrap();
+        assert!(cleared.status().is_success());
+    }
+
     /// Adds a person; gives the id, which is also the private chat's.
     pub async fn person(&self, name: &str) -> i64 {
         self.post("/users", json!({"first_name": name})).await["id"].as_i64().unwrap()

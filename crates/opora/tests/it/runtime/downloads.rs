@@ -50,6 +50,8 @@ async fn gets(anna: &Person<'_>, sent: &[u8]) {
     let heard = anna.heard().await;
     let path = heard.last().and_then(|text| text.split_once(' ')).unwrap().1;
     assert_eq!(std::fs::read(path).unwrap(), sent);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600, "what a person sent is for its owner alone");
     let folder = anna.stage.files();
     let names: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names.len(), 1, "nothing else is left behind: {names:?}");

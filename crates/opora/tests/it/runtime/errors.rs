@@ -231,3 +231,26 @@ async fn an_update_that_nobody_can_read_is_parked_and_the_queue_moves_on() {
     assert!(parked.kind == "update" && parked.body.contains("900000000"), "{parked:?}");
     bot.stops().await;
 }
+
+#[tokio::test]
+async fn a_row_that_the_store_itself_cannot_read_parks_the_input_and_nothing_turns_in_circles() {
+    let files = Stage::new().await;
+    let case = Case::new(files.sqlite().await).await;
+    let (anna, bot) = (case.stage.person("Anna").await, case.start());
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    let spoil = opora::store::DomainWrites::new(|database| {
+        Box::pin(async move {
+            sqlx::query("UPDATE opora_conversations SET places = '{', version = version + 1")
+                .execute(database.sqlite())
+                .await?;
+            Ok(())
+        })
+    });
+    case.store.write(spoil).await.unwrap();
+    anna.says("Anna").await;
+    let parked = case.one_parked().await;
+    assert_eq!((&*parked.kind, parked.attempts), ("update", 3));
+    bot.stops().await;
+    assert_eq!(anna.heard().await, [NAME]);
+}

@@ -191,3 +191,75 @@ async fn a_failed_turn_is_helped_once_when_the_store_is_away_just_then() {
         running.stops().await;
     }
 }
+
+#[tokio::test]
+async fn what_was_left_to_do_is_asked_for_again_in_the_same_term() {
+    let stage = Stage::new().await;
+    let (anna, (faulty, store)) = (stage.person("Anna").await, faulty(memory()));
+    faulty.fail_next("waiting", 1, Trouble::Before);
+    let running = Running::start(bot(&stage, &store));
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    assert_eq!(faulty.calls("claim"), 1, "giving the lease up would not help the store");
+    running.stops().await;
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "fickle")]
+enum Fickle {
+    Asked,
+}
+
+async fn fickle_start(turn: &mut Turn, _: Command) -> Step<Fickle> {
+    turn.effect("run", &json!({}));
+    Ok(Next::Go(Fickle::Asked))
+}
+
+/// Works once.
+async fn fickle_ran(turn: &mut Turn, _: Outcome) -> Step<Fickle> {
+    let asked = turn.context::<std::sync::atomic::AtomicU32>();
+    if asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) > 0 {
+        return Err("a bad day".into());
+    }
+    turn.say("Ran.");
+    Ok(Next::Stay)
+}
+
+#[tokio::test]
+async fn a_turn_that_did_commit_is_not_parked_when_it_fails_after_its_answer_was_lost() {
+    let stage = Stage::new().await;
+    let (anna, (faulty, store)) = (stage.person("Anna").await, faulty(memory()));
+    let fickle = Dialogue::new().start(command("start"), fickle_start).on(Fickle::ASKED, outcome("run"), fickle_ran);
+    let losing = Arc::clone(&faulty);
+    let bot = stage.bot(&store).dialogue(fickle).context(std::sync::atomic::AtomicU32::new(0));
+    let running = Running::start(bot.effect("run", move |_| {
+        losing.fail_next("commit", 1, Trouble::After);
+        async { Ok(json!({})) }
+    }));
+    anna.says("/start").await;
+    anna.hears_just(&["Ran."]).await;
+    running.stops().await;
+    anna.hears_just(&["Ran."]).await;
+    assert_eq!(faulty.inner().statistics(None).await.unwrap().parked, 0);
+}
+
+#[tokio::test]
+async fn a_state_that_cannot_be_read_is_not_ended_before_there_is_a_copy_of_it() {
+    let stage = Stage::new().await;
+    let (anna, (faulty, store)) = (stage.person("Anna").await, faulty(memory()));
+    let bot = bot(&stage, &store).settings(|settings| settings.stop.deadline = Duration::from_millis(200));
+    let running = Running::start(bot);
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    let mut row = store.list(&Default::default(), None, 1).await.unwrap().pop().unwrap();
+    row.stored.as_mut().unwrap().value = "not even JSON".into();
+    assert!(store.import(&row, true).await.unwrap());
+    faulty.fail_until_lifted("park", Trouble::Before);
+    anna.says("Anna").await;
+    until("some tries", async || faulty.calls("park") > 1).await;
+    let commits = faulty.calls("commit");
+    running.stops().await;
+    assert_eq!(faulty.calls("commit"), commits);
+    let kept = store.list(&Default::default(), None, 1).await.unwrap().pop().unwrap();
+    assert_eq!(kept.stored.unwrap().value, row.stored.unwrap().value);
+}

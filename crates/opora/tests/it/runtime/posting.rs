@@ -99,3 +99,44 @@ async fn until_leading<I: Iterator<Item = i64>>(
     })
     .await
 }
+
+#[tokio::test]
+async fn a_message_is_sent_also_when_the_answer_of_its_post_is_lost() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let faulty = Arc::new(FaultyStore::new(memory()));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    faulty.fail_next("post", 1, Trouble::After);
+    assert!(matches!(bot.handle.post("reminder", anna.id, "Remember.").await, Err(NotRunning::Store(_))));
+    bot.handle.post("reminder", anna.id, "Remember.").await.unwrap();
+    anna.hears_just(&[NAME, "Remember."]).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_listener_that_panics_is_told_of_the_next_event() {
+    let stage = Stage::new().await;
+    let people = [stage.person("Anna").await, stage.person("Boris").await];
+    for person in people {
+        person.says("hello").await;
+        person.blocks().await;
+    }
+    let dead = Arc::<Mutex<Vec<i64>>>::default();
+    let heard = Arc::clone(&dead);
+    let bot = stage.bot(&memory()).dialogue(form()).on_event(move |event| {
+        if let SendEvent::ChatDead { chat, .. } = event {
+            heard.lock().push(chat);
+            panic!("a bad day");
+        }
+    });
+    let bot = Running::start(bot);
+    for (number, person) in people.iter().enumerate() {
+        let once = format!("hello {number}");
+        until("a leader", async || bot.handle.post(&once, person.id, "Hello.").await.is_ok()).await;
+        until("the event", async || dead.lock().len() == number + 1).await;
+    }
+    bot.stops().await;
+}

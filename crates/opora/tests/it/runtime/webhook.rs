@@ -164,3 +164,15 @@ async fn garbage_is_taken_and_logged_and_what_is_too_large_is_refused() {
     assert_eq!(server.brings(SECRET, large).await.status(), StatusCode::PAYLOAD_TOO_LARGE);
     bot.stops().await;
 }
+
+#[tokio::test]
+async fn a_bot_does_not_start_with_a_secret_that_keeps_nobody_out() {
+    let stage = Stage::new().await;
+    let server = Server::new(&stage).await;
+    for secret in ["", "with a space", &"x".repeat(257)] {
+        let settings = WebhookSettings { secret: secret.to_owned(), ..server.settings() };
+        let (bot, _) = stage.bot(&memory()).dialogue(form()).webhook(settings);
+        let ended = bot.run_until(opora::bot::Stop::new()).await;
+        assert!(matches!(ended, Err(opora::bot::BotError::BadSecret)), "{ended:?}");
+    }
+}

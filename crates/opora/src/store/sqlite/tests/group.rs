@@ -117,7 +117,8 @@ async fn a_write_that_ends_the_transaction_spoils_the_group_but_not_the_store() 
         })
     });
     let bad = Commit { writes: Some(end), ..full_turn(1, Version(0), vec![]) };
-    assert!(matches!(bench.commit(bad).await, Err(StoreError::Unavailable(_))));
+    // It must not wait for the store and try for ever: the store is well.
+    assert!(matches!(bench.commit(bad).await, Err(StoreError::WritesFailed(_))));
     bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
 }
 
@@ -134,4 +135,25 @@ async fn a_batch_is_received_once_also_within_itself() {
     let is_new = |receipts: Vec<Receipt>| receipts.iter().map(|one| *one != Receipt::Known).collect::<Vec<_>>();
     assert_eq!(is_new(bench.store.receive(bench.epoch, batch()).await.unwrap()), [true, false, true, true]);
     assert_eq!(is_new(bench.store.receive(bench.epoch, batch()).await.unwrap()), [false; 4]);
+}
+
+#[tokio::test]
+async fn writes_that_end_the_transaction_fail_for_good_and_the_others_go_again() {
+    let bench = Bench::new().await;
+    with_notes(&bench).await;
+    for spoil in ["ROLLBACK", "INSERT OR ROLLBACK INTO notes VALUES (NULL)"] {
+        let writes = DomainWrites::new(move |db| {
+            Box::pin(async move {
+                sqlx::query(spoil).execute(db.sqlite()).await?;
+                Ok(())
+            })
+        });
+        let spoiling = Commit { writes: Some(writes), ..full_turn(1, Version(0), vec![]) };
+        let answers = together(&bench, vec![spoiling, full_turn(2, bench.version(2).await, vec![])]).await;
+        // Were it told to wait, it would come again for ever, and fail everybody who shares its group.
+        assert!(matches!(&answers[0], Err(StoreError::WritesFailed(_))), "{spoil}: {:?}", answers[0]);
+        assert!(matches!(&answers[1], Err(StoreError::Unavailable(_))), "{spoil}: {:?}", answers[1]);
+        bench.commit(full_turn(2, bench.version(2).await, vec![])).await.unwrap();
+    }
+    assert_eq!((bench.version(1).await, bench.version(2).await), (Version(0), Version(2)));
 }
