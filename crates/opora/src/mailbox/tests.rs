@@ -180,7 +180,7 @@ async fn what_stays_in_the_store_is_found_also_when_it_came_out_of_order() {
     let scene = Scene::new(MailboxSettings { per_dialogue: 2, ..MailboxSettings::default() }).await;
     scene.gets(1, 1, "slow").await;
     tokio::task::yield_now().await;
-    let (key, late) = scene.receives(1, 2, "on a slower way").await;
+    let (key, late) = scene.receives(1, 2, "on a longer way").await;
     scene.gets(1, 3, "a").await;
     scene.gets(1, 4, "b").await;
     scene.mailboxes.deliver(key, late);

@@ -156,6 +156,7 @@ macro_rules! store_conformance {
                 a_reset_ends_a_conversation,
                 an_export_can_be_imported,
                 an_import_replaces_only_when_told,
+                an_import_is_noticed_by_a_turn,
                 an_import_does_not_turn_versions_back,
                 statistics_count_what_is_there,
                 transitions_are_recorded_in_order,

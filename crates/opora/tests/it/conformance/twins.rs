@@ -136,6 +136,7 @@ const TWINS: &[(&str, &[Fault])] = &[
     ("a_reset_ends_a_conversation", &[Confirms("reset"), IgnoresVersion]),
     ("an_export_can_be_imported", &[Confirms("import")]),
     ("an_import_replaces_only_when_told", &[ImportsAlways, Confirms("import")]),
+    ("an_import_is_noticed_by_a_turn", &[Confirms("import"), IgnoresVersion]),
     ("an_import_does_not_turn_versions_back", &[ImportsOldVersions]),
     ("statistics_count_what_is_there", &[CountsNothing, CountsAllBots]),
     ("transitions_are_recorded_in_order", &[Reverses("transitions"), IgnoresAfter("transitions")]),

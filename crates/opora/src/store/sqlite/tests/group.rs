@@ -141,7 +141,7 @@ async fn a_batch_is_received_once_also_within_itself() {
 async fn writes_that_end_the_transaction_fail_for_good_and_the_others_go_again() {
     let bench = Bench::new().await;
     with_notes(&bench).await;
-    for spoil in ["ROLLBACK", "INSERT OR ROLLBACK INTO notes VALUES (NULL)"] {
+    for spoil in ["ROLLBACK", "INSERT OR ROLLBACK INTO notes (rowid) VALUES (1), (1)"] {
         let writes = DomainWrites::new(move |db| {
             Box::pin(async move {
                 sqlx::query(spoil).execute(db.sqlite()).await?;
