@@ -97,11 +97,6 @@ pub trait Texts: Send + Sync + 'static {
         }
     }
 
-    /// The store is away for a moment, and the message is kept.
-    fn one_moment(&self, language: &str) -> Text {
-        pick(language, "One moment, please.", "Одну минуту, пожалуйста.")
-    }
-
     /// The bot will be restarted shortly, as the operator announced.
     fn restart(&self, language: &str) -> Text {
         pick(

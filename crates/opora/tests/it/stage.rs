@@ -81,11 +81,7 @@ impl Stage {
 
     /// Posts to the people's side; must succeed.
     pub async fn post(&self, path: &str, body: Value) -> Value {
-        let request = self.http.post(format!("{}/client/{TOKEN}{path}", self.base)).json(&body);
-        let response = request.send().await.unwrap();
-        let (status, answer) = (response.status(), response.json::<Value>().await.unwrap());
-        assert!(status.is_success(), "{path}: {answer}");
-        answer
+        post_to(&self.http, &format!("{}/client/{TOKEN}{path}", self.base), &body).await
     }
 
     pub async fn get(&self, path: &str) -> Value {
@@ -283,4 +279,12 @@ pub async fn until_some<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
         }
     };
     tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"))
+}
+
+/// Posts JSON and reads the answer; must succeed.
+pub async fn post_to(http: &reqwest::Client, url: &str, body: &Value) -> Value {
+    let response = http.post(url).json(body).send().await.unwrap();
+    let (status, answer) = (response.status(), response.json::<Value>().await.unwrap());
+    assert!(status.is_success(), "{url}: {answer}");
+    answer
 }

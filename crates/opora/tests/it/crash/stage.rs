@@ -74,11 +74,7 @@ impl Stage {
 
     /// Posts to the people's side; must succeed.
     pub async fn post(&self, path: &str, body: Value) -> Value {
-        let request = self.http.post(format!("{}/client/{TOKEN}{path}", self.base)).json(&body);
-        let response = request.send().await.unwrap();
-        let (status, answer) = (response.status(), response.json::<Value>().await.unwrap());
-        assert!(status.is_success(), "{path}: {answer}");
-        answer
+        crate::stage::post_to(&self.http, &format!("{}/client/{TOKEN}{path}", self.base), &body).await
     }
 
     pub async fn get(&self, path: &str) -> Value {
