@@ -53,7 +53,12 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
                 "registration",
             ]))?;
             let mut script = commands.command(commands.environment.root.join("bench/run.sh"));
-            for (name, state) in [("opora-memory", "memory:"), ("opora-sqlite", "sqlite:$RUN_DIR/state.db")] {
+            let stores = [
+                ("opora-memory", "memory:"),
+                ("opora-sqlite", "sqlite:$RUN_DIR/state.db"),
+                ("opora-redis", "$REDIS_URL"),
+            ];
+            for (name, state) in stores {
                 script.args(["--bot", &our_bot(name, state, &commands.environment)]);
             }
             // A bot given by a relative path is meant from where the caller stands.

@@ -1,7 +1,7 @@
 //! What `#[states(…)]` says.
 
 use syn::spanned::Spanned;
-use syn::{Attribute, Error, LitInt, LitStr, Result};
+use syn::{Attribute, Error, LitInt, LitStr, Result, Variant};
 
 /// What is said on the enum.
 #[derive(Default)]
@@ -13,12 +13,14 @@ pub struct OnEnum {
 /// Reads the attributes of the enum.
 pub fn on_enum(attributes: &[Attribute]) -> Result<OnEnum> {
     let mut said = OnEnum::default();
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("states")) {
+    for attribute in ours(attributes) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("dialogue") {
+                once(&meta, said.dialogue.is_some())?;
                 said.dialogue = Some(name(&meta)?);
                 Ok(())
             } else if meta.path.is_ident("version") {
+                once(&meta, said.version.is_some())?;
                 let number: LitInt = meta.value()?.parse()?;
                 let version = number.base10_parse::<u32>()?;
                 if version == 0 {
@@ -35,11 +37,15 @@ pub fn on_enum(attributes: &[Attribute]) -> Result<OnEnum> {
 }
 
 /// Reads the attributes of a variant: its name, if it has one of its own.
-pub fn on_variant(attributes: &[Attribute]) -> Result<Option<LitStr>> {
+pub fn on_variant(variant: &Variant) -> Result<Option<LitStr>> {
+    if let Some(misplaced) = variant.fields.iter().find_map(|field| ours(&field.attrs).next()) {
+        return Err(Error::new(misplaced.span(), "`states` says something of an enum or a variant, not of a field"));
+    }
     let mut said = None;
-    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("states")) {
+    for attribute in ours(&variant.attrs) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("name") {
+                once(&meta, said.is_some())?;
                 said = Some(name(&meta)?);
                 Ok(())
             } else {
@@ -48,6 +54,15 @@ pub fn on_variant(attributes: &[Attribute]) -> Result<Option<LitStr>> {
         })?;
     }
     Ok(said)
+}
+
+fn ours(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> {
+    attributes.iter().filter(|attribute| attribute.path().is_ident("states"))
+}
+
+/// Refuses what was said before: one of the two would be passed over.
+fn once(meta: &syn::meta::ParseNestedMeta<'_>, is_said: bool) -> Result<()> {
+    if is_said { Err(meta.error("this is said twice")) } else { Ok(()) }
 }
 
 fn name(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<LitStr> {

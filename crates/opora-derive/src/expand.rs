@@ -60,7 +60,7 @@ fn state(variant: &Variant) -> Result<State<'_>> {
             format!("`{written}` would hide the constant of the same name; write it as `{}`", suggest(&written));
         return Err(Error::new(variant.ident.span(), message));
     }
-    let own = attributes::on_variant(&variant.attrs)?;
+    let own = attributes::on_variant(variant)?;
     let name = own.unwrap_or_else(|| LitStr::new(&names::snake(&written), variant.ident.span()));
     Ok(State { variant, name, constant: Ident::new(&capitals, variant.ident.span()) })
 }
@@ -78,10 +78,12 @@ fn refuse_twins(states: &[State<'_>]) -> Result<()> {
     let mut seen = HashMap::new();
     let mut errors: Option<Error> = None;
     for State { name, variant, constant } in states {
-        for key in [format!("name {}", name.value()), format!("constant {constant}")] {
-            let Some(first) = seen.insert(key, &variant.ident) else { continue };
-            let message =
-                format!("the states `{first}` and `{}` would have the same name `{}`", variant.ident, name.value());
+        for key in [format!("name `{}`", name.value()), format!("constant `{constant}`")] {
+            let Some(first) = seen.get(&key) else {
+                seen.insert(key, &variant.ident);
+                continue;
+            };
+            let message = format!("the states `{first}` and `{}` would have the same {key}", variant.ident);
             let error = Error::new(name.span(), message);
             match &mut errors {
                 Some(errors) => errors.combine(error),
@@ -128,3 +130,6 @@ fn constant(state: &State<'_>, ident: &Ident, vis: &syn::Visibility) -> TokenStr
             });
     }
 }
+
+#[cfg(test)]
+mod tests;

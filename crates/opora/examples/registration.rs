@@ -1,8 +1,8 @@
 //! A registration in five steps: language, name, phone, passport, selfie.
 //!
 //! It is the dialogue that `bench/` measures on several frameworks. Settings come from the environment: `BOT_TOKEN`;
-//! `BOT_API_URL` for another server than Telegram's; `STATE_URL`, `memory:` or `sqlite:<path>`; `SEND_LIMITS`,
-//! `telegram` or `off`.
+//! `BOT_API_URL` for another server than Telegram's; `STATE_URL`, `memory:`, `sqlite:<path>`, `postgres://…` or
+//! `redis://…`; `SEND_LIMITS`, `telegram` or `off`.
 
 use std::env;
 use std::error::Error;

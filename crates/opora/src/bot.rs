@@ -30,6 +30,7 @@ pub use crate::schedule::Retention;
 mod handle;
 mod life;
 mod stop;
+mod works;
 
 /// Why a bot does not run.
 #[derive(Debug, thiserror::Error)]
@@ -146,6 +147,10 @@ impl Bot {
     }
 
     /// Keeps its state here; see [`crate::store::open`].
+    ///
+    /// Who holds a store closes it. A bot that is the only one to hold its store when it starts closes it when it ends; an
+    /// application that keeps a clone, for its own queries or for a second bot, closes the store itself when nobody needs it
+    /// any more.
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = store;
@@ -276,6 +281,7 @@ impl Bot {
         let life = Life {
             bot,
             api,
+            owns_store: Arc::strong_count(&self.store) == 1,
             store: self.store,
             script: Arc::new(self.script),
             context: Arc::new(self.context),

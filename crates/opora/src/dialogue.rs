@@ -56,6 +56,7 @@ pub use self::handler::{Handler, Question};
 pub use self::next::{Child, Next, Step};
 pub use self::script::Script;
 pub use self::states::{At, States};
+pub use self::stored::WrittenState;
 pub use self::texts::{BuiltInTexts, Text, Texts};
 
 pub(crate) use self::conversation::{Conversation, Frame, SLOTS_MAX};
@@ -74,6 +75,7 @@ mod route;
 mod script;
 mod shift;
 mod states;
+mod stored;
 mod texts;
 mod trouble;
 

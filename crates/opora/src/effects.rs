@@ -4,7 +4,7 @@
 //! over retries and restarts; its outcome enters the conversation as an input like any other. So no handler waits on the
 //! network, and a crash in between loses nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
@@ -25,9 +25,14 @@ use crate::mailbox::Letter;
 use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, Store, StoreError};
 use crate::turn;
 
+use self::held::Held;
+
 pub use self::download::{DownloadSettings, Downloaded};
 
 mod download;
+mod held;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use self::download::{DOWNLOAD, DownloadWish, Downloads};
 
@@ -128,7 +133,9 @@ struct Shared {
     clock: Clock,
     settings: EffectSettings,
     outcomes: mpsc::UnboundedSender<(DialogueKey, Letter)>,
-    under_way: Mutex<HashSet<EffectId>>,
+    held: Mutex<Held>,
+    /// A wish is done: there may be room for another.
+    room: Notify,
     places: Arc<Semaphore>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -136,6 +143,8 @@ struct Shared {
 
 /// How many wishes are read from the store at once.
 const PAGE: usize = 500;
+/// How many wishes are held in memory, most of which wait for a place or for their next try; the rest waits in the store.
+const HELD_MOST: usize = 1000;
 
 impl Effects {
     pub(crate) fn new(
@@ -153,9 +162,10 @@ impl Effects {
             store,
             clock,
             places: Arc::new(Semaphore::new(settings.at_once)),
+            held: Mutex::new(Held::new(HELD_MOST.max(settings.at_once), EffectId(epoch.first_number()))),
             settings,
             outcomes,
-            under_way: Mutex::default(),
+            room: Notify::new(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         }))
@@ -164,37 +174,25 @@ impl Effects {
     /// Starts on wishes that were just committed.
     pub(crate) fn enqueue(&self, rows: Vec<EffectRow>) {
         for row in rows {
-            if self.0.under_way.lock().insert(row.id) {
+            if self.0.held.lock().bring(row.id) {
                 self.0.tasks.spawn(Arc::clone(&self.0).carry_out(row));
             }
         }
+        self.load_if_wanted();
     }
 
     /// Starts on what the store holds and nobody works on: after a start, or after a commit whose answer was lost.
     pub(crate) fn reload(&self) {
-        let effects = self.clone();
-        self.0.tasks.spawn(async move {
-            let mut after = EffectId::default();
-            loop {
-                let stop = &effects.0.stop;
-                let asked = stop.run_until_cancelled(effects.0.store.effects(effects.0.bot, after, PAGE)).await;
-                let Some(answer) = asked else { return };
-                match answer {
-                    Ok(rows) => {
-                        let Some(last) = rows.last() else { return };
-                        after = last.id;
-                        effects.enqueue(rows);
-                    }
-                    Err(error) => {
-                        tracing::warn!(%error, "cannot read which effects wait; trying again");
-                        tokio::select! {
-                            () = effects.0.stop.cancelled() => return,
-                            () = tokio::time::sleep(Duration::from_secs(1)) => {}
-                        }
-                    }
-                }
-            }
-        });
+        self.0.held.lock().want();
+        self.load_if_wanted();
+    }
+
+    fn load_if_wanted(&self) {
+        if self.0.held.lock().begin_loading() {
+            let shared = Arc::clone(&self.0);
+            let stop = self.0.stop.clone();
+            self.0.tasks.spawn(async move { stop.run_until_cancelled(shared.load()).await });
+        }
     }
 
     /// Ends what is under way, without waiting for its end.
@@ -211,12 +209,45 @@ impl Effects {
 }
 
 impl Shared {
+    /// Reads wishes from the store, as many as there is room for, until none is missing.
+    async fn load(self: Arc<Self>) {
+        while self.held.lock().begin_pass() {
+            let mut after = EffectId::default();
+            loop {
+                let room = self.held.lock().begin_page(PAGE);
+                let Some(limit) = room else {
+                    self.room.notified().await;
+                    continue;
+                };
+                match self.store.effects(self.bot, after, limit).await {
+                    Ok(rows) => {
+                        let last = rows.last().map(|row| row.id);
+                        for row in rows {
+                            if self.held.lock().read(row.id) {
+                                self.tasks.spawn(Arc::clone(&self).carry_out(row));
+                            }
+                        }
+                        self.held.lock().end_page();
+                        let Some(last) = last else { break };
+                        after = last;
+                    }
+                    Err(error) => {
+                        self.held.lock().end_page();
+                        tracing::warn!(%error, "cannot read which effects wait; trying again");
+                        tokio::time::sleep(Duration::from_secs(1)).await;
+                    }
+                }
+            }
+        }
+    }
+
     async fn carry_out(self: Arc<Self>, row: EffectRow) {
         tokio::select! {
             () = self.stop.cancelled() => {}
             () = self.to_the_end(&row) => {}
         }
-        self.under_way.lock().remove(&row.id);
+        self.held.lock().finished(row.id);
+        self.room.notify_one();
     }
 
     async fn to_the_end(&self, row: &EffectRow) {
@@ -299,7 +330,7 @@ impl Shared {
             let run = AbortOnDropHandle::new(tokio::spawn(runner(asked)));
             let run = tokio::time::timeout(self.settings.deadline, run).await;
             drop(place);
-            let reason = match run {
+            let (kind, words) = match run {
                 Ok(Ok(Ok(value))) => {
                     metrics::counter!("opora_effects_total", "outcome" => "done").increment(1);
                     return Ok(value);
@@ -308,16 +339,19 @@ impl Shared {
                     metrics::counter!("opora_effects_total", "outcome" => "failed").increment(1);
                     return Err(reason);
                 }
-                Ok(Ok(Err(EffectError::Retry(error)))) => error.to_string(),
-                Ok(Err(error)) => error.to_string(),
-                Err(_) => format!("it took longer than {:?}", self.settings.deadline),
+                Ok(Ok(Err(EffectError::Retry(error)))) => ("it answered with an error", error.to_string()),
+                Ok(Err(error)) => ("it panicked", error.to_string()),
+                Err(_) => ("it took too long", format!("it took longer than {:?}", self.settings.deadline)),
             };
+            let (effect, work) = (row.id.0, &row.effect.kind);
+            // The words may quote what a person wrote; the dialogue gets them.
+            tracing::debug!(effect, %work, attempt, %words, "why an effect failed");
             if attempt >= self.settings.attempts {
-                tracing::error!(effect = row.id.0, kind = %row.effect.kind, attempt, %reason, "an effect failed for good");
+                tracing::error!(effect, %work, key = %row.key, attempt, kind, "an effect failed for good");
                 metrics::counter!("opora_effects_total", "outcome" => "failed").increment(1);
-                return Err(reason);
+                return Err(words);
             }
-            tracing::warn!(effect = row.id.0, kind = %row.effect.kind, attempt, %reason, "an effect failed; trying again");
+            tracing::warn!(effect, %work, key = %row.key, attempt, kind, "an effect failed; trying again");
             let pause = self.settings.backoff.saturating_mul(2_u32.saturating_pow(attempt - 1));
             tokio::time::sleep(pause.min(self.settings.longest_backoff)).await;
             attempt += 1;

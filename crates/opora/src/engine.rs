@@ -1,7 +1,7 @@
 //! Takes an input through its turn: open, handler, commit, and what comes after.
 //!
 //! A handler runs against the state as it stands and changes nothing by itself. Only the commit does; a turn that fails
-//! before it leaves nothing. What a failure means is decided here, by its kind: run again, wait, or park.
+//! before it leaves nothing. What a failure means is decided by its kind: run again, wait, or park; see `trouble`.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::after::After;
 pub(crate) use self::cache::StateCache;
+use self::trouble::{Failure, Kind, Trouble};
 use crate::clock::{Clock, Stopwatch};
 use crate::dialogue::Script;
 use crate::effects::Effects;
@@ -22,15 +23,16 @@ use crate::mailbox::{Letter, Reader};
 use crate::outbox::Courier;
 use crate::schedule::Wakeup;
 use crate::store::{
-    Commit, Committed, EffectRow, Epoch, Mark, Opened, OutboxRow, Outgoing, Parked, Refusal, StateChange, Store,
-    StoreError, Stored, Taken, Transition, Version,
+    Commit, Committed, ConversationRow, EffectRow, Epoch, Mark, Opened, OutboxRow, Refusal, Store, StoreError, Stored,
+    Taken, Transition, Version,
 };
-use crate::turn::{Context, Event, Moment, Outcome, TurnError};
+use crate::turn::{Context, Event, Moment, Outcome};
 
 mod after;
 mod cache;
 mod letters;
 mod report;
+mod trouble;
 
 /// How turns are run, and what happens when they fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,38 +71,6 @@ pub(crate) struct Engine {
     pub(crate) cut: CancellationToken,
 }
 
-/// What to do with a turn that did not commit.
-enum Trouble {
-    /// Another turn came between: run again at once.
-    Again,
-    /// The application's writes said no: run again with the reason.
-    Refused(Refusal),
-    /// The store is away: wait.
-    Wait(StoreError),
-    /// The handler failed: try some more, then park.
-    Failed(String),
-    /// The state cannot be read: set it aside.
-    Unreadable(Option<Box<Stored>>, String),
-    /// An earlier turn took the input.
-    Taken,
-    /// The lease is over.
-    Stop,
-}
-
-/// What came of parking an input.
-enum Parking {
-    Done,
-    /// A turn had taken it before.
-    TakenBefore,
-    /// The bot stops: it stays where it is.
-    NotNow,
-}
-
-/// The longest wait for a store that is away.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// How often the application's writes may refuse one turn before that counts as a failure.
-const REFUSALS: u32 = 5;
-
 /// One input and how far its turn has come.
 struct Work<'a> {
     key: &'a DialogueKey,
@@ -108,8 +78,6 @@ struct Work<'a> {
     letters: &'a [Letter],
     event: Event,
     takes: Vec<Taken>,
-    /// Sent with whatever the turn says.
-    besides: Vec<Outgoing>,
     refusal: Option<Refusal>,
     refusals: u32,
     failures: u32,
@@ -125,11 +93,11 @@ impl Reader for Engine {
         Box::pin(async move {
             match letters::event(&letters) {
                 Ok(event) => self.run(Work::new(key, &letters, event)).await,
-                Err(reason) => {
-                    tracing::error!(%key, %reason, "an input cannot be read and is parked");
-                    // Whatever comes of it: there is nobody to help.
-                    let _ = self.park(key, &letters, letters::parked(key, &letters, reason, 1)).await;
-                }
+                Err(reason) => self.park_unread(key, &letters, Kind::Input.because(reason)).await,
+            }
+            // Its turn ends undecided only when the bot stops: then a fresh update stays with Telegram.
+            if !self.lost.is_cancelled() && !self.cut.is_cancelled() {
+                letters.iter().for_each(Letter::durable);
             }
             self.wakeup.done(key, &letters);
         })
@@ -143,7 +111,6 @@ impl<'a> Work<'a> {
             letters,
             event,
             takes: letters.iter().filter_map(Letter::taken).collect(),
-            besides: Vec::new(),
             refusal: None,
             refusals: 0,
             failures: 0,
@@ -155,60 +122,13 @@ impl<'a> Work<'a> {
 
     fn mark(&self) -> Option<&Mark> {
         self.takes.iter().find_map(|taken| match taken {
-            Taken::Update { mark, .. } => Some(mark),
+            Taken::Update { mark, .. } | Taken::Fresh(mark) => Some(mark),
             _ => None,
         })
     }
 }
 
 impl Engine {
-    /// Runs a turn until it has committed, is parked, or has to stay in the inbox.
-    async fn run(&self, mut work: Work<'_>) {
-        loop {
-            if self.lost.is_cancelled() {
-                return;
-            }
-            let trouble = match self.attempt(&mut work).await {
-                Ok(()) => return,
-                Err(trouble) => trouble,
-            };
-            self.cache.forget(work.key);
-            match trouble {
-                Trouble::Again => {}
-                Trouble::Refused(refusal) if work.refusals < REFUSALS => {
-                    work.refusals += 1;
-                    work.refusal = Some(refusal);
-                }
-                Trouble::Refused(Refusal(reason)) => {
-                    return self.give_up(work, format!("its writes were refused again and again: {reason}")).await;
-                }
-                Trouble::Wait(error) => {
-                    if !self.wait(&mut work, &error).await {
-                        return;
-                    }
-                }
-                Trouble::Unreadable(Some(stored), reason) if !work.is_set_aside => {
-                    work.is_set_aside = true;
-                    if !self.set_aside(&work, *stored, reason).await {
-                        return;
-                    }
-                }
-                Trouble::Failed(reason) | Trouble::Unreadable(_, reason) => {
-                    work.failures += 1;
-                    metrics::counter!("opora_turn_failures_total").increment(1);
-                    if work.failures >= self.settings.attempts {
-                        return self.give_up(work, reason).await;
-                    }
-                    tracing::warn!(key = %work.key, attempt = work.failures, %reason, "a turn failed; trying again");
-                    let pause = self.settings.backoff.saturating_mul(2_u32.saturating_pow(work.failures - 1));
-                    tokio::time::sleep(pause).await;
-                }
-                Trouble::Taken => return self.taken_before(&work).await,
-                Trouble::Stop => return self.lost.cancel(),
-            }
-        }
-    }
-
     /// One try: nothing of it remains unless it commits.
     async fn attempt(&self, work: &mut Work<'_>) -> Result<(), Trouble> {
         let (version, stored) = self.open(work).await?;
@@ -227,10 +147,13 @@ impl Engine {
             refusal: work.refusal.clone(),
             context: Arc::clone(&self.context),
         };
-        let mut outcome = match self.handle(moment).await {
+        let outcome = match self.handle(moment).await {
             Ok(outcome) => outcome,
-            Err(TurnError::Unreadable(reason)) => return Err(Trouble::Unreadable(stored.map(Box::new), reason)),
-            Err(error) => return Err(Trouble::Failed(error.to_string())),
+            Err(failure) if failure.kind == Kind::State => {
+                let row = |stored| ConversationRow { key: work.key.clone(), version, stored, updated_at: now };
+                return Err(Trouble::Unreadable(stored.map(|stored| Box::new(row(Some(stored)))), failure));
+            }
+            Err(failure) => return Err(Trouble::Failed(failure)),
         };
         let took = watch.elapsed();
         failpoints::hit(failpoints::TURN_AFTER_HANDLER).await;
@@ -238,7 +161,6 @@ impl Engine {
             self.cache.put(work.key, version, stored);
             return Ok(());
         }
-        outcome.outgoing.extend(work.besides.iter().cloned());
         let moved = outcome.transition.clone();
         let after = After::of(&outcome, stored, work.key, now);
         let commit = Commit {
@@ -266,6 +188,7 @@ impl Engine {
             }
             Trouble::from(error)
         })?;
+        work.letters.iter().for_each(Letter::durable);
         failpoints::hit(failpoints::TURN_AFTER_COMMIT).await;
         self.committed(work.key, after, committed);
         report::commit(work.letters, committing.elapsed(), self.clock.now());
@@ -287,14 +210,14 @@ impl Engine {
     }
 
     /// Runs the handler with its deadline; a panic is a failure like any other.
-    async fn handle(&self, moment: Moment) -> Result<Outcome, TurnError> {
+    async fn handle(&self, moment: Moment) -> Result<Outcome, Failure> {
         let run = AssertUnwindSafe(self.script.run(moment)).catch_unwind();
         match tokio::time::timeout(self.settings.deadline, run).await {
-            Ok(Ok(outcome)) => outcome,
+            Ok(Ok(outcome)) => Ok(outcome?),
             Ok(Err(panic)) => {
-                Err(TurnError::failed(format!("the handler panicked: {}", report::panic_message(&*panic))))
+                Err(Kind::Panic.because(format!("the handler panicked: {}", report::panic_message(&*panic))))
             }
-            Err(_) => Err(TurnError::failed(format!("the handler took longer than {:?}", self.settings.deadline))),
+            Err(_) => Err(Kind::Deadline.because(format!("the handler took longer than {:?}", self.settings.deadline))),
         }
     }
 
@@ -311,144 +234,6 @@ impl Engine {
         }
         if let Some(due) = after.first_due {
             self.wakeup.at(due);
-        }
-    }
-
-    /// Waits for a store that is away. False when the bot stops meanwhile: the input stays in the inbox.
-    async fn wait(&self, work: &mut Work<'_>, error: &StoreError) -> bool {
-        if work.waits == 0 {
-            tracing::error!(key = %work.key, %error, "the store is away; the turn waits");
-        }
-        work.waits += 1;
-        let pause =
-            Duration::from_millis(50).saturating_mul(2_u32.saturating_pow(work.waits.min(10))).min(LONGEST_WAIT);
-        tokio::select! {
-            () = self.cut.cancelled() => false,
-            () = self.lost.cancelled() => false,
-            () = tokio::time::sleep(pause) => true,
-        }
-    }
-
-    /// The input's turn committed before: by a delivery twice, or by a commit whose answer was lost.
-    async fn taken_before(&self, work: &Work<'_>) {
-        metrics::counter!("opora_turns_total", "outcome" => "known").increment(1);
-        tracing::debug!(key = %work.key, "an input was taken before");
-        if work.unsure_from.is_some() {
-            self.look_again();
-        }
-    }
-
-    /// A commit whose answer was lost may have left something in the store that nobody here has been told of.
-    fn look_again(&self) {
-        self.courier.reload();
-        self.effects.reload();
-        self.wakeup.now();
-    }
-
-    /// Parks a turn that keeps failing, and then helps its person in a turn of its own.
-    async fn give_up(&self, work: Work<'_>, reason: String) {
-        let parked = letters::parked(work.key, work.letters, reason.clone(), work.failures);
-        match self.park(work.key, work.letters, parked).await {
-            Parking::Done => {}
-            Parking::TakenBefore => return self.taken_before(&work).await,
-            Parking::NotNow => return,
-        }
-        tracing::error!(key = %work.key, attempts = work.failures, %reason, "a turn keeps failing and is parked");
-        metrics::counter!("opora_turns_total", "outcome" => "parked").increment(1);
-        let besides = letters::callback_answers(&work.event);
-        self.afterwards(Work { besides, ..Work::new(work.key, &[], work.event.failed(reason)) }).await;
-    }
-
-    /// A turn without an input of its own. If that fails too, the conversation is ended, so that nobody stays stuck; the
-    /// operator finds what it was.
-    async fn afterwards(&self, mut work: Work<'_>) {
-        let mut failures = 0;
-        while failures < self.settings.attempts {
-            let trouble = match self.attempt(&mut work).await {
-                Ok(()) => return,
-                Err(trouble) => trouble,
-            };
-            self.cache.forget(work.key);
-            match trouble {
-                Trouble::Stop => return self.lost.cancel(),
-                Trouble::Taken => return self.taken_before(&work).await,
-                Trouble::Wait(error) => {
-                    if !self.wait(&mut work, &error).await {
-                        return;
-                    }
-                }
-                _ => failures += 1,
-            }
-        }
-        tracing::error!(key = %work.key, "a conversation could not be helped and is ended");
-        let ended = async {
-            let Opened::At { version, stored } = self.store.open(work.key, None).await? else { return Ok(()) };
-            if let Some(stored) = stored {
-                let copy = letters::parked_state(work.key, stored, "its person could not be helped".to_owned());
-                if !matches!(self.park(work.key, &[], copy).await, Parking::Done) {
-                    return Ok(());
-                }
-            }
-            let end = Commit::new(work.key.clone(), version, self.clock.now());
-            let end = Commit { state: StateChange::Clear, outgoing: work.besides.clone(), ..end };
-            self.store.commit(self.epoch, end).await?;
-            self.courier.reload();
-            Ok::<_, StoreError>(())
-        };
-        if let Err(error) = ended.await {
-            tracing::error!(key = %work.key, %error, "a conversation could not be ended");
-        }
-    }
-
-    /// Keeps a copy of a state that cannot be read for the operator, tells the person, and ends it. False when the bot
-    /// stops before there is a copy: then nothing is touched.
-    async fn set_aside(&self, work: &Work<'_>, stored: Stored, reason: String) -> bool {
-        tracing::error!(key = %work.key, %reason, "a stored state cannot be read and is set aside");
-        let copied = self.park(work.key, &[], letters::parked_state(work.key, stored, reason)).await;
-        if !matches!(copied, Parking::Done) {
-            return false;
-        }
-        self.afterwards(Work::new(work.key, &[], work.event.clone().unreadable())).await;
-        true
-    }
-
-    /// Sets an input aside, waiting for the store if need be.
-    async fn park(&self, key: &DialogueKey, letters: &[Letter], parked: Parked) -> Parking {
-        let mut work = Work::new(key, letters, Event::Expired);
-        loop {
-            let parked = Parked { at: self.clock.now(), ..parked.clone() };
-            match self.store.park(self.epoch, key, work.takes.clone(), parked).await {
-                Ok(()) => return Parking::Done,
-                // After a lost answer it may be this very call that took it.
-                Err(StoreError::AlreadyTaken) if work.waits > 0 => {
-                    self.look_again();
-                    return Parking::Done;
-                }
-                Err(StoreError::AlreadyTaken) => return Parking::TakenBefore,
-                Err(StoreError::Fenced { .. }) => {
-                    self.lost.cancel();
-                    return Parking::NotNow;
-                }
-                Err(error) => {
-                    if !self.wait(&mut work, &error).await {
-                        return Parking::NotNow;
-                    }
-                }
-            }
-        }
-    }
-}
-
-impl From<StoreError> for Trouble {
-    fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Overtaken(_) => Self::Again,
-            StoreError::AlreadyTaken => Self::Taken,
-            StoreError::Fenced { .. } => Self::Stop,
-            StoreError::Refused(refusal) => Self::Refused(refusal),
-            StoreError::Unreadable { source, .. } => Self::Unreadable(None, source.to_string()),
-            error @ (StoreError::WritesFailed(_) | StoreError::Unsupported(_)) => Self::Failed(error.to_string()),
-            error @ StoreError::Unavailable(_) => Self::Wait(error),
         }
     }
 }

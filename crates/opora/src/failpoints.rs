@@ -115,6 +115,11 @@ pub fn arm_from(text: &str) -> Result<(), NotAFailpoint> {
     Ok(())
 }
 
+/// Whether any failpoint is armed: only then steps that could be one are taken apart.
+pub(crate) fn any_armed() -> bool {
+    ANY_ARMED.load(Ordering::Relaxed)
+}
+
 /// Disarms all failpoints; a task that is paused stays so.
 pub fn disarm_all() {
     ARMED.lock().clear();

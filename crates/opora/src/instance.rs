@@ -10,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use futures_util::stream::FuturesUnordered;
+use futures_util::{StreamExt, TryFutureExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, Millis};
@@ -22,6 +24,11 @@ mod process;
 
 /// How long a lease lasts without a renewal.
 pub const LEASE_TTL: Duration = Duration::from_secs(30);
+
+/// After which part of the lease's time the store is asked again for a renewal that it has not answered.
+const RENEWAL_PARTS: u32 = 4;
+/// The shortest pause between renewals.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 
 /// How an instance gets and keeps its lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,12 +114,15 @@ pub async fn lead(
                 return Ok(Leadership::new(store, bot, epoch, settings, clock, asked));
             }
             Ok(LeaseAnswer::Held(lease)) => {
-                watch.saw(*lease, clock.now(), bot);
+                let is_new_holder = watch.saw(*lease, clock.now());
                 if watch.over.is_some() {
                     continue;
                 }
                 if settings.if_held == IfHeld::Exit {
                     return Err(NotLeading::Held(watch.holder()));
+                }
+                if is_new_holder {
+                    tracing::info!(bot, holder = %watch.holder(), "stands by: another instance holds the lease");
                 }
             }
             Err(error @ StoreError::Unavailable(_)) => {
@@ -150,18 +160,17 @@ struct Watch {
 }
 
 impl Watch {
-    fn saw(&mut self, lease: Lease, now: Millis, bot: i64) {
+    /// Takes note of a lease as it is now; true if another than before holds it.
+    fn saw(&mut self, lease: Lease, now: Millis) -> bool {
         let known = self.seen.as_ref().filter(|(seen, _)| *seen == lease).map(|(_, since)| *since);
         let is_new_holder = self.seen.as_ref().is_none_or(|(seen, _)| seen.epoch != lease.epoch);
-        if is_new_holder {
-            tracing::info!(bot, holder = %describe(&lease.holder), "stands by: another instance holds the lease");
-        }
         let since = known.unwrap_or(now);
         let ttl = Duration::from_millis(u64::try_from(lease.holder.ttl_ms).unwrap_or(0));
         if now.since(since) >= ttl || process::is_gone(&lease.holder) {
             self.over = Some(lease.clone());
         }
         self.seen = Some((lease, since));
+        is_new_holder
     }
 
     fn holder(&self) -> String {
@@ -231,14 +240,41 @@ struct Renewal {
 }
 
 impl Renewal {
+    /// Renews within this time. A store that is slow may take all of it; in case it hangs, or the answer was lost, it is
+    /// asked again beside. Answers when it was asked for what it has granted.
+    async fn renew(&self, patience: Duration) -> Result<Millis, StoreError> {
+        let over = tokio::time::sleep(patience);
+        tokio::pin!(over);
+        let mut asked = FuturesUnordered::new();
+        loop {
+            let (at, renewed) = (self.remaining.clock.now(), self.store.renew(self.bot, self.epoch));
+            asked.push(renewed.map_ok(move |()| at));
+            tokio::select! {
+                biased;
+                Some(answer) = asked.next() => return answer,
+                () = &mut over => {
+                    return Err(StoreError::Unavailable(format!("no answer within {patience:?}").into()));
+                }
+                () = tokio::time::sleep(self.ttl / RENEWAL_PARTS) => {}
+            }
+        }
+    }
+
+    /// How long a renewal may take: as long as the lease. If no time is left, this process was paused, and gets a last try:
+    /// whether the lease is over the store knows.
+    fn patience(&self) -> Duration {
+        let left = self.remaining.left();
+        if left.is_zero() { self.ttl } else { left }
+    }
+
     async fn run(self) {
         let mut pause = self.ttl / 2;
         loop {
             tokio::time::sleep(pause).await;
             failpoints::hit(failpoints::INSTANCE_BEFORE_RENEW).await;
-            let asked = self.remaining.clock.now();
-            match self.store.renew(self.bot, self.epoch).await {
-                Ok(()) => {
+            let (began, patience) = (self.remaining.clock.now(), self.patience());
+            match self.renew(patience).await {
+                Ok(asked) => {
                     self.remaining.until.store(asked.plus(self.ttl).0, Ordering::Release);
                     pause = self.ttl / 2;
                 }
@@ -248,12 +284,14 @@ impl Renewal {
                 }
                 Err(error) => {
                     let left = self.remaining.left();
-                    if left.is_zero() {
+                    // One that takes far longer than it may was begun before a pause of this process.
+                    let was_paused = self.remaining.clock.now().since(began) > patience * 2;
+                    if left.is_zero() && !was_paused {
                         tracing::error!(bot = self.bot, %error, "lost the lease: it could not be renewed in time");
                         break;
                     }
                     tracing::warn!(bot = self.bot, %error, left_ms = left.as_millis(), "cannot renew the lease yet");
-                    pause = (self.ttl / 30).max(Duration::from_millis(10));
+                    pause = (self.ttl / 30).max(SHORTEST_PAUSE);
                 }
             }
             metrics::gauge!("opora_lease_remaining_seconds").set(self.remaining.left().as_secs_f64());

@@ -1,26 +1,31 @@
 //! From Telegram into the inbox.
 //!
-//! A batch is stored in one durable step, and only then is it acknowledged: by the next `getUpdates`, or by the answer
-//! 200. Each update is read alone, so one that nobody understands holds up no other. While too much waits, polling
+//! A batch is acknowledged once it is durable: by the next `getUpdates`, or by the answer 200. Turns of idle conversations
+//! begin at once, and their commits make their updates durable; the rest is stored in the inbox in one step. Each update is read alone, so one that nobody understands holds up no other. While too much waits, polling
 //! pauses and a webhook is answered 503.
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::clock::Clock;
 use crate::failpoints;
-use crate::mailbox::{Letter, Mailboxes};
+use crate::mailbox::{Arrivals, Fresh, Letter, Mailboxes};
 use crate::store::{Epoch, InboxRow, Incoming, Mark, Origin, Receipt, Seq, Store, StoreResult};
-use crate::update::Route;
+use crate::update::{self, Route};
 
+pub(crate) use self::haste::Haste;
 pub use self::polling::PollingSettings;
 pub use self::webhook::{Webhook, WebhookSettings};
 
+mod haste;
 pub(crate) mod polling;
 mod webhook;
 
+/// How long the turns of fresh updates may take before they are stored: then Telegram waits no longer.
+const PATIENCE: Duration = Duration::from_millis(25);
 /// How many inputs of a conversation are looked through at once.
 const PAGE: usize = 500;
 
@@ -34,6 +39,38 @@ pub(crate) struct Intake {
     pub(crate) mailboxes: Mailboxes,
     /// Updates that may be in the inbox although the store has not said so.
     pub(crate) unsure: Arc<Mutex<HashSet<Mark>>>,
+    /// Whether turns are begun before the inbox.
+    pub(crate) haste: Arc<Haste>,
+}
+
+/// Updates that were handed over before they were stored.
+#[derive(Default)]
+struct FreshBatch {
+    all: Vec<Fresh>,
+    arrivals: Arc<Arrivals>,
+}
+
+/// An update that has to be stored.
+enum Pending {
+    New(Incoming),
+    /// Its turn has begun.
+    Begun(Fresh),
+}
+
+impl Pending {
+    fn incoming(&self) -> &Incoming {
+        match self {
+            Self::New(incoming) => incoming,
+            Self::Begun(fresh) => &fresh.incoming,
+        }
+    }
+
+    fn not_begun(self) -> Option<Incoming> {
+        match self {
+            Self::New(incoming) => Some(incoming),
+            Self::Begun(_) => None,
+        }
+    }
 }
 
 impl Intake {
@@ -56,24 +93,72 @@ impl Intake {
         }
         metrics::counter!("opora_updates_total").increment(batch.len() as u64);
         failpoints::hit(failpoints::INTAKE_BEFORE_RECEIVE).await;
-        let receipts = match self.store.receive(self.epoch, batch.clone()).await {
+        let (fresh, rest) = self.hand_over(batch);
+        if !rest.is_empty() {
+            self.store_all(rest).await?;
+        }
+        self.see_durable(fresh).await?;
+        failpoints::hit(failpoints::INTAKE_AFTER_RECEIVE).await;
+        Ok(highest)
+    }
+
+    /// Starts the turns of conversations that are idle. The rest has to be stored first, behind what it waits for.
+    fn hand_over(&self, batch: Vec<Incoming>) -> (FreshBatch, Vec<Pending>) {
+        let (mut handed, mut rest) = (FreshBatch::default(), Vec::new());
+        let at_once = self.haste.is_on();
+        for incoming in batch {
+            let arrivals = &handed.arrivals;
+            // Items of an album wait for each other.
+            if !at_once || update::media_group(&incoming.body).is_some() {
+                rest.push(Pending::New(incoming));
+                continue;
+            }
+            match self.mailboxes.deliver_fresh(&incoming.key, || Fresh::new(incoming.clone(), arrivals)) {
+                Ok(fresh) => handed.all.push(fresh),
+                Err(before) => {
+                    rest.extend(before.map(Pending::Begun));
+                    rest.push(Pending::New(incoming));
+                }
+            }
+        }
+        (handed, rest)
+    }
+
+    /// Waits a moment for the turns of fresh updates, and stores those that have not committed by then.
+    async fn see_durable(&self, handed: FreshBatch) -> StoreResult<()> {
+        if handed.all.is_empty() {
+            return Ok(());
+        }
+        let in_time = handed.arrivals.all_durable(PATIENCE).await;
+        self.haste.learn(in_time);
+        if in_time {
+            return Ok(());
+        }
+        let slow = handed.all.into_iter().filter(|fresh| !fresh.is_durable());
+        self.store_all(slow.map(Pending::Begun).collect()).await
+    }
+
+    /// Stores updates in their order, and delivers those whose turns have not begun.
+    async fn store_all(&self, all: Vec<Pending>) -> StoreResult<()> {
+        let batch = all.iter().map(|pending| pending.incoming().clone()).collect();
+        let receipts = match self.store.receive(self.epoch, batch).await {
             Ok(receipts) => receipts,
             Err(error) => {
-                self.unsure.lock().extend(batch.into_iter().filter_map(mark));
+                self.unsure.lock().extend(all.into_iter().filter_map(Pending::not_begun).filter_map(mark));
                 return Err(error);
             }
         };
-        failpoints::hit(failpoints::INTAKE_AFTER_RECEIVE).await;
-        for (incoming, receipt) in batch.into_iter().zip(receipts) {
-            match receipt {
-                Receipt::New(seq) => {
+        for (pending, receipt) in all.into_iter().zip(receipts) {
+            match (pending, receipt) {
+                (Pending::Begun(fresh), _) => fresh.durable(),
+                (Pending::New(incoming), Receipt::New(seq)) => {
                     self.sure(&incoming);
                     self.mailboxes.deliver(incoming.key.clone(), Letter::Inbox(InboxRow { seq, incoming }));
                 }
-                Receipt::Known => self.known(incoming).await?,
+                (Pending::New(incoming), Receipt::Known) => self.known(incoming).await?,
             }
         }
-        Ok(highest)
+        Ok(())
     }
 
     /// The store has said what became of an update; true if it was not sure before.

@@ -108,10 +108,11 @@
 //! | [`input`] | what a dialogue hears, and the kinds by which handlers are registered |
 //! | [`dialogue`] | states, handlers, where a dialogue goes next; the script of all dialogues |
 //! | [`turn`] | what a handler sees and wants |
-//! | [`store`] | where a turn becomes durable: memory, SQLite, and the face of your own |
+//! | [`store`] | where a turn becomes durable: memory, SQLite, PostgreSQL, Redis, and the face of your own |
 //! | [`outbox`] | limits and events of sending, broadcasts |
 //! | [`telegram`] | messages, buttons, edits, files, escaping; the Bot API's client |
 //! | [`effects`] | work outside that turns ask for; downloads |
+//! | [`aiogram`] | conversations of aiogram bots, brought along |
 //! | [`instance`] | the lease: who works, who stands by |
 //! | [`clock`] | the only reader of the time |
 //! | [`testing`] | a scripted chat, golden files, a faulty store, the conformance suite |
@@ -157,6 +158,9 @@ pub mod telegram;
 pub mod effects;
 
 mod schedule;
+
+// What others have stored.
+pub mod aiogram;
 
 // Around all of it.
 pub mod clock;

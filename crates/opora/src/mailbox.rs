@@ -4,7 +4,8 @@
 //! of updates that wait together the lower `update_id` goes first. Queues are bounded: what does not fit stays in the
 //! store's inbox and is read from there when its turn comes. Items of an album are gathered into one input.
 //!
-//! Nothing here is durable, and nothing needs to be: every letter lies in the store until its turn has committed.
+//! Nothing here is durable, and nothing needs to be: every letter lies in the store until its turn has committed, or is
+//! fresh and still with Telegram.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,15 +17,20 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
+pub(crate) use self::fresh::{Arrivals, Fresh};
 use crate::key::DialogueKey;
-use crate::store::{InboxRow, Origin, Parked, Seq, Store, Taken, TimerRow};
+use crate::store::{InboxRow, Incoming, Origin, Parked, Seq, Store, Taken, TimerRow};
 use crate::update;
+
+mod fresh;
 
 /// An input of a conversation, on its way to a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Letter {
     /// An update or an outcome from the inbox.
     Inbox(InboxRow),
+    /// An update that did not wait for the inbox.
+    Fresh(Fresh),
     /// A timer that is due.
     Timer(TimerRow),
     /// The conversation's life is over.
@@ -41,19 +47,33 @@ impl Letter {
                 Origin::Update(mark) => Taken::Update { seq: row.seq, mark: mark.clone() },
                 Origin::Outcome(_) => Taken::Outcome(row.seq),
             }),
+            Self::Fresh(fresh) => fresh.mark().cloned().map(Taken::Fresh),
             Self::Timer(timer) => Some(Taken::Timer(timer.id)),
             Self::Retry(parked) => Some(Taken::Parked(parked.id)),
             Self::Expired => None,
         }
     }
 
-    fn update_id(&self) -> Option<i64> {
+    /// The update or the outcome that it is.
+    pub(crate) fn incoming(&self) -> Option<&Incoming> {
         match self {
-            Self::Inbox(InboxRow { incoming, .. }) => match &incoming.origin {
-                Origin::Update(mark) => Some(mark.update_id),
-                Origin::Outcome(_) => None,
-            },
-            _ => None,
+            Self::Inbox(row) => Some(&row.incoming),
+            Self::Fresh(fresh) => Some(&fresh.incoming),
+            Self::Timer(_) | Self::Expired | Self::Retry(_) => None,
+        }
+    }
+
+    /// What it says is kept for good: a fresh one may be acknowledged.
+    pub(crate) fn durable(&self) {
+        if let Self::Fresh(fresh) = self {
+            fresh.durable();
+        }
+    }
+
+    fn update_id(&self) -> Option<i64> {
+        match &self.incoming()?.origin {
+            Origin::Update(mark) => Some(mark.update_id),
+            Origin::Outcome(_) => None,
         }
     }
 
@@ -65,10 +85,8 @@ impl Letter {
     }
 
     fn album(&self) -> Option<String> {
-        match self {
-            Self::Inbox(row) if self.update_id().is_some() => update::media_group(&row.incoming.body),
-            _ => None,
-        }
+        self.update_id()?;
+        update::media_group(&self.incoming()?.body)
     }
 }
 
@@ -87,11 +105,14 @@ pub struct MailboxSettings {
     pub in_all: usize,
     /// How long an album must have been quiet before its turn.
     pub album_quiet: Duration,
+    /// Whether the turn of an idle conversation begins while its update is still with Telegram, which is told once the
+    /// turn has committed. Otherwise every update is in the inbox first.
+    pub at_once: bool,
 }
 
 impl Default for MailboxSettings {
     fn default() -> Self {
-        Self { per_dialogue: 64, in_all: 20_000, album_quiet: Duration::from_millis(500) }
+        Self { per_dialogue: 64, in_all: 20_000, album_quiet: Duration::from_millis(500), at_once: true }
     }
 }
 
@@ -124,6 +145,8 @@ struct Mailbox {
     stayed: usize,
     /// The first place of those. Places do not come in order: an outcome and an update come on different ways.
     first_stayed: Option<Seq>,
+    /// The fresh letter under way: nothing that stands behind it may become durable before it.
+    fresh: Option<Fresh>,
     /// Told of every new letter while an album is gathered.
     gathering: Option<Arc<Notify>>,
 }
@@ -161,6 +184,31 @@ impl Mailboxes {
         boxes.insert(key.clone(), mailbox);
         drop(boxes);
         shared.turns.spawn(drain(Arc::clone(shared), key));
+    }
+
+    /// Starts on a fresh letter if its conversation is idle. If it is not, whatever becomes of the update has to be stored
+    /// after the fresh letter that is answered, if one is.
+    pub(crate) fn deliver_fresh(
+        &self,
+        key: &DialogueKey,
+        fresh: impl FnOnce() -> Fresh,
+    ) -> Result<Fresh, Option<Fresh>> {
+        let shared = &self.0;
+        if shared.closed.load(Ordering::Acquire) {
+            return Err(None);
+        }
+        let mut boxes = shared.boxes.lock();
+        if let Some(mailbox) = boxes.get(key) {
+            return Err(mailbox.fresh.clone().filter(|before| !before.is_durable()));
+        }
+        let fresh = fresh();
+        let mailbox =
+            Mailbox { queue: vec![Letter::Fresh(fresh.clone())], fresh: Some(fresh.clone()), ..Mailbox::default() };
+        shared.waiting.fetch_add(1, Ordering::Relaxed);
+        boxes.insert(key.clone(), mailbox);
+        drop(boxes);
+        shared.turns.spawn(drain(Arc::clone(shared), key.clone()));
+        Ok(fresh)
     }
 
     /// Whether so much waits that the intake should pause.

@@ -1,4 +1,4 @@
-//! Time: timers, ends of lives, parked turns to run again, and cleaning.
+//! Time: timers, ends of lives, and parked turns to run again; and what is done from time to time, in `upkeep`.
 //!
 //! What is due enters a conversation by its mailbox like any other input. Everything is in the store, so a timer that
 //! came due while the bot was down fires at its next start.
@@ -16,14 +16,18 @@ use crate::clock::{Clock, Millis};
 use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::mailbox::{Letter, Mailboxes};
-use crate::store::{Epoch, ParkedId, Place, PlaceCount, Store, StoreError, StoreResult, TimerId};
+use crate::store::{ParkedId, Store, StoreResult, TimerId};
+
+pub(crate) use self::upkeep::Upkeep;
+
+mod upkeep;
 
 /// How long things are kept that are needed for a time only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// Marks of updates taken: longer than Telegram keeps an update for delivery.
     pub marks: Duration,
-    /// Transitions, failed sends and ended conversations.
+    /// Transitions, failed sends, ended conversations, and labels of messages.
     pub records: Duration,
     /// How often it is cleaned.
     pub every: Duration,
@@ -38,11 +42,10 @@ impl Default for Retention {
 
 /// How often the store is looked at when nothing is known to be due: an operator's wish must be seen soon.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How often the numbers of waiting rows are told to metrics.
-const REPORT_EVERY: Duration = Duration::from_secs(15);
-/// How many due rows are read at once.
+/// How many due rows are read at once, beside those that are under way.
 const PAGE: usize = 500;
-
+/// How many pages of a kind are read before the others have their turn.
+const PAGES_MOST: usize = 20;
 /// Lets turns tell the schedule of timers, and of inputs that are done. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wakeup(Arc<Shared>);
@@ -60,6 +63,20 @@ enum Due {
     Timer(TimerId),
     Life(DialogueKey),
     Parked(ParkedId),
+}
+
+impl Due {
+    fn is_timer(&self) -> bool {
+        matches!(self, Self::Timer(_))
+    }
+
+    fn is_life(&self) -> bool {
+        matches!(self, Self::Life(_))
+    }
+
+    fn is_parked(&self) -> bool {
+        matches!(self, Self::Parked(_))
+    }
 }
 
 impl Default for Shared {
@@ -88,7 +105,7 @@ impl Wakeup {
                 Letter::Timer(timer) => Due::Timer(timer.id),
                 Letter::Expired => Due::Life(key.clone()),
                 Letter::Retry(parked) => Due::Parked(parked.id),
-                Letter::Inbox(_) => continue,
+                Letter::Inbox(_) | Letter::Fresh(_) => continue,
             };
             self.0.under_way.lock().remove(&due);
         }
@@ -98,19 +115,15 @@ impl Wakeup {
 /// Delivers what is due.
 pub(crate) struct Schedule {
     pub(crate) bot: i64,
-    pub(crate) epoch: Epoch,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Clock,
     pub(crate) mailboxes: Mailboxes,
     pub(crate) wakeup: Wakeup,
-    pub(crate) retention: Retention,
 }
 
 impl Schedule {
     /// Works until told to stop.
     pub(crate) async fn run(self, stop: CancellationToken) {
-        let (mut clean_at, mut report_at) = (self.clock.now(), self.clock.now());
-        let mut told = HashSet::new();
         loop {
             let mut pause = LOOK_EVERY;
             match self.tick().await {
@@ -124,16 +137,6 @@ impl Schedule {
                 }
                 Err(error) => tracing::warn!(%error, "cannot see what is due; trying again"),
             }
-            if self.clock.now() >= clean_at {
-                clean_at = self.clock.now().plus(self.retention.every);
-                if let Err(error) = self.clean().await {
-                    tracing::warn!(%error, "cannot clean old rows; trying again later");
-                }
-            }
-            if self.clock.now() >= report_at {
-                report_at = self.clock.now().plus(REPORT_EVERY);
-                self.report(&mut told).await;
-            }
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = self.wakeup.0.changed.notified() => {}
@@ -142,76 +145,58 @@ impl Schedule {
         }
     }
 
-    /// Delivers everything that is due now, and answers when the next is.
+    /// Delivers everything that is due now, as far as the mailboxes have room, and answers when the next is.
     pub(crate) async fn tick(&self) -> StoreResult<Option<Millis>> {
         self.wakeup.0.next.store(i64::MAX, Ordering::Release);
         let now = self.clock.now();
-        for timer in self.store.due_timers(self.bot, now, PAGE).await? {
-            self.deliver(Due::Timer(timer.id), timer.key.clone(), Letter::Timer(timer)).await;
+        for _ in self.pages() {
+            let rows = self.store.due_timers(self.bot, now, self.page(Due::is_timer)).await?;
+            let letters = rows.into_iter().map(|row| (Due::Timer(row.id), row.key.clone(), Letter::Timer(row)));
+            if self.deliver(letters).await < PAGE {
+                break;
+            }
         }
-        for key in self.store.expired(self.bot, now, PAGE).await? {
-            self.deliver(Due::Life(key.clone()), key, Letter::Expired).await;
+        for _ in self.pages() {
+            let keys = self.store.expired(self.bot, now, self.page(Due::is_life)).await?;
+            let letters = keys.into_iter().map(|key| (Due::Life(key.clone()), key, Letter::Expired));
+            if self.deliver(letters).await < PAGE {
+                break;
+            }
         }
-        for parked in self.store.parked_to_retry(self.bot, PAGE).await? {
-            self.deliver(Due::Parked(parked.id), parked.key.clone(), Letter::Retry(parked)).await;
+        for _ in self.pages() {
+            let rows = self.store.parked_to_retry(self.bot, self.page(Due::is_parked)).await?;
+            let letters = rows.into_iter().map(|row| (Due::Parked(row.id), row.key.clone(), Letter::Retry(row)));
+            if self.deliver(letters).await < PAGE {
+                break;
+            }
         }
         self.store.next_due(self.bot).await
     }
 
-    async fn deliver(&self, due: Due, key: DialogueKey, letter: Letter) {
-        if self.wakeup.0.under_way.lock().insert(due) {
-            failpoints::hit(failpoints::SCHEDULE_BEFORE_FIRE).await;
-            self.mailboxes.deliver(key, letter);
-        }
+    /// Pages, while the mailboxes have room for more.
+    fn pages(&self) -> impl Iterator<Item = usize> {
+        (0..PAGES_MOST).take_while(|_| !self.mailboxes.is_full())
     }
 
-    /// Tells metrics how many rows wait. `told` are the places told of before: those that are empty now are told as such.
-    async fn report(&self, told: &mut HashSet<Place>) {
-        let Ok(numbers) = self.store.statistics(Some(self.bot)).await else { return };
-        let gauges = [
-            ("opora_active_dialogues", numbers.active),
-            ("opora_inbox_rows", numbers.inbox),
-            ("opora_outbox_rows", numbers.outbox),
-            ("opora_failed_sends", numbers.failed),
-            ("opora_timers", numbers.timers),
-            ("opora_effects", numbers.effects),
-            ("opora_parked_turns", numbers.parked),
-        ];
-        for (name, value) in gauges {
-            metrics::gauge!(name).set(value as f64);
-        }
-        metrics::gauge!("opora_mailbox_waiting").set(self.mailboxes.waiting() as f64);
-        let age = numbers.outbox_oldest.map_or(Duration::ZERO, |oldest| self.clock.now().since(oldest));
-        metrics::gauge!("opora_outbox_oldest_seconds").set(age.as_secs_f64());
-        let mut empty = std::mem::take(told);
-        for PlaceCount { place, conversations } in numbers.by_place {
-            empty.remove(&place);
-            tell_place(&place, conversations);
-            told.insert(place);
-        }
-        empty.iter().for_each(|place| tell_place(place, 0));
+    /// How many rows of a kind to read so that a page of new ones is among them: those under way are still in the store,
+    /// and come first. That they are no more than the mailboxes hold bounds this.
+    fn page(&self, is_of_kind: fn(&Due) -> bool) -> usize {
+        PAGE + self.wakeup.0.under_way.lock().iter().filter(|due| is_of_kind(due)).count()
     }
 
-    /// Removes old rows, a bounded number at a time so that turns come between.
-    async fn clean(&self) -> Result<(), StoreError> {
-        let now = self.clock.now();
-        let (marks, records) = (now.minus(self.retention.marks), now.minus(self.retention.records));
-        let mut removed = 0;
-        loop {
-            match self.store.clean(self.epoch, marks, records).await? {
-                0 => break,
-                rows => removed += rows,
+    /// Delivers what is not under way, and answers how much that was.
+    async fn deliver(&self, letters: impl Iterator<Item = (Due, DialogueKey, Letter)>) -> usize {
+        let mut delivered = 0;
+        for (due, key, letter) in letters {
+            if self.wakeup.0.under_way.lock().insert(due) {
+                failpoints::hit(failpoints::SCHEDULE_BEFORE_FIRE).await;
+                self.mailboxes.deliver(key, letter);
+                delivered += 1;
             }
-            tokio::task::yield_now().await;
         }
-        if removed > 0 {
-            tracing::info!(removed, "removed old rows");
-        }
-        Ok(())
+        delivered
     }
 }
 
-fn tell_place(place: &Place, conversations: i64) {
-    let (dialogue, state) = (place.dialogue.to_string(), place.state.to_string());
-    metrics::gauge!("opora_dialogues", "dialogue" => dialogue, "state" => state).set(conversations as f64);
-}
+#[cfg(test)]
+mod tests;

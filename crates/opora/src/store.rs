@@ -12,10 +12,16 @@ use futures_util::future::BoxFuture;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
+pub use self::layer::StoreLayer;
 pub use self::lease::{Epoch, Holder, Lease, LeaseAnswer};
 pub use self::memory::MemoryStore;
-pub use self::open::{OpenError, open};
-pub use self::operator::{ConversationRow, Filter, Parked, ParkedId, PlaceCount, Statistics, TransitionRow};
+pub use self::open::{OpenError, open, open_existing};
+pub use self::operator::{
+    Bounds, Cleaned, ConversationRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics, TransitionRow,
+};
+pub use self::postgres::PostgresStore;
+pub(crate) use self::redis::{Address as RedisAddress, Wire as RedisWire};
+pub use self::redis::{RedisCode, RedisStore};
 pub use self::rows::{
     Commit, Committed, Effect, EffectId, EffectRow, IfUnsure, InboxRow, Incoming, Mark, Opened, Origin, OutboxId,
     OutboxRow, Outgoing, Place, Receipt, Seq, Settled, Settlement, StateChange, Stored, Taken, TimerChange, TimerId,
@@ -24,11 +30,15 @@ pub use self::rows::{
 pub use self::sqlite::SqliteStore;
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
 
+mod layer;
 mod lease;
 mod memory;
 mod open;
 mod operator;
+mod postgres;
+mod redis;
 mod rows;
+mod sql;
 mod sqlite;
 mod writes;
 
@@ -83,7 +93,8 @@ pub type Answer<'a, T> = BoxFuture<'a, StoreResult<T>>;
 
 /// Keeps conversations, and what waits before and after their turns.
 ///
-/// [`crate::store_conformance!`] tests an implementation; memory and SQLite are here.
+/// [`crate::store_conformance!`] tests an implementation; those that are here pass it. [`StoreLayer`] makes one that stands
+/// before another.
 pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// What is kept where, and what a restart loses, for the log.
     fn describe(&self) -> String;
@@ -118,8 +129,9 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened>;
     /// Makes a turn durable, or leaves nothing of it.
     fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed>;
-    /// Sets an input aside for the operator: it leaves the inbox (or the timers) and counts as taken.
-    fn park<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey, taken: Vec<Taken>, parked: Parked) -> Answer<'a, ()>;
+    /// Sets an input aside for the operator: it leaves the inbox (or the timers) and counts as taken. In the same step
+    /// `outgoing` enters the outbox, said by the conversation of `parked` at its time.
+    fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside>;
     /// Runs the application's writes outside of a turn, in the same order and with the same atomicity.
     fn write(&self, writes: DomainWrites) -> Answer<'_, ()>;
 
@@ -129,14 +141,23 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>>;
     /// Says durably that these are about to be sent; only for rows that must not be sent twice.
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
-    /// Says what became of sends.
-    fn settle(&self, epoch: Epoch, settled: Vec<Settled>) -> Answer<'_, ()>;
-    /// Puts messages into the outbox outside of a turn: broadcasts, notices of a restart. A repeated `once` adds nothing.
+    /// Notes at once, and for this process alone, that these were sent; [`Store::settle`] follows and says it for good.
+    /// A store whose settling waits for a disk keeps this where an end of the process cannot take it, so that the next
+    /// holder of the lease does not send them again. Others need it not.
+    fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        let _ = (epoch, ids);
+        Box::pin(async { Ok(()) })
+    }
+    /// Says what became of sends; labels are as young as `at`.
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()>;
+    /// Puts messages into the outbox outside of a turn: broadcasts, notices of a restart. They are said at `at`. A
+    /// repeated `once` adds nothing.
     fn post<'a>(
         &'a self,
         epoch: Epoch,
         once: &'a str,
         outgoing: Vec<(DialogueKey, Outgoing)>,
+        at: Millis,
     ) -> Answer<'a, Vec<OutboxId>>;
     /// The message that was last sent to a chat under a label.
     fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>>;
@@ -153,10 +174,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>>;
     /// The earliest timer or end of life, so that nobody has to ask every second.
     fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>>;
-    /// Removes what is kept for a time only: marks and `once` of [`Store::post`] before `marks_before`; transitions,
-    /// failed sends and ended conversations before `records_before`. Answers how many rows went, a bounded number each
-    /// time; zero means that it is clean.
-    fn clean(&self, epoch: Epoch, marks_before: Millis, records_before: Millis) -> Answer<'_, u64>;
+    /// Removes what is beyond its bounds, a limited number of rows each time; [`Cleaned::nothing`] means that it is clean.
+    fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned>;
 
     // The operator.
 
@@ -177,6 +196,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn bots(&self) -> Answer<'_, Vec<i64>>;
     /// Parked turns, oldest first.
     fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>>;
+    /// One parked turn.
+    fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>>;
     /// Asks the running instance to run a parked turn again.
     fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool>;
     /// Parked turns that the operator wants to run again.
@@ -185,6 +206,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool>;
     /// Transition records, oldest first, after an id.
     fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>>;
+    /// The same of one conversation, without reading those of others.
+    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>>;
     /// Copies everything consistently into a new file while the bot runs.
     fn backup<'a>(&'a self, to: &'a std::path::Path) -> Answer<'a, ()>;
     /// Finishes what was begun and lets go of files and connections.

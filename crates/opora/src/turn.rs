@@ -24,7 +24,7 @@ use crate::update::{Content, Person, Update};
 
 pub use self::context::Context;
 
-pub(crate) use self::asking::{Asker, Finish, Wrapped, wish};
+pub(crate) use self::asking::{Asker, Finish, Wrapped, timer_of_nobody, wish};
 pub(crate) use self::event::{Event, Moment, Outcome, TurnError};
 pub(crate) use self::wishes::{Timing, Wishes};
 
@@ -56,6 +56,15 @@ pub enum When {
     After(Duration),
     /// At this time.
     At(Millis),
+}
+
+impl When {
+    pub(crate) fn by(self, now: Millis) -> Millis {
+        match self {
+            Self::After(after) => now.plus(after),
+            Self::At(at) => at,
+        }
+    }
 }
 
 impl From<Duration> for When {
@@ -140,13 +149,13 @@ impl Turn {
 impl Turn {
     /// Says something here: a text, a [`Say`], or anything else that can be sent.
     pub fn say(&mut self, what: impl IntoOutgoing) {
-        let said = what.into_outgoing(&self.place, &Tag(self.made));
+        let said = what.into_outgoing(&self.place, &Tag::of(&self.key, self.made));
         self.put(said);
     }
 
     /// Says something in another chat. Its buttons belong to no dialogue and are judged by the state there alone.
     pub fn say_to(&mut self, chat: i64, what: impl Into<Say>) {
-        let said = what.into().untagged().into_outgoing(&Destination::chat(chat), &Tag(self.made));
+        let said = what.into().untagged().into_outgoing(&Destination::chat(chat), &Tag::new(self.made));
         self.put(said);
     }
 
@@ -213,11 +222,12 @@ impl Turn {
 impl Turn {
     /// Sets a timer, in place of one of the same name. When it fires, the state that this turn leads to hears it as
     /// [`timer`](crate::input::timer); if that state is gone by then, nothing happens.
+    ///
+    /// If this turn leaves nothing open, there is no state to wait for it: then an
+    /// [entry](crate::dialogue::Dialogue::start) for that timer hears it, if there is one, whatever is open by then. A
+    /// [`Handle`](crate::bot::Handle::timer) sets such timers outside of turns.
     pub fn timer(&mut self, name: impl Into<Box<str>>, when: impl Into<When>, body: &impl Serialize) {
-        let due_at = match when.into() {
-            When::After(after) => self.now.plus(after),
-            When::At(at) => at,
-        };
+        let due_at = when.into().by(self.now);
         match serde_json::value::to_raw_value(body) {
             Ok(body) => self.wishes.time(Timing::Set { slot: self.slot.clone(), name: name.into(), due_at, body }),
             Err(error) => self.wishes.fail(format!("the body of a timer cannot be written: {error}")),

@@ -137,6 +137,17 @@ pub(crate) fn media_group(raw: &str) -> Option<String> {
     Update::read(raw).ok()?.media_group().map(ToOwned::to_owned)
 }
 
+/// The id of a press, read from as little of it as can be.
+pub(crate) fn callback_id(raw: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Query {
+        id: String,
+    }
+    let Envelope { kind, content, .. } = serde_json::from_str(raw).ok()?;
+    let content = content.filter(|_| kind == "callback_query")?;
+    serde_json::from_str::<Query>(content.get()).ok().map(|query| query.id)
+}
+
 fn person_of(raw: &RawValue) -> Option<Person> {
     #[derive(Deserialize)]
     struct From {

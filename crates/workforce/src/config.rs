@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use tracing_subscriber::EnvFilter;
 
 /// Logs to standard error, from `info` up unless `RUST_LOG` says otherwise.
@@ -19,6 +19,11 @@ pub fn state_address() -> anyhow::Result<String> {
     }
     let data = variable("DATA_DIR")?.unwrap_or_else(|| "data".to_owned());
     Ok(format!("sqlite:{}/opora.db", data.trim_end_matches('/')))
+}
+
+/// Where an aiogram bot keeps its states: `REDIS_URL`. An address on the command line shows its password to others.
+pub fn redis_address() -> anyhow::Result<String> {
+    variable("REDIS_URL")?.context("--redis is missing, and so is REDIS_URL: where aiogram's Redis is")
 }
 
 /// A variable of the environment; an empty one counts as none.

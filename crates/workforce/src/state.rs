@@ -41,7 +41,7 @@ enum Command {
     Reset(reset::Reset),
     /// Write conversations as JSON lines, one conversation each
     Export(export::Export),
-    /// Read conversations from JSON lines, as `export` writes them
+    /// Read conversations from JSON lines, as `export` writes them, or from an aiogram bot's Redis
     Import(import::Import),
     /// Count what is kept and what waits
     Stats(stats::Stats),

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::key::DialogueKey;
 use crate::outbox::{Broadcast, BroadcastError, Courier, Progress};
-use crate::store::{Epoch, OutboxRow, Outgoing, Store, StoreError, Version};
+use crate::schedule::Wakeup;
+use crate::store::{Commit, Epoch, Opened, OutboxRow, Outgoing, Store, StoreError, TimerChange, Version};
 use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
+use crate::turn::{When, timer_of_nobody};
 
-/// Posts messages while the bot runs. Clones share it.
+/// Posts messages and sets timers while the bot runs. Clones share it.
 #[derive(Clone, Default)]
 pub struct Handle(Arc<RwLock<Option<Running>>>);
 
@@ -21,9 +24,10 @@ pub(super) struct Running {
     pub(super) store: Arc<dyn Store>,
     pub(super) courier: Courier,
     pub(super) clock: Clock,
+    pub(super) wakeup: Wakeup,
 }
 
-/// Why a message was not posted.
+/// Why a message was not posted, or a timer not set.
 #[derive(Debug, thiserror::Error)]
 pub enum NotRunning {
     /// The bot does not run, or stands by.
@@ -32,6 +36,9 @@ pub enum NotRunning {
     /// The message is not one that Telegram takes.
     #[error(transparent)]
     Message(#[from] SayError),
+    /// The body of the timer cannot be written as JSON.
+    #[error("the body of a timer cannot be written: {0}")]
+    Body(#[from] serde_json::Error),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -66,11 +73,11 @@ impl Handle {
 
     /// Posts messages to several chats, all of them or none.
     pub async fn post_all(&self, once: &str, messages: Vec<(i64, impl Into<Say>)>) -> Result<(), NotRunning> {
-        let running = self.0.read().clone().ok_or(NotRunning::NotLeading)?;
+        let running = self.running()?;
         let mut rows = Vec::with_capacity(messages.len());
         for (chat, message) in messages {
             let place = Destination::chat(chat);
-            let outgoing = message.into().untagged().into_outgoing(&place, &Tag(Version::default()))?;
+            let outgoing = message.into().untagged().into_outgoing(&place, &Tag::new(Version::default()))?;
             let key = DialogueKey { bot: running.bot, chat, user: chat.max(0), thread: 0, business: Box::default() };
             rows.push((key, outgoing));
         }
@@ -81,18 +88,59 @@ impl Handle {
     /// Posts a message to many chats, page by page, and ends when the last is in the outbox. After a restart the same
     /// broadcast goes on where it stopped; [`Broadcast::watch`] tells how far it has come.
     pub async fn broadcast<I: Iterator<Item = i64>>(&self, broadcast: Broadcast<I>) -> Result<Progress, NotRunning> {
-        let running = self.0.read().clone().ok_or(NotRunning::NotLeading)?;
+        let running = self.running()?;
         Ok(broadcast.run(&running.courier).await?)
+    }
+
+    /// Sets a timer of a conversation, in place of one of the same name, whether or not anything is open there; when this
+    /// answers, it is durable. When it fires, an [entry](crate::dialogue::Dialogue::start) for
+    /// [`timer`](crate::input::timer) of that name hears it: for what time brings and no state waits for, such as a
+    /// reminder of a booking. Without such an entry nothing happens.
+    pub async fn timer(
+        &self,
+        key: &DialogueKey,
+        name: &str,
+        when: impl Into<When>,
+        body: &impl Serialize,
+    ) -> Result<(), NotRunning> {
+        let running = self.running()?;
+        let due_at = when.into().by(running.clock.now());
+        let body = timer_of_nobody(body)?.into();
+        running.change_timer(key, TimerChange::Set { name: name.into(), due_at, body }).await?;
+        running.wakeup.at(due_at);
+        Ok(())
+    }
+
+    /// Cancels a timer of a conversation, if there is one of that name.
+    pub async fn cancel_timer(&self, key: &DialogueKey, name: &str) -> Result<(), NotRunning> {
+        Ok(self.running()?.change_timer(key, TimerChange::Cancel(name.into())).await?)
+    }
+
+    fn running(&self) -> Result<Running, NotRunning> {
+        self.0.read().clone().ok_or(NotRunning::NotLeading)
     }
 }
 
 impl Running {
+    /// Changes a timer in a commit of its own; a turn that comes between goes first.
+    async fn change_timer(&self, key: &DialogueKey, change: TimerChange) -> Result<(), StoreError> {
+        loop {
+            // Without a mark there is nothing that could be taken.
+            let Opened::At { version, .. } = self.store.open(key, None).await? else { return Ok(()) };
+            let commit = Commit::new(key.clone(), version, self.clock.now());
+            match self.store.commit(self.epoch, Commit { timers: vec![change.clone()], ..commit }).await {
+                Err(StoreError::Overtaken(_)) => {}
+                done => return done.map(drop),
+            }
+        }
+    }
+
     /// Puts rows into the outbox and tells the courier.
     pub(super) async fn post(&self, once: &str, rows: Vec<(DialogueKey, Outgoing)>) -> Result<(), StoreError> {
         // If only the answer was lost, the rows are there, and a second call would post nothing.
-        let posted = self.store.post(self.epoch, once, rows.clone()).await;
-        let ids = posted.inspect_err(|_| self.courier.reload())?;
         let at = self.clock.now();
+        let posted = self.store.post(self.epoch, once, rows.clone(), at).await;
+        let ids = posted.inspect_err(|_| self.courier.reload())?;
         let rows = ids.into_iter().zip(rows).map(|(id, (key, outgoing))| OutboxRow {
             id,
             key,

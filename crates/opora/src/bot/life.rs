@@ -2,36 +2,30 @@
 //!
 //! A bot that leads puts together everything in the order of the data, takes up what an earlier instance left, and only
 //! then asks for more. It stops in one order whatever the reason: the schedule and the intake, the turns under way, the
-//! outbox, the lease, the store. What cannot be finished in time is in the store and is done after the next start.
+//! outbox, the lease, and the store if it is the bot's own. What cannot be finished in time is in the store and is done after the next start.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
-use super::handle::{Handle, Running};
+use super::handle::Handle;
+use super::works::Works;
 use super::{BotError, OnEvent, Settings, Stop};
-use crate::clock::{Clock, Stopwatch};
+use crate::clock::Clock;
 use crate::dialogue::Script;
-use crate::effects::{DOWNLOAD, Downloads, Effects, Register};
-use crate::engine::{Engine, StateCache};
+use crate::effects::Register;
 use crate::instance::{self, Leadership, NotLeading};
 use crate::intake::polling::{Ended, Polling};
-use crate::intake::{Intake, Webhook, WebhookSettings};
-use crate::key::DialogueKey;
-use crate::mailbox::{Letter, Mailboxes};
-use crate::outbox::{Courier, CourierSettings};
-use crate::schedule::{Schedule, Wakeup};
-use crate::store::{Filter, Seq, Store};
-use crate::telegram::{Api, ApiError, Destination, IntoOutgoing, RefusalKind, Say, Tag};
+use crate::intake::{Webhook, WebhookSettings};
+use crate::mailbox::Letter;
+use crate::store::{Seq, Store};
+use crate::telegram::{Api, ApiError, RefusalKind};
 use crate::turn::Context;
 
-/// How many waiting inputs are read at once at the start.
-const PAGE: usize = 1000;
+/// How many rows are read at once at the start and at the stop.
+pub(super) const PAGE: usize = 1000;
 
 /// How long to wait before the store is asked again for what was left to do.
 const TAKE_UP_PAUSE: Duration = Duration::from_secs(1);
@@ -44,6 +38,8 @@ pub(super) struct Life {
     pub(super) bot: i64,
     pub(super) api: Arc<dyn Api>,
     pub(super) store: Arc<dyn Store>,
+    /// Nobody else holds the store, so that it is closed at the end.
+    pub(super) owns_store: bool,
     pub(super) script: Arc<Script>,
     pub(super) context: Arc<Context>,
     pub(super) effects: Register,
@@ -66,7 +62,9 @@ impl Life {
     pub(super) async fn run(self, stop: Stop) -> Result<(), BotError> {
         tracing::info!(bot = self.bot, store = %self.store.describe(), "starts");
         let lived = self.terms(&stop).await;
-        if let Err(error) = self.store.close().await {
+        if self.owns_store
+            && let Err(error) = self.store.close().await
+        {
             tracing::warn!(%error, "the store did not close cleanly");
         }
         tracing::info!(bot = self.bot, "stopped");
@@ -249,176 +247,4 @@ impl Life {
             }
         }
     }
-}
-
-/// Everything that works while the bot leads.
-struct Works {
-    running: Running,
-    effects: Effects,
-    intake: Intake,
-    cut: CancellationToken,
-    /// Time speaks only after what was left to do is in its queues, so that no timer overtakes an older input.
-    begin_schedule: CancellationToken,
-    stop_schedule: CancellationToken,
-    schedule: JoinHandle<()>,
-    outcomes: JoinHandle<()>,
-}
-
-impl Works {
-    fn start(life: &Life, leadership: &Leadership) -> Self {
-        let (bot, epoch, store, clock) = (life.bot, leadership.epoch, &life.store, &life.clock);
-        let settings = &life.settings;
-        let courier = Courier::new(
-            courier_settings(settings),
-            Arc::clone(&life.api),
-            Arc::clone(store),
-            bot,
-            epoch,
-            Arc::new(leadership.remaining()),
-            clock.clone(),
-            events(life.on_event.clone(), leadership.lost.clone()),
-        );
-        // What earlier instances have left goes before anything that is said from now on.
-        courier.reload();
-        let mut register = life.effects.clone();
-        let downloads = Downloads { api: Arc::clone(&life.api), settings: settings.downloads.clone() };
-        register.add(DOWNLOAD, move |asked| downloads.clone().run(asked));
-        let (outcome_sender, outcomes) = mpsc::unbounded_channel();
-        let effects =
-            Effects::new((bot, epoch), register, Arc::clone(store), clock.clone(), settings.effects, outcome_sender);
-        let (wakeup, cut) = (Wakeup::default(), CancellationToken::new());
-        let engine = Engine {
-            epoch,
-            script: Arc::clone(&life.script),
-            context: Arc::clone(&life.context),
-            store: Arc::clone(store),
-            clock: clock.clone(),
-            courier: courier.clone(),
-            effects: effects.clone(),
-            wakeup: wakeup.clone(),
-            settings: settings.turns,
-            cache: StateCache::new(settings.turns.cached),
-            lost: leadership.lost.clone(),
-            cut: cut.clone(),
-        };
-        let mailboxes = Mailboxes::new(Arc::new(engine), Arc::clone(store), settings.mailboxes);
-        let schedule = Schedule {
-            bot,
-            epoch,
-            store: Arc::clone(store),
-            clock: clock.clone(),
-            mailboxes: mailboxes.clone(),
-            wakeup,
-            retention: settings.retention,
-        };
-        let (begin_schedule, stop_schedule) = (CancellationToken::new(), CancellationToken::new());
-        let (begin, stop) = (begin_schedule.clone(), stop_schedule.clone());
-        let schedule = async move {
-            if stop.run_until_cancelled(begin.cancelled()).await.is_some() {
-                schedule.run(stop).await;
-            }
-        };
-        Self {
-            running: Running { bot, epoch, store: Arc::clone(store), courier, clock: clock.clone() },
-            effects,
-            schedule: tokio::spawn(schedule),
-            outcomes: tokio::spawn(pass_on(outcomes, mailboxes.clone())),
-            intake: Intake {
-                bot,
-                epoch,
-                store: Arc::clone(store),
-                clock: clock.clone(),
-                mailboxes,
-                unsure: Arc::default(),
-            },
-            cut,
-            begin_schedule,
-            stop_schedule,
-        }
-    }
-
-    /// Stops in order, each step within the deadline that is left.
-    async fn stop(mut self, life: &Life, is_lost: bool) {
-        let (deadline, watch) = (life.settings.stop.deadline, Stopwatch::start());
-        let left = || deadline.saturating_sub(watch.elapsed());
-        tracing::info!(deadline_s = deadline.as_secs(), "stopping: no more updates and timers; finishing turns");
-        self.stop_schedule.cancel();
-        // It only reads and delivers: nothing is lost if it has to be let go.
-        if tokio::time::timeout(left(), &mut self.schedule).await.is_err() {
-            self.schedule.abort();
-        }
-        if tokio::time::timeout(left(), self.intake.mailboxes.close()).await.is_err() {
-            self.cut.cancel();
-            tracing::warn!("some turns did not finish in time; their inputs wait for the next start");
-        }
-        self.effects.close().await;
-        self.outcomes.abort();
-        if life.settings.stop.tell_people && !is_lost {
-            let told = tokio::time::timeout(left(), self.tell_people(life)).await;
-            if told.is_err() {
-                tracing::warn!("not everybody could be told about the stop in time");
-            }
-        }
-        // Without the lease nothing may be sent: the one who has it does.
-        self.running.courier.drain(if is_lost { Duration::ZERO } else { left() }).await;
-    }
-
-    /// Tells everybody in the middle of a dialogue that the bot will be back.
-    async fn tell_people(&self, life: &Life) {
-        let filter = Filter { bot: Some(life.bot), ..Filter::default() };
-        let mut after: Option<DialogueKey> = None;
-        let mut told = 0;
-        loop {
-            let rows = match life.store.list(&filter, after.as_ref(), PAGE).await {
-                Ok(rows) => rows,
-                Err(error) => return tracing::warn!(%error, "cannot tell people about the stop"),
-            };
-            let Some(last) = rows.last() else { break };
-            after = Some(last.key.clone());
-            let once = format!("stop:{}:{}", self.running.epoch.0, last.key);
-            let notices = rows.iter().filter_map(|row| {
-                let text = life.script.restart_notice(row.stored.as_ref()?);
-                let notice = Say::text(text).silent().into_outgoing(&Destination::from(&row.key), &Tag(row.version));
-                Some((row.key.clone(), notice.ok()?))
-            });
-            let notices: Vec<_> = notices.collect();
-            told += notices.len();
-            if let Err(error) = self.running.post(&once, notices).await {
-                return tracing::warn!(%error, "cannot tell people about the stop");
-            }
-        }
-        tracing::info!(people = told, "people in the middle of a dialogue are told");
-    }
-}
-
-/// The courier's settings. It stops sending some time before the lease is over; of a short lease that is a part.
-fn courier_settings(settings: &Settings) -> CourierSettings {
-    let usual = CourierSettings::default();
-    CourierSettings { limits: settings.limits, lease_margin: usual.lease_margin.min(settings.lease.ttl / 4), ..usual }
-}
-
-/// Outcomes of effects go to the mailboxes.
-async fn pass_on(mut outcomes: mpsc::UnboundedReceiver<(DialogueKey, Letter)>, mailboxes: Mailboxes) {
-    while let Some((key, letter)) = outcomes.recv().await {
-        mailboxes.deliver(key, letter);
-    }
-}
-
-/// Events of the courier go to the application.
-fn events(listener: Option<OnEvent>, lost: CancellationToken) -> mpsc::UnboundedSender<crate::outbox::SendEvent> {
-    let (sender, mut receiver) = mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        while let Some(event) = receiver.recv().await {
-            if matches!(event, crate::outbox::SendEvent::Fenced) {
-                lost.cancel();
-            } else if let Some(listener) = &listener
-                && std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| listener(event))).is_err()
-            {
-                tracing::error!(
-                    "the application's listener for events of sending panicked; it is told of the next ones"
-                );
-            }
-        }
-    });
-    sender
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::Child;
 use crate::clock::Millis;
-use crate::store::{Place, Version};
+use crate::store::{Place, Stored, Version};
 
 /// Dialogues side by side in one conversation.
 pub(crate) const SLOTS_MAX: usize = 8;
@@ -33,6 +33,18 @@ pub(crate) struct Conversation {
     /// The person's language, for when time speaks and not the person.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub language: Box<str>,
+    /// An entry's button that was pressed last and has left nothing open: a second tap must find that out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressed: Option<Pressed>,
+}
+
+/// A button that was just pressed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Pressed {
+    /// As Telegram sends it.
+    pub data: Box<str>,
+    /// When it may be pressed anew.
+    pub until: Millis,
 }
 
 /// A dialogue, with those that wait for it below.
@@ -59,6 +71,9 @@ pub(crate) struct Slot {
     /// What stood here when a turn failed for good: the draft that "Try again" takes up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<Frame>,
+    /// The turn that kept it: what was offered before is about an earlier draft.
+    #[serde(default, skip_serializing_if = "Version::is_zero")]
+    pub kept_since: Version,
 }
 
 /// One dialogue and where it stands.
@@ -137,6 +152,29 @@ impl Conversation {
         }
     }
 
+    /// Whether this very button was the last that was pressed, a short time ago.
+    pub fn was_just_pressed(&self, data: &str, now: Millis) -> bool {
+        self.pressed.as_ref().is_some_and(|pressed| *pressed.data == *data && now < pressed.until)
+    }
+
+    /// As a store keeps it.
+    pub fn to_stored(&self) -> Result<Stored, serde_json::Error> {
+        let lives = self.slots.iter().filter_map(|slot| slot.until);
+        let expires_at = lives.chain(self.pressed.as_ref().map(|pressed| pressed.until)).min();
+        Ok(Stored { value: serde_json::to_string(self)?.into(), places: self.places(), expires_at })
+    }
+
+    /// Nothing is open, and there is nothing to remember.
+    pub fn is_over(&self) -> bool {
+        self.slots.is_empty() && self.pressed.is_none()
+    }
+
+    /// The slot whose kept draft was offered at a version: the youngest that was there by then.
+    pub fn kept_at(&self, offered: Version) -> Option<&Slot> {
+        let kept = self.slots.iter().filter(|slot| !slot.kept.is_empty() && slot.kept_since <= offered);
+        kept.max_by_key(|slot| slot.kept_since)
+    }
+
     /// Remembers an album; false if it was heard before.
     pub fn hear_album(&mut self, id: &str) -> bool {
         if self.albums.iter().any(|known| **known == *id) {
@@ -169,6 +207,14 @@ impl Slot {
     /// The turn since which buttons of the speaking dialogue count; none if nothing is open.
     pub fn since(&self) -> Option<Version> {
         self.stack.last().map(|top| top.entry.max(self.returned))
+    }
+
+    /// Puts what stands here away as a draft.
+    pub fn keep_draft(&mut self, version: Version) {
+        self.kept = std::mem::take(&mut self.stack);
+        self.kept_since = version;
+        self.used.clear();
+        self.offers.clear();
     }
 
     pub fn use_up(&mut self, data: &str) {

@@ -14,22 +14,27 @@ impl Play<'_> {
         let empty: Vec<Box<str>> =
             self.turn.talk.slots.iter().filter(|slot| is_empty(slot)).map(|slot| slot.name.clone()).collect();
         empty.iter().for_each(|slot| self.turn.talk.close(slot));
+        let now = self.turn.now;
+        self.turn.talk.pressed.take_if(|pressed| pressed.until <= now);
         self.note_offers();
         self.slide();
-        let asker = |slot: &str| match self.turn.talk.top(slot) {
-            Some(top) => Asker { slot: slot.into(), dialogue: top.dialogue.clone(), entry: top.entry },
-            None => Asker { slot: slot.into(), dialogue: self.acted.into(), entry: self.turn.made },
+        let state = |slot: &str| {
+            let top = self.turn.talk.top(slot)?;
+            Some(Asker { slot: slot.into(), dialogue: top.dialogue.clone(), entry: top.entry })
         };
         let mut wishes = std::mem::take(&mut self.turn.wishes);
-        let timers = wishes.take_timers(asker)?;
-        let effects = wishes.take_effects(asker)?;
+        let timers = wishes.take_timers(|slot| state(slot).unwrap_or_else(|| Asker::nobody(slot)))?;
+        // An outcome that no state waits for is still the dialogue's whose handler asked: as a late one.
+        let late = |slot: &str| Asker { slot: slot.into(), dialogue: self.acted.into(), entry: self.turn.made };
+        let effects = wishes.take_effects(|slot| state(slot).unwrap_or_else(|| late(slot)))?;
         if let Some(query) = self.turn.callback().filter(|_| self.answers) {
             let answer = match wishes.answer.take() {
                 Some((text, true)) => AnswerCallback::new(query).text(text).alert(),
                 Some((text, false)) => AnswerCallback::new(query).text(text),
                 None => AnswerCallback::new(query),
             };
-            let answer = answer.into_outgoing(&Destination::chat(self.turn.key.chat), &Tag(self.turn.made));
+            let answer =
+                answer.into_outgoing(&Destination::chat(self.turn.key.chat), &Tag::of(&self.turn.key, self.turn.made));
             wishes.outgoing.push(answer.map_err(TurnError::failed)?);
         }
         let writes = wishes.take_writes();
@@ -44,7 +49,7 @@ impl Play<'_> {
         if self.turn.talk.slots.len() < 2 {
             return;
         }
-        let (made, tag) = (self.turn.made, Tag(self.turn.made).put(""));
+        let (made, tag) = (self.turn.made, Tag::of(&self.turn.key, self.turn.made).put(""));
         // Both kinds of tag begin so: `~version~` and `~version+~`.
         let start = format!("\"{}", tag.trim_end_matches('~'));
         let offers = self.turn.wishes.outgoing.iter().any(|outgoing| outgoing.body.contains(&start));
@@ -77,15 +82,14 @@ impl Play<'_> {
 
     fn state(&self, stored: Option<Stored>) -> Result<StateChange, TurnError> {
         let talk = &self.turn.talk;
-        if talk.slots.is_empty() {
+        if talk.is_over() {
             return Ok(if stored.is_some() { StateChange::Clear } else { StateChange::Keep });
         }
-        let value = serde_json::to_string(talk).map_err(TurnError::failed)?;
-        let expires_at = talk.slots.iter().filter_map(|slot| slot.until).min();
-        if stored.is_some_and(|stored| *stored.value == *value && stored.expires_at == expires_at) {
+        let made = talk.to_stored().map_err(TurnError::failed)?;
+        if stored.is_some_and(|stored| stored.value == made.value && stored.expires_at == made.expires_at) {
             return Ok(StateChange::Keep);
         }
-        Ok(StateChange::Set(Stored { value: value.into(), places: talk.places(), expires_at }))
+        Ok(StateChange::Set(made))
     }
 }
 

@@ -87,6 +87,9 @@ impl<'s> Play<'s> {
             return Ok(());
         }
         self.is_by_person = input.is_by_person();
+        if self.is_by_person {
+            self.turn.talk.pressed = None;
+        }
         self.turn.slot = self.turn.talk.front.clone();
         if self.hear(input).await? || !self.is_by_person {
             return Ok(());
@@ -169,7 +172,20 @@ impl<'s> Play<'s> {
             .and_then(|name| name.strip_prefix('/'))
             .filter(|_| !by.slot.is_empty())
             .unwrap_or(name);
-        self.for_asker(&by, &Input::Timer(Timer { name: name.into(), body })).await?;
+        let input = Input::Timer(Timer { name: name.into(), body });
+        if !self.for_asker(&by, &input).await? && by.is_nobody() {
+            self.enter(&input).await?;
+        }
+        Ok(())
+    }
+
+    /// An entry hears this, if there is one for it, whatever is open.
+    async fn enter(&mut self, input: &Input) -> Result<(), TurnError> {
+        self.turn.slot = self.turn.talk.front.clone();
+        let script = self.script;
+        if let Some(Way::Flow(flow, which)) = script.way(None, input) {
+            self.act(flow, which, Via::Entry, input).await?;
+        }
         Ok(())
     }
 

@@ -1,9 +1,13 @@
 //! Pressed buttons: which still count, and for whom.
 //!
 //! A button with a tag counts while the state entry that offered it lasts, and once unless it says otherwise. An entry's
-//! button counts also later, for it leads into a dialogue from anywhere. Data without a tag is judged by the state alone.
+//! button counts also later, for it leads into a dialogue from anywhere; where it leaves nothing open that could remember
+//! the press, the conversation does, until its person does something else or an hour has passed. Data without a tag is
+//! judged by the state alone.
 
-use super::flow::Which;
+use std::time::Duration;
+
+use super::conversation::Pressed;
 use super::play::Play;
 use super::script::Way;
 use super::texts::Texts;
@@ -13,6 +17,10 @@ use crate::store::Version;
 use crate::telegram::Tag;
 use crate::turn::TurnError;
 
+/// For how long an entry's button that has left nothing open does not act again. Taps that waited while the bot was down
+/// come within this; a person who comes back later means it.
+const PRESSED_FOR: Duration = Duration::from_secs(3600);
+
 impl Play<'_> {
     pub async fn press(&mut self, whole: &str, input: &Input) -> Result<(), TurnError> {
         self.is_by_person = true;
@@ -21,29 +29,41 @@ impl Play<'_> {
             self.turn.slot = self.turn.talk.front.clone();
             // A press of nobody's is answered and nothing else.
             self.is_by_person = self.hear(input).await?;
+            if self.is_by_person {
+                self.turn.talk.pressed = None;
+            }
             return Ok(());
         };
-        if pressed.data == AGAIN || pressed.data == CANCEL {
-            return self.decide_on_draft(pressed.data == AGAIN).await;
+        if pressed.is_of(&self.turn.key) && (pressed.data == AGAIN || pressed.data == CANCEL) {
+            return self.decide_on_draft(version, pressed.data == AGAIN).await;
         }
-        let Some((slot, is_entry)) = self.offered_by(version, input)? else {
+        let offered = if pressed.is_of(&self.turn.key) {
+            self.offered_by(version, input)?
+        } else {
+            // Somebody else's: only what an entry hears is everybody's.
+            self.turn.slot = self.turn.talk.front.clone();
+            self.leads_in(input).then(|| self.turn.slot.clone())
+        };
+        let Some(slot) = offered else {
             self.stale();
             return Ok(());
         };
-        if self.turn.talk.slots.iter().any(|slot| slot.is_used_up(whole)) {
+        let talk = &mut self.turn.talk;
+        if talk.slots.iter().any(|slot| slot.is_used_up(whole)) || talk.was_just_pressed(whole, self.turn.now) {
             self.stale();
             return Ok(());
         }
+        talk.pressed = None;
         self.turn.slot = slot;
         self.hear(input).await?;
         if !pressed.repeatable && !self.turn.wishes.refused {
-            self.use_up(whole, is_entry);
+            self.use_up(whole, input);
         }
         Ok(())
     }
 
-    /// The slot that a button belongs to while it counts there and somebody hears it; and whether it is an entry's.
-    pub fn offered_by(&mut self, version: Version, input: &Input) -> Result<Option<(Box<str>, bool)>, TurnError> {
+    /// The slot that a button belongs to while it counts there, or as an entry's, and somebody hears it.
+    pub fn offered_by(&mut self, version: Version, input: &Input) -> Result<Option<Box<str>>, TurnError> {
         let talk = &self.turn.talk;
         let exact = |entry: Version, offers: &[Version]| entry == version || offers.contains(&version);
         let mut exactly: Vec<Box<str>> = Vec::new();
@@ -61,21 +81,30 @@ impl Play<'_> {
         for slot in candidates {
             self.turn.slot = slot;
             self.refresh_top()?;
-            if let Some(Way::Flow(_, which)) = self.script.way(self.top(), input) {
-                return Ok(Some((self.turn.slot.clone(), matches!(which, Which::Entry(_)))));
+            if let Some(Way::Flow(..)) = self.script.way(self.top(), input) {
+                return Ok(Some(self.turn.slot.clone()));
             }
         }
         self.turn.slot = self.turn.talk.front.clone();
-        let entry = matches!(self.script.way(None, input), Some(Way::Flow(..)));
-        Ok(entry.then(|| (self.turn.slot.clone(), true)))
+        Ok(self.leads_in(input).then(|| self.turn.slot.clone()))
     }
 
-    /// A press that led on is stale by its version already; only one that did not, or an entry's, must be remembered.
-    fn use_up(&mut self, whole: &str, is_entry: bool) {
-        let made = self.turn.made;
-        let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) else { return };
-        if is_entry || slot.since().is_some_and(|since| since != made) {
-            slot.use_up(whole);
+    /// An entry hears this, whatever is open.
+    fn leads_in(&self, input: &Input) -> bool {
+        matches!(self.script.way(None, input), Some(Way::Flow(..)))
+    }
+
+    /// A press that led on is stale by its version already; only one that did not, or that an entry hears, must be
+    /// remembered.
+    fn use_up(&mut self, whole: &str, input: &Input) {
+        let (made, leads_in) = (self.turn.made, self.leads_in(input));
+        match self.turn.talk.slot_mut(&self.turn.slot) {
+            Some(slot) if leads_in || slot.since().is_some_and(|since| since != made) => slot.use_up(whole),
+            None if leads_in => {
+                let until = self.turn.now.plus(PRESSED_FOR);
+                self.turn.talk.pressed = Some(Pressed { data: whole.into(), until });
+            }
+            _ => {}
         }
     }
 
@@ -85,9 +114,8 @@ impl Play<'_> {
         self.turn.toast(text);
     }
 
-    async fn decide_on_draft(&mut self, again: bool) -> Result<(), TurnError> {
-        let mut slots = self.turn.talk.slots.iter().rev();
-        let Some(slot) = slots.find(|slot| !slot.kept.is_empty()).map(|slot| slot.name.clone()) else {
+    async fn decide_on_draft(&mut self, offered: Version, again: bool) -> Result<(), TurnError> {
+        let Some(slot) = self.turn.talk.kept_at(offered).map(|slot| slot.name.clone()) else {
             self.stale();
             return Ok(());
         };

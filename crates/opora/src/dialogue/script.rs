@@ -141,11 +141,12 @@ impl Script {
         self.username.get().map(|name| &**name)
     }
 
-    /// What a person in the middle of this conversation is told before a planned restart.
-    pub(crate) fn restart_notice(&self, stored: &Stored) -> String {
-        let language =
-            serde_json::from_str::<Conversation>(&stored.value).map(|talk| talk.language).unwrap_or_default();
-        self.texts.restart(&language).into_owned()
+    /// What a person in the middle of this conversation is told before a planned restart; none if nothing is open.
+    pub(crate) fn restart_notice(&self, stored: &Stored) -> Option<String> {
+        let talk = serde_json::from_str::<Conversation>(&stored.value).ok();
+        let is_open = talk.as_ref().is_none_or(|talk| !talk.slots.is_empty());
+        let language = talk.map(|talk| talk.language).unwrap_or_default();
+        is_open.then(|| self.texts.restart(&language).into_owned())
     }
 
     /// Takes an event through its turn. Nothing happens: what should happen is in the outcome.

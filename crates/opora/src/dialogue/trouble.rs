@@ -30,12 +30,13 @@ impl Play<'_> {
             self.turn.slot = over;
         }
         if let Some(Content::Callback(query)) = update.map(|update| &update.content) {
-            let version = Tag::read(query.data.as_deref().unwrap_or_default()).version;
+            let pressed = Tag::read(query.data.as_deref().unwrap_or_default());
+            let version = pressed.version.filter(|_| pressed.is_of(&self.turn.key));
             let offered = match (version, update) {
                 (Some(version), Some(update)) => self.offered_by(version, &Input::of(update))?,
                 _ => None,
             };
-            self.turn.slot = offered.map_or_else(|| self.turn.talk.front.clone(), |(slot, _)| slot);
+            self.turn.slot = offered.unwrap_or_else(|| self.turn.talk.front.clone());
         }
         Ok(true)
     }
@@ -61,10 +62,9 @@ impl Play<'_> {
         }
         match flow.on_error() {
             OnError::KeepDraft => {
+                let made = self.turn.made;
                 if let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) {
-                    slot.kept = std::mem::take(&mut slot.stack);
-                    slot.used.clear();
-                    slot.offers.clear();
+                    slot.keep_draft(made);
                 }
                 self.offer_again();
             }

@@ -7,9 +7,9 @@ use serde_json::json;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::mailbox::Letter;
-use crate::store::{Origin, Outgoing, Parked, ParkedId, Stored};
+use crate::store::{ConversationRow, Origin, Outgoing, Parked, ParkedId};
 use crate::turn::Event;
-use crate::update::{Content, Update};
+use crate::update::{self, Content, Update};
 
 /// The event of one input, or why it means nothing.
 pub(super) fn event(letters: &[Letter]) -> Result<Event, String> {
@@ -18,11 +18,7 @@ pub(super) fn event(letters: &[Letter]) -> Result<Event, String> {
         [Letter::Timer(timer)] => Ok(Event::Timer { name: timer.name.clone(), body: timer.body.clone() }),
         [Letter::Retry(parked)] => retried(parked),
         [Letter::Inbox(row)] if matches!(row.incoming.origin, Origin::Outcome(_)) => Event::outcome(&row.incoming.body),
-        letters => updates(letters.iter().map(|letter| match letter {
-            Letter::Inbox(row) => &*row.incoming.body,
-            // Only updates are gathered into albums.
-            Letter::Timer(_) | Letter::Expired | Letter::Retry(_) => "",
-        })),
+        letters => updates(bodies(letters)),
     }
 }
 
@@ -36,11 +32,7 @@ pub(super) fn parked(key: &DialogueKey, letters: &[Letter], reason: String, atte
             ("outcome", row.incoming.body.to_string())
         }
         letters => {
-            let bodies = letters.iter().filter_map(|letter| match letter {
-                Letter::Inbox(row) => Some(&*row.incoming.body),
-                _ => None,
-            });
-            let bodies: Vec<_> = bodies.collect();
+            let bodies: Vec<_> = bodies(letters).collect();
             if let [body] = bodies[..] {
                 ("update", body.to_owned())
             } else {
@@ -51,29 +43,46 @@ pub(super) fn parked(key: &DialogueKey, letters: &[Letter], reason: String, atte
     set_aside(key, kind, body, reason, attempts)
 }
 
-/// A state that cannot be read, as an operator sees it.
-pub(super) fn parked_state(key: &DialogueKey, stored: Stored, reason: String) -> Parked {
-    set_aside(key, "state", stored.value.into(), reason, 1)
+/// A state that is ended, as an operator sees it: whole, so that it can be imported once it can be read.
+pub(super) fn parked_state(row: ConversationRow, reason: String) -> Parked {
+    // Names and numbers can always be written; if not, the state proper is better than nothing.
+    let bare = |_| row.stored.as_ref().map_or_else(String::new, |stored| stored.value.to_string());
+    let body = serde_json::to_string(&row).unwrap_or_else(bare);
+    set_aside(&row.key, "state", body, reason, 1)
 }
 
 /// Answers to the buttons of a turn that has failed: they must not keep spinning.
 pub(super) fn callback_answers(event: &Event) -> Vec<Outgoing> {
     let Event::Update(update) = event else { return Vec::new() };
     let Content::Callback(query) = &update.content else { return Vec::new() };
-    vec![Outgoing {
+    vec![callback_answer(&query.id)]
+}
+
+/// Answers to presses that cannot be read but for their ids.
+pub(super) fn unread_answers(letters: &[Letter]) -> Vec<Outgoing> {
+    bodies(letters).filter_map(update::callback_id).map(|id| callback_answer(&id)).collect()
+}
+
+fn callback_answer(id: &str) -> Outgoing {
+    Outgoing {
         chat: None,
         method: "answerCallbackQuery".into(),
-        body: json!({"callback_query_id": query.id}).to_string().into(),
+        body: json!({"callback_query_id": id}).to_string().into(),
         uploads: Vec::new(),
         if_unsure: Default::default(),
         label: None,
         edits_label: None,
-    }]
+    }
 }
 
 fn set_aside(key: &DialogueKey, kind: &str, body: String, reason: String, attempts: u32) -> Parked {
     let (id, at) = (ParkedId::default(), Millis::default());
     Parked { id, key: key.clone(), kind: kind.to_owned(), body, reason, attempts, at, retry: false }
+}
+
+/// The updates; only they are gathered into albums.
+fn bodies(letters: &[Letter]) -> impl Iterator<Item = &str> {
+    letters.iter().filter_map(|letter| letter.incoming().map(|incoming| &*incoming.body))
 }
 
 fn updates<'a>(bodies: impl Iterator<Item = &'a str>) -> Result<Event, String> {

@@ -38,8 +38,8 @@ pub(super) fn turn(
 /// Tells how long the store took, and how long the input has waited in all since it came.
 pub(super) fn commit(letters: &[Letter], took: Duration, now: Millis) {
     metrics::histogram!("opora_commit_seconds").record(took.as_secs_f64());
-    if let Some(Letter::Inbox(row)) = letters.first() {
-        metrics::histogram!("opora_input_seconds").record(now.since(row.incoming.at).as_secs_f64());
+    if let Some(incoming) = letters.first().and_then(Letter::incoming) {
+        metrics::histogram!("opora_input_seconds").record(now.since(incoming.at).as_secs_f64());
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::store::MemoryStore;
+use crate::testing::faulty::{FaultyStore, Trouble};
 
 const BOT: i64 = 1;
 
@@ -109,4 +110,53 @@ async fn a_released_lease_is_free_at_once() {
 fn times_are_written_as_people_read_them() {
     assert_eq!(utc(Millis(1_709_251_199_000)), "2024-02-29 23:59:59 UTC");
     assert_eq!(utc(Millis(951_868_800_000)), "2000-03-01 00:00:00 UTC");
+}
+
+/// Lets time pass by both clocks.
+async fn seconds_pass(clock: &Clock, seconds: u32) {
+    for _ in 0..seconds {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        clock.advance(Duration::from_secs(1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_hangs_is_tried_again_while_there_is_time() {
+    let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let clock = Clock::set_by_hand(Millis(0));
+    let leadership = lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await.unwrap();
+    faulty.fail_next("renew", 1, Trouble::Stall);
+    seconds_pass(&clock, 60).await;
+    assert!(!leadership.lost.is_cancelled());
+    assert!(leadership.remaining()() > Duration::from_secs(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_whose_store_never_answers_knows_when_its_lease_is_over() {
+    let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let clock = Clock::set_by_hand(Millis(0));
+    let leadership = lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await.unwrap();
+    faulty.fail_until_lifted("renew", Trouble::Stall);
+    seconds_pass(&clock, 29).await;
+    assert!(!leadership.lost.is_cancelled());
+    seconds_pass(&clock, 3).await;
+    assert!(leadership.lost.is_cancelled());
+    assert_eq!(leadership.remaining()(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_was_paused_during_a_renewal_asks_the_store_before_it_gives_up() {
+    let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let clock = Clock::set_by_hand(Millis(0));
+    let leadership = lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await.unwrap();
+    faulty.fail_next("renew", 1, Trouble::Stall);
+    seconds_pass(&clock, 16).await;
+    // The machine sleeps for an hour, and nobody has taken over.
+    clock.advance(Duration::from_secs(3600));
+    seconds_pass(&clock, 20).await;
+    assert!(!leadership.lost.is_cancelled());
+    assert!(leadership.remaining()() > Duration::ZERO);
 }

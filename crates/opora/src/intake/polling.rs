@@ -65,13 +65,18 @@ impl Polling {
         loop {
             self.intake.mailboxes.room().await;
             match self.ask(offset).await {
-                Ok(batch) => {
-                    failures = 0;
-                    match self.store(&batch).await {
-                        Some(highest) => offset = highest.map(|id| id + 1).or(offset),
-                        None => return Ended::Fenced,
+                Ok(batch) => match self.store(&batch).await {
+                    // Without a single id nothing can be acknowledged: the same would come again at once.
+                    Some(None) if !batch.is_empty() => {
+                        failures = failures.saturating_add(1);
+                        tokio::time::sleep(backoff(failures)).await;
                     }
-                }
+                    Some(highest) => {
+                        failures = 0;
+                        offset = highest.map(|id| id + 1).or(offset);
+                    }
+                    None => return Ended::Fenced,
+                },
                 Err(ApiError::Refused { kind: RefusalKind::Unauthorized, description, .. }) => {
                     return Ended::Unauthorized(description.into());
                 }
@@ -151,3 +156,6 @@ fn backoff(failures: u32) -> Duration {
         Duration::from_millis(250).saturating_mul(2_u32.saturating_pow(failures.min(16) - 1)).min(LONGEST_PAUSE);
     longest.mul_f64(fastrand::f64().mul_add(0.5, 0.5))
 }
+
+#[cfg(test)]
+mod tests;

@@ -111,15 +111,15 @@ impl<I: Iterator<Item = i64>> Broadcast<I> {
         let shared = courier.shared();
         let row = |chat: &i64| {
             let key = DialogueKey { user: (*chat).max(0), ..DialogueKey::private(shared.bot, *chat) };
-            let outgoing = self.say.clone().into_outgoing(&Destination::chat(*chat), &Tag(Version(0)))?;
+            let outgoing = self.say.clone().into_outgoing(&Destination::chat(*chat), &Tag::new(Version(0)))?;
             Ok((key, outgoing))
         };
         let rows: Vec<_> = chats.iter().map(row).collect::<Result<_, SayError>>()?;
         let once = format!("broadcast:{}:{page}", self.id);
         // If only the answer was lost, the rows are there, and the same page is not posted again.
-        let posted = shared.store.post(shared.epoch, &once, rows.clone()).await;
-        let ids = posted.inspect_err(|_| courier.reload())?;
         let at = shared.clock.now();
+        let posted = shared.store.post(shared.epoch, &once, rows.clone(), at).await;
+        let ids = posted.inspect_err(|_| courier.reload())?;
         let posted = rows.into_iter().zip(&ids);
         let rows = posted.map(|((key, outgoing), id)| OutboxRow { id: *id, key, outgoing, was_sending: false, at });
         courier.enqueue_low(rows.collect(), &self.tally);

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use metrics::{Counter, Gauge};
@@ -18,7 +18,8 @@ use super::pace::Pace;
 use super::settler::{self, Settler};
 use super::{CourierSettings, SendEvent, worker};
 use crate::clock::{Clock, Stopwatch};
-use crate::store::{Epoch, OutboxId, OutboxRow, Store};
+use crate::key::DialogueKey;
+use crate::store::{Epoch, OutboxId, OutboxRow, Outgoing, Store};
 use crate::telegram::Api;
 
 /// How long settling may take after a stop's deadline: what was sent should be known as sent.
@@ -68,6 +69,8 @@ pub(super) struct Shared {
     pub stop: CancellationToken,
     pub meters: Meters,
     token_was_refused: AtomicBool,
+    /// The number of the next row that no store has.
+    unstored: AtomicI64,
 }
 
 /// Looked up once: the names are hashed each time otherwise.
@@ -116,6 +119,7 @@ impl Courier {
             stop: stop.clone(),
             meters: Meters::new(),
             token_was_refused: AtomicBool::new(false),
+            unstored: AtomicI64::new(-1),
         });
         shared.start();
         Self { shared, _ends_tasks: Arc::new(stop.drop_guard()) }
@@ -124,6 +128,17 @@ impl Courier {
     /// Takes rows that were committed, in the order of their commits.
     pub fn enqueue(&self, rows: Vec<OutboxRow>) {
         self.shared.bring(rows.into_iter().map(|row| Item::new(row, None)));
+    }
+
+    /// Takes calls that are of use only now and that no store has: what is not sent when this instance ends never is.
+    pub fn enqueue_unstored(&self, calls: Vec<(DialogueKey, Outgoing)>) {
+        let at = self.shared.clock.now();
+        let rows = calls.into_iter().map(|(key, outgoing)| {
+            // A number that no store gives: to settle it changes nothing there.
+            let id = OutboxId(self.shared.unstored.fetch_sub(1, Ordering::Relaxed));
+            OutboxRow { id, key, outgoing, was_sending: false, at }
+        });
+        self.enqueue(rows.collect());
     }
 
     /// Looks into the store for rows that nobody has brought: what earlier instances left unsent, or what a commit holds
@@ -193,6 +208,7 @@ impl Shared {
             self.spawn(worker::run_urgent(Arc::clone(self)));
         }
         self.spawn(worker::run_timer(Arc::clone(self)));
+        self.spawn(settler::run_notes(Arc::clone(self)));
         self.spawn(settler::run(Arc::clone(self)));
         self.spawn(loader::run(Arc::clone(self)));
     }

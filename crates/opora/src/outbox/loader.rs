@@ -233,7 +233,7 @@ mod tests {
     use crate::telegram::{Destination, IntoOutgoing, Tag};
 
     fn row(id: i64) -> OutboxRow {
-        let outgoing = "x".into_outgoing(&Destination::chat(id), &Tag(Version(1))).unwrap();
+        let outgoing = "x".into_outgoing(&Destination::chat(id), &Tag::new(Version(1))).unwrap();
         OutboxRow { id: OutboxId(id), key: DialogueKey::private(1, id), outgoing, was_sending: false, at: Millis(0) }
     }
 

@@ -30,7 +30,7 @@ mod tests {
     fn a_message_id_and_a_chat_can_be_put_in_later() {
         assert_eq!(with_message_id(r#"{"chat_id":1}"#, 5), r#"{"message_id":5,"chat_id":1}"#);
         assert_eq!(with_message_id(" { }", 5), r#"{"message_id":5 }"#);
-        let tag = Tag(crate::store::Version(1));
+        let tag = Tag::new(crate::store::Version(1));
         let mut row = "x".into_outgoing(&Destination { thread: 3, ..Destination::chat(-5) }, &tag).unwrap();
         redirect(&mut row, -1005);
         assert_eq!((row.chat, &*row.body), (Some(-1005), r#"{"chat_id":-1005,"message_thread_id":3,"text":"x"}"#));

@@ -18,9 +18,16 @@ use crate::store::{Settled, Settlement, StoreError};
 const BATCH: usize = 1000;
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// What is to be told.
+/// What is to be told: first noted, so that an end of the process cannot take it, then settled.
 #[derive(Debug, Default)]
 pub(super) struct Settler {
+    sent: Step,
+    noted: Step,
+}
+
+/// Rows that wait for a step, and whether it works on some.
+#[derive(Debug, Default)]
+struct Step {
     queue: Mutex<Queue>,
     some: Notify,
 }
@@ -28,19 +35,30 @@ pub(super) struct Settler {
 #[derive(Debug, Default)]
 struct Queue {
     rows: Vec<Settled>,
-    is_telling: bool,
+    is_working: bool,
 }
 
 impl Settler {
     pub fn push(&self, settled: Settled) {
-        self.queue.lock().rows.push(settled);
-        self.some.notify_one();
+        self.sent.push([settled]);
     }
 
     /// Everything is told.
     pub fn is_idle(&self) -> bool {
+        // In the order of the way: what leaves the first step is in the second before.
+        self.sent.is_idle() && self.noted.is_idle()
+    }
+}
+
+impl Step {
+    fn push(&self, settled: impl IntoIterator<Item = Settled>) {
+        self.queue.lock().rows.extend(settled);
+        self.some.notify_one();
+    }
+
+    fn is_idle(&self) -> bool {
         let queue = self.queue.lock();
-        queue.rows.is_empty() && !queue.is_telling
+        queue.rows.is_empty() && !queue.is_working
     }
 
     fn take(&self) -> Vec<Settled> {
@@ -51,18 +69,40 @@ impl Settler {
         } else {
             std::mem::take(&mut queue.rows)
         };
-        queue.is_telling = !batch.is_empty();
+        queue.is_working = !batch.is_empty();
         batch
+    }
+}
+
+/// Notes sends for as long as the courier works.
+pub(super) async fn run_notes(shared: Arc<Shared>) {
+    let Settler { sent, noted } = &shared.settler;
+    loop {
+        let batch = sent.take();
+        if batch.is_empty() {
+            sent.some.notified().await;
+            continue;
+        }
+        let is_plain = |settled: &&Settled| settled.outcome == Settlement::Sent { labelled: None };
+        let ids: Vec<_> = batch.iter().filter(is_plain).map(|settled| settled.id).collect();
+        if !ids.is_empty()
+            && let Err(error) = shared.store.note_sent(shared.epoch, ids).await
+        {
+            // They are settled in a moment: only an end of the process before that would send them again.
+            tracing::debug!(bot = shared.bot, %error, "cannot note what was sent");
+        }
+        noted.push(batch);
     }
 }
 
 /// Settles rows for as long as the courier works.
 pub(super) async fn run(shared: Arc<Shared>) {
+    let noted = &shared.settler.noted;
     loop {
-        let batch = shared.settler.take();
+        let batch = noted.take();
         if batch.is_empty() {
             shared.progress.notify_waiters();
-            shared.settler.some.notified().await;
+            noted.some.notified().await;
             continue;
         }
         if !tell(&shared, &batch).await {
@@ -86,7 +126,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
 async fn tell(shared: &Shared, batch: &[Settled]) -> bool {
     let mut failures = 0;
     loop {
-        match shared.store.settle(shared.epoch, batch.to_vec()).await {
+        match shared.store.settle(shared.epoch, batch.to_vec(), shared.clock.now()).await {
             Ok(()) => return true,
             Err(StoreError::Fenced { .. }) => return false,
             Err(error) => {

@@ -171,7 +171,7 @@ impl Stage {
         let once = format!("test:{}:{}", self.epoch.0, self.posts);
         let keyed = |call: &Outgoing| DialogueKey::private(BOT, call.chat.unwrap_or(0));
         let rows: Vec<_> = calls.into_iter().map(|call| (keyed(&call), call)).collect();
-        let ids = self.store.post(self.epoch, &once, rows.clone()).await.unwrap();
+        let ids = self.store.post(self.epoch, &once, rows.clone(), Millis(1_000)).await.unwrap();
         let row = |((key, outgoing), id)| OutboxRow { id, key, outgoing, was_sending: false, at: Millis(1_000) };
         rows.into_iter().zip(ids).map(row).collect()
     }
@@ -232,5 +232,5 @@ async fn claimed(store: &dyn Store) -> Epoch {
 }
 
 fn to(chat: i64, what: impl IntoOutgoing) -> Outgoing {
-    what.into_outgoing(&Destination::chat(chat), &Tag(Version(1))).unwrap()
+    what.into_outgoing(&Destination::chat(chat), &Tag::new(Version(1))).unwrap()
 }

@@ -121,7 +121,7 @@ mod tests {
     use crate::telegram::{AnswerCallback, Delete, Destination, IntoOutgoing, Say, Tag, classify};
 
     fn row(what: impl IntoOutgoing) -> Outgoing {
-        what.into_outgoing(&Destination::chat(7), &Tag(Version(1))).unwrap()
+        what.into_outgoing(&Destination::chat(7), &Tag::new(Version(1))).unwrap()
     }
 
     fn judged(error: &ApiError, row: &Outgoing) -> Verdict {

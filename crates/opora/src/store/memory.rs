@@ -10,11 +10,11 @@ use parking_lot::Mutex;
 
 use self::shelves::Shelves;
 use super::{
-    Answer, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter, Holder, InboxRow,
-    Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Receipt, Seq, Settled,
-    Statistics, Store, StoreError, StoreResult, Taken, TimerRow, TransitionRow,
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter,
+    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
+    Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow, TransitionRow,
 };
-use crate::clock::{Clock, Millis};
+use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
 
@@ -39,7 +39,6 @@ const NO_BACKUP: &str = "the memory store keeps nothing that a backup could brin
 pub struct MemoryStore {
     // Held for the length of one step, never over an await.
     shelves: Mutex<Shelves>,
-    clock: Clock,
 }
 
 impl MemoryStore {
@@ -47,12 +46,6 @@ impl MemoryStore {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// An empty store that dates posts, which carry no time of their own, by this clock.
-    #[must_use]
-    pub fn with_clock(clock: Clock) -> Self {
-        Self { shelves: Mutex::default(), clock }
     }
 
     /// One step under the lock, taken when the answer is first asked for.
@@ -117,8 +110,8 @@ impl Store for MemoryStore {
         })
     }
 
-    fn park<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey, taken: Vec<Taken>, parked: Parked) -> Answer<'a, ()> {
-        self.step(move |shelves| shelves.park(epoch, key, taken, parked))
+    fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
+        self.step(move |shelves| shelves.park(epoch, taken, parked, outgoing))
     }
 
     fn write(&self, _writes: DomainWrites) -> Answer<'_, ()> {
@@ -136,10 +129,10 @@ impl Store for MemoryStore {
         })
     }
 
-    fn settle(&self, epoch: Epoch, settled: Vec<Settled>) -> Answer<'_, ()> {
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
         self.step(move |shelves| {
             let room = shelves.write(epoch)?;
-            settled.into_iter().for_each(|settled| room.outbox.settle(settled));
+            settled.into_iter().for_each(|settled| room.outbox.settle(settled, at));
             Ok(())
         })
     }
@@ -149,8 +142,8 @@ impl Store for MemoryStore {
         epoch: Epoch,
         once: &'a str,
         outgoing: Vec<(DialogueKey, Outgoing)>,
+        at: Millis,
     ) -> Answer<'a, Vec<OutboxId>> {
-        let at = self.clock.now();
         self.step(move |shelves| shelves.post(epoch, once, outgoing, at))
     }
 
@@ -180,8 +173,8 @@ impl Store for MemoryStore {
         })
     }
 
-    fn clean(&self, epoch: Epoch, marks_before: Millis, records_before: Millis) -> Answer<'_, u64> {
-        self.step(move |shelves| Ok(shelves.write(epoch)?.clean(marks_before, records_before)))
+    fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
+        self.step(move |shelves| Ok(shelves.write(epoch)?.clean(bounds)))
     }
 
     fn list<'a>(
@@ -215,6 +208,10 @@ impl Store for MemoryStore {
         self.look(move |shelves| shelves.parked(bot, limit, |_| true))
     }
 
+    fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>> {
+        self.look(move |shelves| shelves.rooms.values().find_map(|room| room.parked.get(&id)).cloned())
+    }
+
     fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
         self.step(move |shelves| Ok(shelves.retry_parked(id)))
     }
@@ -229,6 +226,10 @@ impl Store for MemoryStore {
 
     fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
         self.look(move |shelves| shelves.transitions_after(bot, after, limit))
+    }
+
+    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
+        self.look(move |shelves| shelves.transitions_of(key, after, limit))
     }
 
     fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Place, Stored, Version};
+use super::{OutboxId, Place, Stored, Version};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
@@ -19,6 +19,25 @@ pub struct Filter {
     pub state: Option<String>,
     /// Also those that have ended.
     pub ended: bool,
+}
+
+impl Filter {
+    /// Whether it asks for this conversation.
+    pub(super) fn shows(&self, key: &DialogueKey, stored: Option<&Stored>) -> bool {
+        if self.bot.is_some_and(|bot| bot != key.bot) || self.user.is_some_and(|user| user != key.user) {
+            return false;
+        }
+        let is_anywhere = self.dialogue.is_none() && self.state.is_none();
+        match stored {
+            Some(stored) => is_anywhere || stored.places.iter().any(|place| self.stands_at(place)),
+            None => self.ended && is_anywhere,
+        }
+    }
+
+    fn stands_at(&self, place: &Place) -> bool {
+        self.dialogue.as_deref().is_none_or(|dialogue| dialogue == &*place.dialogue)
+            && self.state.as_deref().is_none_or(|state| state == &*place.state)
+    }
 }
 
 /// A conversation as it is listed, exported and imported.
@@ -46,9 +65,9 @@ pub struct Parked {
     pub id: ParkedId,
     /// Whose turn it was.
     pub key: DialogueKey,
-    /// What kind of input: `update`, `outcome`, `timer`, `state`.
+    /// What kind of input: `update`, `album`, `outcome`, `timer`, `expired`; or `state`, a state that was ended.
     pub kind: String,
-    /// The input, as JSON where it is.
+    /// The input, as JSON where it is; of a `state` the [`ConversationRow`], as [`super::Store::import`] takes it.
     pub body: String,
     /// Why it was parked.
     pub reason: String,
@@ -58,6 +77,50 @@ pub struct Parked {
     pub at: Millis,
     /// The operator wants it to run again.
     pub retry: bool,
+}
+
+/// What parking answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetAside {
+    /// The parked turn's number.
+    pub id: ParkedId,
+    /// The outbox rows of what was said with it, in its order.
+    pub outbox: Vec<OutboxId>,
+}
+
+/// How long, and how much of it, a store keeps what would grow for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Older marks, and older `once` of [`super::Store::post`], go.
+    pub marks_before: Millis,
+    /// Older transitions, failed sends, ended conversations and labels go.
+    pub records_before: Millis,
+    /// Of a bot's parked turns so many stay, whatever their age; of more the oldest go.
+    pub parked_most: usize,
+}
+
+/// How many rows went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Rows that were too old.
+    pub aged: u64,
+    /// Parked turns that were too many: somebody should hear of them.
+    pub parked: u64,
+}
+
+impl Cleaned {
+    /// Nothing went: it is clean.
+    #[must_use]
+    pub fn nothing(self) -> bool {
+        self == Self::default()
+    }
+}
+
+impl std::ops::AddAssign for Cleaned {
+    fn add_assign(&mut self, more: Self) {
+        self.aged += more.aged;
+        self.parked += more.parked;
+    }
 }
 
 /// How many conversations stand somewhere.

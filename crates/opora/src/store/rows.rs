@@ -153,6 +153,8 @@ pub enum Taken {
         /// What recognises it when it is delivered again.
         mark: Mark,
     },
+    /// An update whose turn did not wait for the inbox; its mark is kept. If it has come there meanwhile, it leaves.
+    Fresh(Mark),
     /// An outcome from the inbox.
     Outcome(Seq),
     /// A timer that fired.
@@ -237,6 +239,20 @@ pub struct Outgoing {
     /// Takes the message id from the message that was last sent under this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits_label: Option<Box<str>>,
+}
+
+impl Outgoing {
+    /// Sends it to another chat.
+    pub(super) fn redirect(&mut self, to: i64) {
+        self.chat = Some(to);
+        // A body that is no JSON object names no chat.
+        if let Ok(serde_json::Value::Object(mut body)) = serde_json::from_str(&self.body)
+            && let Some(chat) = body.get_mut("chat_id")
+        {
+            *chat = to.into();
+            self.body = serde_json::Value::Object(body).to_string().into();
+        }
+    }
 }
 
 /// A file that is sent along.

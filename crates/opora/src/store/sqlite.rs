@@ -5,37 +5,37 @@
 //!
 //! It does not serve several machines: a file on a network drive is not safe.
 
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
-use self::failure::closed;
 use self::file::DatabaseFile;
-use self::opens::Opens;
-use self::operation::{Alone, Operation, Post, Reply, Request};
-use self::reads::Reads;
+use self::opens::Finder;
+use self::sent::{LeftNotes, SentNotes};
 use self::writer::Writer;
+use super::sql::failure::{closed, unavailable};
+use super::sql::opens::Opens;
+use super::sql::operation::{Alone, Operation, Post, Reply, Request};
+use super::sql::queue;
+use super::sql::reads::Reads;
 use super::{
-    Answer, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter, Holder, InboxRow,
-    Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Receipt, Seq, Settled,
-    Statistics, Store, StoreResult, Taken, TimerRow, TransitionRow,
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter,
+    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
+    Receipt, Seq, SetAside, Settled, Settlement, Statistics, Store, StoreResult, Taken, TimerRow, TransitionRow,
 };
-use crate::clock::{Clock, Millis};
+use crate::clock::Millis;
 use crate::key::DialogueKey;
 
 mod alone;
 mod bulk;
 mod facts;
-mod failure;
 mod file;
-mod numbers;
 mod opens;
-mod operation;
-mod overview;
-mod plan;
 mod reads;
-mod rows;
 mod schema;
+mod sent;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -46,8 +46,8 @@ pub struct SqliteStore {
     file: DatabaseFile,
     writer: mpsc::Sender<Request>,
     opens: Opens,
-    reads: Reads,
-    clock: Clock,
+    reads: Reads<sqlx::SqlitePool>,
+    sent: Arc<SentNotes>,
 }
 
 impl SqliteStore {
@@ -57,19 +57,27 @@ impl SqliteStore {
     pub async fn open(path: &Path) -> StoreResult<Self> {
         let file = DatabaseFile { path: path.to_owned() };
         let connection = file.open().await?;
-        Ok(Self {
-            writer: Writer::start(file.clone(), connection),
-            opens: Opens::start(file.clone()),
-            reads: Reads::of(&file),
-            clock: Clock::machine(),
-            file,
-        })
+        Ok(Self::start(file, connection))
     }
 
-    /// Dates posts, which carry no time of their own, by this clock.
-    #[must_use]
-    pub fn with_clock(self, clock: Clock) -> Self {
-        Self { clock, ..self }
+    /// Opens a database as it is, for tools beside a bot: nothing is made, and no tables are changed.
+    ///
+    /// One that is missing, or whose tables are of another version, is refused: the bot's own start brings them up to
+    /// date, and a tool must not do it beneath an older bot that still runs.
+    pub async fn open_existing(path: &Path) -> StoreResult<Self> {
+        let file = DatabaseFile { path: path.to_owned() };
+        let connection = file.open_existing().await?;
+        Ok(Self::start(file, connection))
+    }
+
+    fn start(file: DatabaseFile, connection: sqlx::SqliteConnection) -> Self {
+        Self {
+            writer: queue::start(Writer::new(file.clone(), connection)),
+            opens: Opens::start(Finder::of(file.clone())),
+            reads: reads::of(&file),
+            sent: Arc::new(SentNotes::beside(&file.path)),
+            file,
+        }
     }
 
     /// Asks the writer and waits until the answer is durable.
@@ -77,6 +85,20 @@ impl SqliteStore {
         let (reply, answer) = oneshot::channel();
         self.writer.send(request(reply)).await.map_err(|_| closed())?;
         answer.await.map_err(|_| closed())?
+    }
+
+    /// Settles what earlier holders have sent and had no time to settle.
+    async fn settle_left(&self, epoch: Epoch) -> StoreResult<()> {
+        let (held, notes) = (self.reads.held_epochs().await?, Arc::clone(&self.sent));
+        let LeftNotes { ids, files } = blocking(move || notes.left(&held)).await?;
+        if !ids.is_empty() {
+            tracing::info!(sends = ids.len(), "an earlier instance ended before it could settle what it had sent");
+            let outcome = Settlement::Sent { labelled: None };
+            let settled = ids.into_iter().map(|id| Settled { id: OutboxId(id), outcome: outcome.clone() }).collect();
+            let operation = |reply| Operation::Settle { epoch, settled, at: Millis::default(), is_noted: false, reply };
+            self.ask(|reply| Request::Grouped(operation(reply))).await?;
+        }
+        blocking(move || files.iter().try_for_each(std::fs::remove_file)).await
     }
 
     fn grouped<'a, T: Send + 'a>(&'a self, operation: impl FnOnce(Reply<T>) -> Operation + Send + 'a) -> Answer<'a, T> {
@@ -95,7 +117,15 @@ impl Store for SqliteStore {
 
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
         let (holder, seen) = (Box::new(holder.clone()), seen.cloned().map(Box::new));
-        self.alone(move |reply| Alone::Claim { bot, holder, seen, reply })
+        Box::pin(async move {
+            let answer = self.alone(move |reply| Alone::Claim { bot, holder, seen, reply }).await?;
+            if let LeaseAnswer::Granted(epoch) = answer
+                && let Err(error) = self.settle_left(epoch).await
+            {
+                tracing::warn!(%error, "cannot read what was sent before; some messages may be sent again");
+            }
+            Ok(answer)
+        })
     }
 
     fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
@@ -135,9 +165,9 @@ impl Store for SqliteStore {
         self.grouped(move |reply| Operation::Commit { epoch, key, commit, reply })
     }
 
-    fn park<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey, taken: Vec<Taken>, parked: Parked) -> Answer<'a, ()> {
-        let (key, parked) = (key.clone(), Box::new(parked));
-        self.grouped(move |reply| Operation::Park { epoch, key, taken, parked, reply })
+    fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
+        let parked = Box::new(parked);
+        self.grouped(move |reply| Operation::Park { epoch, taken, parked, outgoing, reply })
     }
 
     fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
@@ -152,8 +182,20 @@ impl Store for SqliteStore {
         self.grouped(move |reply| Operation::Sending { epoch, ids, reply })
     }
 
-    fn settle(&self, epoch: Epoch, settled: Vec<Settled>) -> Answer<'_, ()> {
-        self.grouped(move |reply| Operation::Settle { epoch, settled, reply })
+    fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        let notes = Arc::clone(&self.sent);
+        let ids: Vec<_> = ids.into_iter().map(|id| id.0).collect();
+        Box::pin(blocking(move || notes.note(epoch, &ids)))
+    }
+
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
+        let ids: Vec<_> = settled.iter().map(|settled| settled.id.0).collect();
+        Box::pin(async move {
+            let is_noted = self.sent.has(epoch, ids.iter().copied());
+            self.grouped(move |reply| Operation::Settle { epoch, settled, at, is_noted, reply }).await?;
+            self.sent.settled(epoch, &ids);
+            Ok(())
+        })
     }
 
     fn post<'a>(
@@ -161,8 +203,9 @@ impl Store for SqliteStore {
         epoch: Epoch,
         once: &'a str,
         outgoing: Vec<(DialogueKey, Outgoing)>,
+        at: Millis,
     ) -> Answer<'a, Vec<OutboxId>> {
-        let post = Post { once: once.to_owned(), outgoing, at: self.clock.now() };
+        let post = Post { once: once.to_owned(), outgoing, at };
         self.grouped(move |reply| Operation::Post { epoch, post, reply })
     }
 
@@ -191,8 +234,8 @@ impl Store for SqliteStore {
         Box::pin(self.reads.next_due(bot))
     }
 
-    fn clean(&self, epoch: Epoch, marks_before: Millis, records_before: Millis) -> Answer<'_, u64> {
-        self.alone(move |reply| Alone::Clean { epoch, marks_before, records_before, reply })
+    fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
+        self.alone(move |reply| Alone::Clean { epoch, bounds, reply })
     }
 
     fn list<'a>(
@@ -226,6 +269,10 @@ impl Store for SqliteStore {
         Box::pin(self.reads.parked(bot, limit))
     }
 
+    fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>> {
+        Box::pin(self.reads.parked_one(id))
+    }
+
     fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
         self.alone(move |reply| Alone::RetryParked { id, reply })
     }
@@ -242,6 +289,10 @@ impl Store for SqliteStore {
         Box::pin(self.reads.transitions(bot, after, limit))
     }
 
+    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
+        Box::pin(self.reads.transitions_of(key, after, limit))
+    }
+
     fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()> {
         Box::pin(self.file.copy_to(to))
     }
@@ -254,7 +305,21 @@ impl Store for SqliteStore {
             // Readers first: the last connection to go leaves one file.
             self.opens.close().await;
             self.reads.0.close().await;
-            self.ask(Request::Close).await
+            self.ask(Request::Close).await?;
+            let notes = Arc::clone(&self.sent);
+            blocking(move || {
+                notes.tidy();
+                Ok(())
+            })
+            .await
         })
+    }
+}
+
+/// Works with files where that may block.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> StoreResult<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(unavailable),
+        Err(error) => Err(unavailable(error)),
     }
 }

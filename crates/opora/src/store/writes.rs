@@ -6,19 +6,51 @@ use futures_util::future::BoxFuture;
 
 /// The database connection of a commit. What is written through it commits with the turn.
 #[derive(Debug)]
-pub struct Database<'c> {
-    sqlite: &'c mut sqlx::SqliteConnection,
+pub struct Database<'c>(Connection<'c>);
+
+#[derive(Debug)]
+enum Connection<'c> {
+    Sqlite(&'c mut sqlx::SqliteConnection),
+    Postgres(&'c mut sqlx::PgConnection),
 }
 
 impl<'c> Database<'c> {
     /// Wraps the connection of a commit under way; for stores.
     pub fn sqlite_commit(sqlite: &'c mut sqlx::SqliteConnection) -> Self {
-        Self { sqlite }
+        Self(Connection::Sqlite(sqlite))
+    }
+
+    /// Wraps the connection of a commit under way; for stores.
+    pub fn postgres_commit(postgres: &'c mut sqlx::PgConnection) -> Self {
+        Self(Connection::Postgres(postgres))
+    }
+
+    /// Whether conversations are kept in PostgreSQL, for applications that run on either database.
+    #[must_use]
+    pub fn is_postgres(&self) -> bool {
+        matches!(self.0, Connection::Postgres(_))
     }
 
     /// The connection, for queries of [`sqlx`]. Begin no transaction on it and end none: the commit does.
+    ///
+    /// # Panics
+    /// If conversations are not kept in SQLite. The turn fails then, and the store goes on.
     pub fn sqlite(&mut self) -> &mut sqlx::SqliteConnection {
-        self.sqlite
+        match &mut self.0 {
+            Connection::Sqlite(sqlite) => sqlite,
+            Connection::Postgres(_) => panic!("the store is a PostgreSQL database, not an SQLite file"),
+        }
+    }
+
+    /// The connection, for queries of [`sqlx`]. Begin no transaction on it and end none: the commit does.
+    ///
+    /// # Panics
+    /// If conversations are not kept in PostgreSQL. The turn fails then, and the store goes on.
+    pub fn postgres(&mut self) -> &mut sqlx::PgConnection {
+        match &mut self.0 {
+            Connection::Postgres(postgres) => postgres,
+            Connection::Sqlite(_) => panic!("the store is an SQLite file, not a PostgreSQL database"),
+        }
     }
 }
 
@@ -45,8 +77,8 @@ impl fmt::Display for Refusal {
 pub enum WriteError {
     /// The application said no.
     Refused(Refusal),
-    /// A statement failed: the turn fails and is run again, some times. While the disk is full or the file is locked, it
-    /// waits instead.
+    /// A statement failed: the turn fails and is run again, some times. While the disk is full, the database is
+    /// locked or its server is away, it waits instead.
     Failed(super::BoxError),
 }
 

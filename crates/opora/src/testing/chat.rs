@@ -78,7 +78,7 @@ impl Stage {
     /// If the script has mistakes: with all of them.
     pub fn with(script: impl Into<Script>, context: Context) -> Self {
         let clock = Clock::set_by_hand(NOON);
-        let store = Arc::new(MemoryStore::with_clock(clock.clone()));
+        let store = Arc::new(MemoryStore::new());
         Self::on(script, context, store, clock)
     }
 
@@ -165,6 +165,11 @@ impl Stage {
             Opened::At { stored: Some(stored), .. } => stored.places.first().map(ToString::to_string),
             _ => None,
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.0.store
     }
 
     async fn epoch(&self) -> Epoch {

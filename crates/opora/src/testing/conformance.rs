@@ -86,6 +86,10 @@ macro_rules! store_conformance {
                 the_inputs_of_a_conversation_are_read_apart,
                 what_was_received_waits_after_a_restart,
                 each_bot_has_its_own_inbox,
+                a_fresh_update_is_taken_without_the_inbox,
+                a_fresh_update_that_came_into_the_inbox_leaves_it,
+                a_fresh_update_is_taken_once,
+                a_fresh_update_is_not_taken_beside_its_row,
             }
             turn {
                 a_commit_is_kept_whole,
@@ -115,6 +119,7 @@ macro_rules! store_conformance {
                 a_label_names_the_message_sent_last,
                 a_message_in_the_act_of_sending_is_told_after_a_restart,
                 a_post_happens_once,
+                a_post_bears_its_time,
                 the_oldest_unsent_message_is_known,
             }
             effects {
@@ -137,6 +142,9 @@ macro_rules! store_conformance {
                 a_parked_update_counts_as_taken,
                 a_parked_timer_is_due_no_more,
                 an_input_is_parked_once,
+                what_is_said_with_a_parked_turn_is_sent,
+                a_refused_parking_says_nothing,
+                a_parked_turn_is_found_by_its_number,
                 parked_turns_are_listed_oldest_first,
                 a_parked_turn_runs_again_when_asked,
                 a_parked_turn_is_taken_once,
@@ -148,6 +156,8 @@ macro_rules! store_conformance {
                 cleaning_keeps_what_is_young,
                 cleaning_spares_what_is_still_needed,
                 a_post_can_be_repeated_after_its_time,
+                labels_are_forgotten_after_their_time,
+                parked_turns_are_kept_up_to_a_number,
                 a_forgotten_conversation_does_not_restart_its_versions,
             }
             operator {
@@ -160,6 +170,7 @@ macro_rules! store_conformance {
                 an_import_does_not_turn_versions_back,
                 statistics_count_what_is_there,
                 transitions_are_recorded_in_order,
+                the_transitions_of_a_conversation_are_read_apart,
                 bots_with_anything_here_are_known,
             }
         }

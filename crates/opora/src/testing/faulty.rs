@@ -4,20 +4,13 @@
 //! which case the caller cannot know; it can be slow, or never be answered. Everything else is the other store's.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::clock::Millis;
-use crate::key::DialogueKey;
-use crate::store::{
-    Answer, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter, Holder, InboxRow,
-    Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Receipt, Seq, Settled,
-    Statistics, Store, StoreError, StoreResult, Taken, TimerRow, TransitionRow,
-};
+use crate::store::{Answer, Store, StoreError, StoreResult};
 
 /// Stands for every method in [`FaultyStore::fail_next`] and [`FaultyStore::fail_until_lifted`].
 pub const ANY_METHOD: &str = "*";
@@ -127,7 +120,7 @@ impl FaultyStore {
         }
     }
 
-    async fn around<'a, T>(&'a self, method: &'static str, call: impl FnOnce() -> Answer<'a, T>) -> StoreResult<T> {
+    async fn in_trouble<'a, T>(&self, method: &'static str, call: impl FnOnce() -> Answer<'a, T>) -> StoreResult<T> {
         match self.enter(method) {
             None => (),
             Some(Trouble::Before) => return Err(unavailable(method, "before")),
@@ -152,173 +145,31 @@ fn unavailable(method: &str, when: &str) -> StoreError {
     StoreError::Unavailable(format!("{method} was told to fail {when} its effect").into())
 }
 
-/// Passes a call on, with the troubles that are ahead for it.
-macro_rules! pass {
-    ($self:ident . $method:ident ( $($argument:expr),* )) => {
-        Box::pin($self.around(stringify!($method), move || $self.inner.$method($($argument),*)))
-    };
-}
+// Named by its path, for its methods have the names of `Store`'s.
+impl crate::store::StoreLayer for FaultyStore {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
 
-impl Store for FaultyStore {
     fn describe(&self) -> String {
         format!("{}, with troubles on command", self.inner.describe())
     }
 
-    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
-        pass!(self.claim(bot, holder, seen))
-    }
-
-    fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        pass!(self.renew(bot, epoch))
-    }
-
-    fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        pass!(self.release(bot, epoch))
-    }
-
-    fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>> {
-        pass!(self.lease(bot))
-    }
-
-    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
-        pass!(self.clear_lease(bot))
-    }
-
-    fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
-        pass!(self.receive(epoch, batch))
-    }
-
-    fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {
-        pass!(self.waiting(bot, after, limit))
-    }
-
-    fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
-        pass!(self.waiting_for(key, after, limit))
-    }
-
-    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
-        pass!(self.open(key, mark))
-    }
-
-    fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
-        pass!(self.commit(epoch, commit))
-    }
-
-    fn park<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey, taken: Vec<Taken>, parked: Parked) -> Answer<'a, ()> {
-        pass!(self.park(epoch, key, taken, parked))
-    }
-
-    fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
-        pass!(self.write(writes))
-    }
-
-    fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>> {
-        pass!(self.unsent(bot, after, limit))
-    }
-
-    fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        pass!(self.sending(epoch, ids))
-    }
-
-    fn settle(&self, epoch: Epoch, settled: Vec<Settled>) -> Answer<'_, ()> {
-        pass!(self.settle(epoch, settled))
-    }
-
-    fn post<'a>(
+    fn around<'a, T: Send + 'a>(
         &'a self,
-        epoch: Epoch,
-        once: &'a str,
-        outgoing: Vec<(DialogueKey, Outgoing)>,
-    ) -> Answer<'a, Vec<OutboxId>> {
-        pass!(self.post(epoch, once, outgoing))
-    }
-
-    fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>> {
-        pass!(self.labelled(bot, chat, label))
-    }
-
-    fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>> {
-        pass!(self.effects(bot, after, limit))
-    }
-
-    fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
-        pass!(self.finish_effect(epoch, effect, outcome))
-    }
-
-    fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<TimerRow>> {
-        pass!(self.due_timers(bot, now, limit))
-    }
-
-    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>> {
-        pass!(self.expired(bot, now, limit))
-    }
-
-    fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>> {
-        pass!(self.next_due(bot))
-    }
-
-    fn clean(&self, epoch: Epoch, marks_before: Millis, records_before: Millis) -> Answer<'_, u64> {
-        pass!(self.clean(epoch, marks_before, records_before))
-    }
-
-    fn list<'a>(
-        &'a self,
-        filter: &'a Filter,
-        after: Option<&'a DialogueKey>,
-        limit: usize,
-    ) -> Answer<'a, Vec<ConversationRow>> {
-        pass!(self.list(filter, after, limit))
-    }
-
-    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
-        pass!(self.reset(key, now))
-    }
-
-    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
-        pass!(self.import(row, replace))
-    }
-
-    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
-        pass!(self.statistics(bot))
-    }
-
-    fn bots(&self) -> Answer<'_, Vec<i64>> {
-        pass!(self.bots())
-    }
-
-    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
-        pass!(self.parked(bot, limit))
-    }
-
-    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        pass!(self.retry_parked(id))
-    }
-
-    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
-        pass!(self.parked_to_retry(bot, limit))
-    }
-
-    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        pass!(self.drop_parked(id))
-    }
-
-    fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
-        pass!(self.transitions(bot, after, limit))
-    }
-
-    fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()> {
-        pass!(self.backup(to))
-    }
-
-    fn close(&self) -> Answer<'_, ()> {
-        pass!(self.close())
+        method: &'static str,
+        call: impl FnOnce() -> Answer<'a, T> + Send + 'a,
+    ) -> Answer<'a, T> {
+        Box::pin(self.in_trouble(method, call))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::MemoryStore;
+    use crate::clock::Millis;
+    use crate::key::DialogueKey;
+    use crate::store::{ConversationRow, MemoryStore};
 
     async fn faulty() -> (Arc<FaultyStore>, DialogueKey) {
         let store = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));

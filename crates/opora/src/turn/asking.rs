@@ -17,6 +17,18 @@ pub(crate) struct Asker {
     pub entry: Version,
 }
 
+impl Asker {
+    /// Who asks where nothing is open.
+    pub fn nobody(slot: &str) -> Self {
+        Self { slot: slot.into(), ..Self::default() }
+    }
+
+    /// Nothing was open where this was asked for.
+    pub fn is_nobody(&self) -> bool {
+        self.dialogue.is_empty()
+    }
+}
+
 /// The body of a timer or an effect in the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Wrapped<Body> {
@@ -27,6 +39,11 @@ pub(crate) struct Wrapped<Body> {
 /// What an effect's body asks for, without who asked. A body that was not wrapped is its own content.
 pub(crate) fn wish(body: &str) -> &str {
     serde_json::from_str::<Wrapped<&RawValue>>(body).map_or(body, |wrapped| wrapped.body.get())
+}
+
+/// The body of a timer that nobody's state waits for.
+pub(crate) fn timer_of_nobody(body: &impl Serialize) -> Result<String, serde_json::Error> {
+    serde_json::to_string(&Wrapped { by: Asker::default(), body })
 }
 
 /// The body of an outcome in the inbox.

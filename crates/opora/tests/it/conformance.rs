@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use opora::store::{MemoryStore, SqliteStore, Store};
+use opora::store::{MemoryStore, PostgresStore, RedisCode, RedisStore, SqliteStore, Store};
 use opora::testing::conformance::Subject;
+
+use crate::postgres_server::PostgresSpace;
+use crate::redis_server::RedisSpace;
 
 mod broken;
 mod twins;
@@ -14,6 +17,38 @@ mod memory {
 
 mod sqlite {
     opora::store_conformance!(super::sqlite_in_a_folder);
+}
+
+mod postgres {
+    opora::store_conformance!(super::postgres_in_a_schema);
+}
+
+mod redis {
+    opora::store_conformance!(|| super::redis_in_a_space(super::RedisCode::Functions));
+}
+
+mod redis_by_scripts {
+    opora::store_conformance!(|| super::redis_in_a_space(super::RedisCode::Scripts));
+}
+
+/// PostgreSQL, in a schema that no other test has.
+async fn postgres_in_a_schema() -> Subject {
+    let space = Arc::new(PostgresSpace::new().await);
+    let open = move || {
+        let space = Arc::clone(&space);
+        async move { Arc::new(PostgresStore::open(&space.url).await.unwrap()) as Arc<dyn Store> }
+    };
+    Subject::reopening(open().await, open)
+}
+
+/// Redis, under a prefix that no other test has.
+async fn redis_in_a_space(code: RedisCode) -> Subject {
+    let space = Arc::new(RedisSpace::new());
+    let open = move || {
+        let space = Arc::clone(&space);
+        async move { Arc::new(RedisStore::open_with(&space.url, code).await.unwrap()) as Arc<dyn Store> }
+    };
+    Subject::reopening(open().await, open)
 }
 
 /// SQLite in a folder that goes with the test.

@@ -4,6 +4,7 @@
 //! [`account`]. Bugs on purpose show that these comparisons find something.
 
 mod account;
+mod albums;
 mod bots;
 mod bugs;
 mod clocks;
@@ -11,11 +12,14 @@ mod crowd;
 mod disk;
 mod handlers;
 mod inside;
+mod keeper;
 mod kills;
+mod once;
 mod people;
 mod process;
 mod seeded;
 mod sends;
+mod servers;
 mod stage;
 mod stops;
 mod takeover;

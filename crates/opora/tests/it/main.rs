@@ -1,10 +1,17 @@
 //! The library as its users meet it. One binary, a module for each concern.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
+mod aiogram;
+mod aiogram_storage;
 mod conformance;
 mod crash;
 mod environment;
 mod failpoints;
+mod postgres_server;
+mod postgres_store;
+mod proxy;
+mod redis_server;
+mod redis_store;
 mod runtime;
 mod stage;
 mod telegram;

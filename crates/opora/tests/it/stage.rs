@@ -69,6 +69,11 @@ impl Stage {
         })
     }
 
+    /// The same, with every update in the inbox before its turn.
+    pub fn inbox_first(&self, store: &Arc<dyn Store>) -> Bot {
+        self.bot(store).settings(|settings| settings.mailboxes.at_once = false)
+    }
+
     /// Where a bot keeps files.
     pub fn files(&self) -> PathBuf {
         self.folder.path().join("files")

@@ -40,7 +40,7 @@ impl Line {
 }
 
 fn to(chat: i64, what: impl IntoOutgoing) -> Outgoing {
-    what.into_outgoing(&Destination::chat(chat), &Tag(Version(5))).unwrap()
+    what.into_outgoing(&Destination::chat(chat), &Tag::new(Version(5))).unwrap()
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! `opora state import`: conversations from JSON lines, as `opora state export` writes them.
+//! `opora state import`: conversations from JSON lines, as `opora state export` writes them, or of an aiogram bot.
 //!
 //! A line that cannot be read is reported with its number and left out; the others are imported. Importing a file again
 //! changes nothing: a conversation that is open stays as it is, unless `--replace`.
@@ -10,12 +10,16 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use clap::Args;
 use futures_util::future::join_all;
+use opora::aiogram::ImportOptions;
 use opora::clock::Stopwatch;
 use opora::store::{ConversationRow, Opened, Store, StoreError};
 use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::{Desk, output};
+
+mod dialogue_map;
+mod from_aiogram;
 
 /// How many lines are handed to the store at once; it makes them durable together.
 const BATCH: usize = 256;
@@ -25,7 +29,7 @@ const VERSION_MAX: i64 = 1 << 53;
 
 #[derive(Debug, Args)]
 pub struct Import {
-    /// The file to read; `-` is standard input
+    /// The file to read; `-` is standard input, and `aiogram` an aiogram bot's Redis
     #[arg(long, value_name = "FILE")]
     from: PathBuf,
     /// Overwrite conversations that are open; without it they stay as they are
@@ -34,6 +38,8 @@ pub struct Import {
     /// Check every line and count, but write nothing
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    aiogram: from_aiogram::Aiogram,
 }
 
 /// A line of the file, counted from one.
@@ -57,6 +63,15 @@ struct Tally {
 }
 
 pub async fn run(desk: &Desk<'_>, arguments: Import) -> anyhow::Result<()> {
+    if arguments.from == Path::new("aiogram") {
+        let options = ImportOptions { replace: arguments.replace, dry_run: arguments.dry_run };
+        return from_aiogram::run(desk, arguments.aiogram, options).await;
+    }
+    if arguments.aiogram.is_said() {
+        bail!(
+            "--redis, --bot, --dialogue-map and what goes with them belong to `--from aiogram`; a file needs none of them"
+        );
+    }
     let from = if arguments.from == Path::new("-") {
         File::from_std(std::io::stdin().as_fd().try_clone_to_owned()?.into())
     } else {

@@ -11,7 +11,7 @@ use crate::config;
 
 #[derive(Debug, Args)]
 pub struct Address {
-    /// The store: `sqlite:<path>`; without it STATE_URL, else `sqlite:<DATA_DIR>/opora.db`
+    /// The store: `sqlite:<path>`, `postgres://…` or `redis://…`; without it STATE_URL, else `sqlite:<DATA_DIR>/opora.db`
     #[arg(long, value_name = "ADDRESS", global = true)]
     store: Option<String>,
 }
@@ -26,11 +26,11 @@ impl Address {
         if let Some(path) = address.strip_prefix("sqlite:") {
             must_exist(Path::new(path.strip_prefix("//").unwrap_or(path))).await?;
         }
-        opora::store::open(&address).await.context("cannot open the store")
+        opora::store::open_existing(&address).await.context("cannot open the store")
     }
 }
 
-/// The library makes what is missing, as a bot wants it; an operator has mistyped a name.
+/// An operator who has mistyped a name is told so.
 async fn must_exist(path: &Path) -> anyhow::Result<()> {
     match tokio::fs::metadata(path).await {
         Ok(found) if found.is_dir() => bail!("{} is a directory, not a store", path.display()),

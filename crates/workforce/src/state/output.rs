@@ -30,6 +30,11 @@ pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&serde_json::to_string_pretty(value)?)
 }
 
+/// Prints a text for programs as it is.
+pub fn exact(text: &str) -> anyhow::Result<()> {
+    print(text)
+}
+
 /// A reader that has seen enough, such as `head`, is no failure.
 fn print(text: &str) -> anyhow::Result<()> {
     match writeln!(std::io::stdout().lock(), "{text}") {

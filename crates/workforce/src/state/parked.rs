@@ -37,6 +37,9 @@ enum Command {
         /// Print JSON: one object
         #[arg(long)]
         json: bool,
+        /// Print the input alone, in one line: of a state that was set aside, what `opora state import` reads
+        #[arg(long, conflicts_with = "json")]
+        body: bool,
     },
     /// Let the bot run parked turns again
     Retry(Which),
@@ -97,7 +100,8 @@ impl From<&store::Parked> for ParkedView {
 pub async fn run(desk: &Desk<'_>, arguments: Parked) -> anyhow::Result<()> {
     match arguments.command {
         Command::List { bot, json } => list(desk, bot, json).await,
-        Command::Show { id, json } => show(desk, id, json).await,
+        Command::Show { id, body: true, .. } => output::exact(&one(desk, id).await?.body),
+        Command::Show { id, json, .. } => show(desk, id, json).await,
         Command::Retry(which) => retry(desk, &which).await,
         Command::Drop { which, consent } => drop(desk, &which, consent).await,
     }
@@ -178,8 +182,7 @@ async fn chosen(desk: &Desk<'_>, which: &Which) -> anyhow::Result<Vec<store::Par
 }
 
 async fn one(desk: &Desk<'_>, id: i64) -> anyhow::Result<store::Parked> {
-    let parked = desk.store.parked(None, usize::MAX).await?;
-    match parked.into_iter().find(|parked| parked.id.0 == id) {
+    match desk.store.parked_one(ParkedId(id)).await? {
         Some(found) => Ok(found),
         None => bail!("there is no parked turn {id}"),
     }

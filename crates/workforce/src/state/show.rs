@@ -87,10 +87,10 @@ pub async fn run(desk: &Desk<'_>, arguments: Show) -> anyhow::Result<()> {
 async fn transitions(store: &dyn Store, key: &DialogueKey) -> anyhow::Result<Vec<TransitionRow>> {
     let (mut latest, mut after) = (VecDeque::new(), 0);
     loop {
-        let page = store.transitions(key.bot, after, PAGE).await?;
+        let page = store.transitions_of(key, after, PAGE).await?;
         let is_last = page.len() < PAGE;
         after = page.last().map_or(after, |row| row.id);
-        for row in page.into_iter().filter(|row| row.key == *key) {
+        for row in page {
             if latest.len() == TRANSITIONS {
                 latest.pop_front();
             }

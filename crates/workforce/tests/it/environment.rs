@@ -10,6 +10,17 @@ pub fn chromedriver() -> PathBuf {
     program("OPORA_TEST_CHROMEDRIVER", "/usr/bin/chromedriver")
 }
 
+/// A Python with aiogram and its Redis client.
+pub fn python() -> PathBuf {
+    let python = std::env::var_os("OPORA_TEST_PYTHON");
+    python.expect("OPORA_TEST_PYTHON is not set: run the tests by `cargo xtask test`, which prepares it").into()
+}
+
+/// A Redis for tests that do it no harm.
+pub fn redis_url() -> Option<String> {
+    std::env::var("TEST_REDIS_URL").ok().filter(|url| !url.is_empty())
+}
+
 /// The program that a variable names, else the one that a package of the system puts there.
 fn program(name: &str, usual: &str) -> PathBuf {
     let path = std::env::var_os(name).map_or_else(|| PathBuf::from(usual), PathBuf::from);

@@ -2,6 +2,8 @@
 //! concern.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
+#[path = "../../../opora/tests/it/aiogram_storage.rs"]
+mod aiogram_storage;
 mod browser;
 mod chromedriver;
 mod demo;
@@ -13,6 +15,9 @@ mod keeping;
 mod operator;
 mod page;
 mod preferences;
+#[allow(dead_code, reason = "the library's tests need more of it")]
+#[path = "../../../opora/tests/it/redis_server.rs"]
+mod redis_server;
 mod returning;
 mod running;
 mod two_people;

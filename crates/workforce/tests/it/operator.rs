@@ -22,6 +22,7 @@ use crate::demo::{OPORA, PATIENCE};
 mod asking;
 mod choosing;
 mod copying;
+mod from_aiogram;
 mod leases;
 mod moving;
 mod parking;
@@ -105,17 +106,22 @@ impl Office {
     /// An update arrives and fails for good.
     async fn parks(&self, key: &DialogueKey, update_id: i64) {
         let (seq, mark) = self.receives(key, update_id).await;
+        let body = json!({"update_id": update_id, "text": "Secret"}).to_string();
+        self.sets_aside(key, vec![Taken::Update { seq, mark }], "update", body).await;
+    }
+
+    async fn sets_aside(&self, key: &DialogueKey, taken: Vec<Taken>, kind: &str, body: String) {
         let parked = Parked {
             id: ParkedId(0),
             key: key.clone(),
-            kind: "update".into(),
-            body: json!({"update_id": update_id, "text": "Secret"}).to_string(),
+            kind: kind.into(),
+            body,
             reason: "the handler panicked".into(),
             attempts: 5,
             at: self.now,
             retry: false,
         };
-        self.store.park(self.bot.epoch, key, vec![Taken::Update { seq, mark }], parked).await.unwrap();
+        self.store.park(self.bot.epoch, taken, parked, Vec::new()).await.unwrap();
     }
 
     fn address(&self) -> String {

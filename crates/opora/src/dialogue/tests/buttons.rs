@@ -1,6 +1,9 @@
 //! Buttons act once, and only while they mean what they say.
 
+use std::time::Duration;
+
 use crate::prelude::*;
+use crate::store::Filter;
 use crate::testing::chat::Stage;
 
 #[derive(Clone, Debug, Serialize, Deserialize, States)]
@@ -113,4 +116,86 @@ async fn data_without_a_tag_is_judged_by_the_state_alone() {
     anna.sees("Question 2?");
     anna.presses_data("yes").await;
     anna.sees("Done with 0 notes.");
+}
+
+/// At the end of the quiz, with nothing open and a button for the menu.
+async fn at_the_end() -> (Stage, crate::testing::chat::Someone) {
+    let stage = Stage::new(quiz());
+    let anna = stage.person("Anna");
+    anna.sends("/start").await;
+    anna.presses("Yes").await;
+    anna.presses("Yes").await;
+    assert_eq!(anna.state().await, None);
+    (stage, anna)
+}
+
+#[tokio::test]
+async fn a_double_tap_on_an_entry_acts_once_where_nothing_is_open_also_over_a_restart() {
+    let (stage, anna) = at_the_end().await;
+    anna.presses("Menu").await;
+    anna.sees("The menu.");
+    anna.presses("Menu").await;
+    anna.sees_nothing();
+    anna.sees_toast("This button is no longer in use.");
+    assert_eq!(anna.state().await, None);
+    let anna = anna.on(&stage.restarts().await);
+    anna.presses("Menu").await;
+    anna.sees_nothing();
+}
+
+#[tokio::test]
+async fn an_entry_can_be_pressed_anew_after_something_else_or_after_a_while() {
+    let (stage, anna) = at_the_end().await;
+    anna.presses("Menu").await;
+    anna.sends("hello").await;
+    anna.presses("Menu").await;
+    anna.sees("The menu.");
+    stage.passes(Duration::from_secs(3601)).await;
+    let kept = stage.store().list(&Filter::default(), None, 10).await.unwrap();
+    assert!(kept.is_empty(), "nothing is remembered for ever: {kept:?}");
+    anna.presses("Menu").await;
+    anna.sees("The menu.");
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, States)]
+enum Shop {
+    Open { visits: u32 },
+}
+
+async fn enter(turn: &mut Turn, _: Command) -> Step<Shop> {
+    turn.say(Say::text("Come in.").buttons([[Button::new("Out", "out"), Button::new("On", "on")]]));
+    Ok(Next::Go(Shop::Open { visits: 0 }))
+}
+
+async fn go_out(turn: &mut Turn, _: u32, _: Press) -> Step<Shop> {
+    turn.say("Bye.");
+    Ok(Next::End)
+}
+
+async fn go_on(turn: &mut Turn, visits: u32, _: Press) -> Step<Shop> {
+    turn.say("On.");
+    Ok(Next::Go(Shop::Open { visits: visits + 1 }))
+}
+
+async fn pressed_outside(turn: &mut Turn, _: Press) -> Step<Shop> {
+    turn.say("You are outside.");
+    Ok(Next::Stay)
+}
+
+#[tokio::test]
+async fn the_second_tap_on_a_button_of_a_state_is_not_taken_by_an_entry_for_the_same_data() {
+    let shop = Dialogue::new()
+        .start(command("start"), enter)
+        .start(button("o"), pressed_outside)
+        .on(Shop::OPEN, button("out"), go_out)
+        .on(Shop::OPEN, button("on"), go_on);
+    let stage = Stage::new(shop);
+    let anna = stage.person("Anna");
+    for (caption, answer) in [("On", "On."), ("Out", "Bye.")] {
+        anna.sends("/start").await;
+        anna.presses(caption).await;
+        anna.sees(answer);
+        anna.presses(caption).await;
+        anna.sees_nothing();
+    }
 }

@@ -169,3 +169,48 @@ async fn a_refused_write_undoes_the_turn_and_asks_its_handler_again() {
     anna.sees("Yours, Anna.");
     assert_eq!(anna.state().await, None);
 }
+
+#[derive(Clone, Debug, Serialize, Deserialize, States)]
+enum Reminder {
+    Asked,
+}
+
+async fn remind(turn: &mut Turn, command: Command) -> Step<Reminder> {
+    turn.timer("reminder", Duration::from_secs(60), &command.argument);
+    Ok(Next::End)
+}
+
+async fn forget(turn: &mut Turn, _: Command) -> Step<Reminder> {
+    turn.cancel_timer("reminder");
+    Ok(Next::Stay)
+}
+
+async fn reminded(turn: &mut Turn, timer: Timer) -> Step<Reminder> {
+    turn.say(format!("Remember: {}", timer.body::<String>()?));
+    Ok(Next::Go(Reminder::Asked))
+}
+
+async fn thanks(_: &mut Turn, _: String) -> Step<Reminder> {
+    Ok(Next::End)
+}
+
+#[tokio::test]
+async fn a_timer_that_no_state_waits_for_is_heard_by_an_entry() {
+    let reminder = Dialogue::new()
+        .start(command("remind"), remind)
+        .start(command("forget"), forget)
+        .start(timer("reminder"), reminded)
+        .on(Reminder::ASKED, text(), thanks);
+    let stage = Stage::new(Script::new().dialogue(reminder).dialogue(papers()));
+    let anna = stage.person("Anna");
+    anna.sends("/remind tea").await;
+    stage.passes(Duration::from_secs(60)).await;
+    anna.sees("Remember: tea");
+    assert_eq!(anna.state().await.as_deref(), Some("reminder:asked"));
+    anna.sends("thank you").await;
+    anna.sends("/remind coffee").await;
+    anna.sends("/forget").await;
+    stage.passes(Duration::from_secs(60)).await;
+    anna.sees_nothing();
+    assert_eq!(anna.state().await, None);
+}

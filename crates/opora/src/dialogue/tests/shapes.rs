@@ -55,7 +55,7 @@ fn form() -> Dialogue<Form> {
 
 async fn stage_with(stored: Value) -> Stage {
     let clock = crate::clock::Clock::set_by_hand(Millis(1_000_000));
-    let store = Arc::new(MemoryStore::with_clock(clock.clone()));
+    let store = Arc::new(MemoryStore::new());
     let stage = Stage::on(form(), Context::new(), store.clone(), clock);
     let key = stage.person("Anna").key();
     let places = vec![Place { dialogue: "form".into(), state: "enter_age".into() }];

@@ -227,3 +227,22 @@ async fn a_timeout_handler_that_fails_beside_another_dialogue_fails_for_its_own(
     assert_eq!(anna.answers().iter().filter(|text| text.contains("went wrong")).count(), 1);
     assert_eq!(anna.state().await.as_deref(), Some("form:name"), "the other dialogue is not to blame");
 }
+
+#[tokio::test]
+async fn try_again_of_an_earlier_failure_is_stale_and_that_of_the_last_is_not() {
+    let (_stage, anna) = at_age(form()).await;
+    anna.sends("seven").await;
+    anna.presses("Try again").await;
+    anna.sees("How old is Anna?");
+    anna.sends("eight").await;
+    for caption in ["Try again", "Cancel"] {
+        anna.presses_nth(caption, 1).await;
+        anna.sees_nothing();
+        anna.sees_toast("This button is no longer in use.");
+    }
+    // Asked once more, the person has two offers of the same draft; each is good.
+    anna.sends("hello?").await;
+    anna.sees_button("Try again");
+    anna.presses_nth("Try again", 1).await;
+    anna.sees("How old is Anna?");
+}

@@ -1,7 +1,7 @@
 //! Removes what is kept for a time only, some of it at a time, and keeps the rest within bounds: memory is not a disk.
 
 use super::shelves::Room;
-use crate::clock::Millis;
+use crate::store::{Bounds, Cleaned};
 
 /// How many rows of a kind go at once, so that turns do not wait long for the lock.
 const ROWS_AT_ONCE: usize = 1_000;
@@ -21,16 +21,20 @@ impl Room {
         }
     }
 
-    pub(super) fn clean(&mut self, marks_before: Millis, records_before: Millis) -> u64 {
+    pub(super) fn clean(&mut self, bounds: Bounds) -> Cleaned {
+        let Bounds { marks_before, records_before, parked_most } = bounds;
         let old_transitions = self.transitions_by_age.take_before(records_before, ROWS_AT_ONCE);
         old_transitions.iter().for_each(|id| {
             self.transitions.remove(id);
         });
-        let gone = old_transitions.len()
+        let aged = old_transitions.len()
             + self.marks.forget_before(marks_before, ROWS_AT_ONCE)
             + self.outbox.forget_posts_before(marks_before, ROWS_AT_ONCE)
             + self.outbox.forget_failed_before(records_before, ROWS_AT_ONCE)
+            + self.outbox.forget_labels_before(records_before, ROWS_AT_ONCE)
             + self.conversations.forget_ended_before(records_before, ROWS_AT_ONCE);
-        gone as u64
+        let parked = self.parked.len().saturating_sub(parked_most).min(ROWS_AT_ONCE);
+        (0..parked).for_each(|_| drop(self.parked.pop_first()));
+        Cleaned { aged: aged as u64, parked: parked as u64 }
     }
 }

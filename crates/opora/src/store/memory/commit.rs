@@ -5,8 +5,8 @@ use super::shelves::{Numbers, Room, Shelves};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Committed, Effect, EffectId, EffectRow, Epoch, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, StoreError,
-    StoreResult, Taken, TimerChange, TimerId, TimerRow, Transition, TransitionRow, Version,
+    Commit, Committed, Effect, EffectId, EffectRow, Epoch, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, SetAside,
+    StoreError, StoreResult, Taken, TimerChange, TimerId, TimerRow, Transition, TransitionRow, Version,
 };
 
 impl Shelves {
@@ -38,17 +38,19 @@ impl Shelves {
     pub(super) fn park(
         &mut self,
         epoch: Epoch,
-        key: &DialogueKey,
         taken: Vec<Taken>,
         parked: Parked,
-    ) -> StoreResult<()> {
-        self.leases.check(epoch, key.bot)?;
-        let room = self.rooms.entry(key.bot).or_default();
+        outgoing: Vec<Outgoing>,
+    ) -> StoreResult<SetAside> {
+        self.leases.check(epoch, parked.key.bot)?;
+        let Self { rooms, numbers, .. } = self;
+        let room = rooms.entry(parked.key.bot).or_default();
         room.check_untaken(&taken)?;
         room.take(taken, parked.at);
-        let id = ParkedId(self.numbers.next(epoch));
+        let id = ParkedId(numbers.next(epoch));
+        let outbox = TurnOf { room, numbers, epoch, at: parked.at }.say(&parked.key, outgoing);
         room.parked.insert(id, Parked { id, ..parked });
-        Ok(())
+        Ok(SetAside { id, outbox })
     }
 }
 
@@ -56,6 +58,7 @@ impl Room {
     fn check_untaken(&self, takes: &[Taken]) -> StoreResult<()> {
         let waits = |taken: &Taken| match taken {
             Taken::Update { seq, mark } => self.inbox.has(*seq) && !self.marks.is_taken(mark),
+            Taken::Fresh(mark) => !self.marks.is_taken(mark),
             Taken::Outcome(seq) => self.inbox.has(*seq),
             Taken::Timer(id) => self.timers.has(*id),
             Taken::Parked(id) => self.parked.contains_key(id),
@@ -68,6 +71,12 @@ impl Room {
             match taken {
                 Taken::Update { seq, mark } => {
                     self.inbox.remove(seq);
+                    self.marks.take(mark, at);
+                }
+                Taken::Fresh(mark) => {
+                    if let Some(seq) = self.marks.waiting(&mark) {
+                        self.inbox.remove(seq);
+                    }
                     self.marks.take(mark, at);
                 }
                 Taken::Outcome(seq) => self.inbox.remove(seq),

@@ -110,13 +110,11 @@ impl Conversations {
     ) -> impl Iterator<Item = ConversationRow> + 'a {
         let rest = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
         let all = self.by_key.range::<DialogueKey, _>(rest);
-        all.filter(|(key, conversation)| matches(filter, key, conversation)).map(|(key, conversation)| {
-            ConversationRow {
-                key: key.clone(),
-                version: conversation.version,
-                stored: conversation.stored.clone(),
-                updated_at: conversation.updated_at,
-            }
+        all.filter(|(key, open)| filter.shows(key, open.stored.as_ref())).map(|(key, conversation)| ConversationRow {
+            key: key.clone(),
+            version: conversation.version,
+            stored: conversation.stored.clone(),
+            updated_at: conversation.updated_at,
         })
     }
 
@@ -172,20 +170,4 @@ impl Index {
             }
         }
     }
-}
-
-fn matches(filter: &Filter, key: &DialogueKey, conversation: &Conversation) -> bool {
-    if filter.bot.is_some_and(|bot| bot != key.bot) || filter.user.is_some_and(|user| user != key.user) {
-        return false;
-    }
-    let Some(stored) = &conversation.stored else {
-        return filter.ended && filter.dialogue.is_none() && filter.state.is_none();
-    };
-    let anywhere = filter.dialogue.is_none() && filter.state.is_none();
-    anywhere || stored.places.iter().any(|place| stands_at(filter, place))
-}
-
-fn stands_at(filter: &Filter, place: &Place) -> bool {
-    filter.dialogue.as_deref().is_none_or(|dialogue| dialogue == &*place.dialogue)
-        && filter.state.as_deref().is_none_or(|state| state == &*place.state)
 }

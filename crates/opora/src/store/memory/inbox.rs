@@ -21,10 +21,16 @@ pub(super) struct Inbox {
 /// The marks of a bot: of updates that wait, and of those that were taken.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    // None while it waits; the time since it was taken.
-    taken_at: HashMap<Arc<Mark>, Option<Millis>>,
+    known: HashMap<Arc<Mark>, Known>,
     by_age: ByAge<OldMark>,
     count: u64,
+}
+
+/// What is known of an update.
+#[derive(Debug)]
+enum Known {
+    Waits(Seq),
+    Taken,
 }
 
 /// A taken mark; those of one moment in the order in which they were taken.
@@ -86,29 +92,38 @@ impl Inbox {
 }
 
 impl Marks {
-    /// Notes that an update waits; false if it was known.
-    pub(super) fn wait(&mut self, mark: &Mark) -> bool {
-        if self.taken_at.contains_key(mark) {
-            return false;
+    /// Whether an update waits or was taken.
+    pub(super) fn knows(&self, mark: &Mark) -> bool {
+        self.known.contains_key(mark)
+    }
+
+    /// Notes where an update waits.
+    pub(super) fn wait(&mut self, mark: &Mark, seq: Seq) {
+        self.known.insert(Arc::new(mark.clone()), Known::Waits(seq));
+    }
+
+    /// Where an update waits, if it does.
+    pub(super) fn waiting(&self, mark: &Mark) -> Option<Seq> {
+        match self.known.get(mark) {
+            Some(Known::Waits(seq)) => Some(*seq),
+            Some(Known::Taken) | None => None,
         }
-        self.taken_at.insert(Arc::new(mark.clone()), None);
-        true
     }
 
     pub(super) fn is_taken(&self, mark: &Mark) -> bool {
-        self.taken_at.get(mark).is_some_and(Option::is_some)
+        matches!(self.known.get(mark), Some(Known::Taken))
     }
 
     pub(super) fn take(&mut self, mark: Mark, at: Millis) {
-        let entry = self.taken_at.entry(Arc::new(mark));
-        if let Entry::Occupied(taken) = &entry
-            && taken.get().is_some()
+        let entry = self.known.entry(Arc::new(mark));
+        if let Entry::Occupied(known) = &entry
+            && matches!(known.get(), Known::Taken)
         {
             return;
         }
         self.count += 1;
         self.by_age.add(at, OldMark { number: self.count, mark: Arc::clone(entry.key()) });
-        entry.insert_entry(Some(at));
+        entry.insert_entry(Known::Taken);
     }
 
     pub(super) fn forget_before(&mut self, before: Millis, limit: usize) -> usize {
@@ -124,7 +139,7 @@ impl Marks {
 
     fn forget(&mut self, old: &[OldMark]) {
         for OldMark { mark, .. } in old {
-            self.taken_at.remove(mark);
+            self.known.remove(mark);
         }
     }
 }

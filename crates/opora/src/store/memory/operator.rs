@@ -55,6 +55,12 @@ impl Shelves {
         self.read(bot, |room| later(&room.transitions, after).take(limit).cloned().collect())
     }
 
+    pub(super) fn transitions_of(&self, key: &DialogueKey, after: i64, limit: usize) -> Vec<TransitionRow> {
+        let of_key =
+            |room: &Room| later(&room.transitions, after).filter(|row| row.key == *key).take(limit).cloned().collect();
+        self.read(key.bot, of_key)
+    }
+
     fn rooms_of(&self, bot: Option<i64>) -> impl Iterator<Item = &Room> {
         self.rooms.iter().filter(move |(of, _)| bot.is_none_or(|bot| bot == **of)).map(|(_, room)| room)
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::age::ByAge;
 use super::shelves::later;
 use crate::clock::Millis;
-use crate::store::{IfUnsure, OutboxId, OutboxRow, Outgoing, Settled, Settlement};
+use crate::store::{IfUnsure, OutboxId, OutboxRow, Settled, Settlement};
 
 /// The outbox of a bot.
 #[derive(Debug, Default)]
@@ -13,9 +13,17 @@ pub(super) struct Outbox {
     unsent: BTreeMap<OutboxId, OutboxRow>,
     failed: BTreeMap<OutboxId, Failed>,
     failed_by_age: ByAge<OutboxId>,
-    labels: HashMap<i64, HashMap<Box<str>, i64>>,
+    labels: HashMap<i64, HashMap<Box<str>, Labelled>>,
+    labels_by_age: ByAge<(i64, Box<str>)>,
     posted: HashSet<Box<str>>,
     posted_by_age: ByAge<Box<str>>,
+}
+
+/// The message that was last sent under a label.
+#[derive(Debug)]
+struct Labelled {
+    message: i64,
+    at: Millis,
 }
 
 /// A message that could not be sent.
@@ -53,12 +61,12 @@ impl Outbox {
         }
     }
 
-    pub(super) fn settle(&mut self, Settled { id, outcome }: Settled) {
+    pub(super) fn settle(&mut self, Settled { id, outcome }: Settled, at: Millis) {
         match outcome {
             Settlement::Sent { labelled } => {
                 self.unsent.remove(&id);
                 if let Some((chat, label, message)) = labelled {
-                    self.labels.entry(chat).or_default().insert(label, message);
+                    self.label(chat, label, Labelled { message, at });
                 }
             }
             Settlement::Failed(reason) => {
@@ -71,9 +79,17 @@ impl Outbox {
         }
     }
 
+    fn label(&mut self, chat: i64, label: Box<str>, labelled: Labelled) {
+        let at = labelled.at;
+        if let Some(former) = self.labels.entry(chat).or_default().insert(label.clone(), labelled) {
+            self.labels_by_age.remove(former.at, (chat, label.clone()));
+        }
+        self.labels_by_age.add(at, (chat, label));
+    }
+
     fn moved(&mut self, id: OutboxId, from: i64, to: i64) {
         for (_, row) in self.unsent.range_mut(id..).filter(|(_, row)| row.outgoing.chat == Some(from)) {
-            redirect(&mut row.outgoing, to);
+            row.outgoing.redirect(to);
         }
         // Telegram refused it: this one was not sent.
         if let Some(row) = self.unsent.get_mut(&id) {
@@ -82,7 +98,7 @@ impl Outbox {
     }
 
     pub(super) fn labelled(&self, chat: i64, label: &str) -> Option<i64> {
-        self.labels.get(&chat)?.get(label).copied()
+        self.labels.get(&chat)?.get(label).map(|labelled| labelled.message)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -105,23 +121,24 @@ impl Outbox {
         old.len()
     }
 
+    pub(super) fn forget_labels_before(&mut self, before: Millis, limit: usize) -> usize {
+        let old = self.labels_by_age.take_before(before, limit);
+        for (chat, label) in &old {
+            if let Some(labels) = self.labels.get_mut(chat) {
+                labels.remove(label);
+                if labels.is_empty() {
+                    self.labels.remove(chat);
+                }
+            }
+        }
+        old.len()
+    }
+
     pub(super) fn forget_failed_before(&mut self, before: Millis, limit: usize) -> usize {
         let old = self.failed_by_age.take_before(before, limit);
         old.iter().for_each(|id| {
             self.failed.remove(id);
         });
         old.len()
-    }
-}
-
-/// Sends a call to another chat.
-fn redirect(outgoing: &mut Outgoing, to: i64) {
-    outgoing.chat = Some(to);
-    // A body that is no JSON object names no chat.
-    if let Ok(serde_json::Value::Object(mut body)) = serde_json::from_str(&outgoing.body)
-        && let Some(chat) = body.get_mut("chat_id")
-    {
-        *chat = to.into();
-        outgoing.body = serde_json::Value::Object(body).to_string().into();
     }
 }

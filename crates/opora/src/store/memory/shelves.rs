@@ -67,12 +67,14 @@ impl Shelves {
         let bot = self.leases.bot_of(epoch)?;
         let (room, numbers) = (self.rooms.entry(bot).or_default(), &mut self.numbers);
         let one = |incoming: Incoming| {
-            if let Origin::Update(mark) = &incoming.origin
-                && !room.marks.wait(mark)
-            {
+            let is_known = matches!(&incoming.origin, Origin::Update(mark) if room.marks.knows(mark));
+            if is_known {
                 return Receipt::Known;
             }
             let seq = Seq(numbers.next(epoch));
+            if let Origin::Update(mark) = &incoming.origin {
+                room.marks.wait(mark, seq);
+            }
             room.inbox.put(InboxRow { seq, incoming });
             Receipt::New(seq)
         };

@@ -9,8 +9,8 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
-use super::failure::{FileFailed, unavailable};
 use super::schema;
+use crate::store::sql::failure::unavailable;
 use crate::store::{StoreError, StoreResult};
 
 /// The oldest SQLite whose write-ahead log is known to be sound with several connections.
@@ -23,6 +23,15 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const WRITER_CACHE_MIB: u32 = 4;
 /// Pages that a reader holds.
 const READER_CACHE_MIB: u32 = 1;
+
+/// Why a file could not be used, with its name.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {doing} {path}: {reason}", path = path.display())]
+struct FileFailed {
+    doing: &'static str,
+    path: PathBuf,
+    reason: String,
+}
 
 /// Where the database lies.
 #[derive(Clone, Debug)]
@@ -40,6 +49,14 @@ impl DatabaseFile {
             connection.begin_with("BEGIN IMMEDIATE").await.map_err(|error| self.failed("open", error))?;
         schema::migrate(&mut transaction).await?;
         transaction.commit().await.map_err(|error| self.failed("open", error))?;
+        Ok(connection)
+    }
+
+    /// The connection that writes to a file which is there and up to date; nothing of it is changed.
+    pub(super) async fn open_existing(&self) -> StoreResult<SqliteConnection> {
+        let mut connection = self.connect_to_write().await?;
+        check_version(&mut connection).await?;
+        schema::check(&mut connection).await?;
         Ok(connection)
     }
 

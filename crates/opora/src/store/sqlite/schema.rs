@@ -12,11 +12,12 @@
 
 use sqlx::{Row, SqliteConnection};
 
-use super::failure::unavailable;
-use crate::store::{StoreError, StoreResult};
+use crate::store::StoreResult;
+use crate::store::sql::failure::unavailable;
+use crate::store::sql::versions;
 
 /// One script for each version of the schema, the first one first.
-const MIGRATIONS: [&str; 1] = [FIRST];
+const MIGRATIONS: [&str; 2] = [FIRST, SECOND];
 
 const FIRST: &str = "
 CREATE TABLE opora_leases (
@@ -175,22 +176,25 @@ CREATE TABLE opora_parked (
 CREATE INDEX opora_parked_retry ON opora_parked (bot) WHERE retry;
 ";
 
+/// Labels get an age: those that are there are as young as the latest turn. What an operator asks for by key or by bot is
+/// found by an index.
+const SECOND: &str = "
+ALTER TABLE opora_labels ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+UPDATE opora_labels SET at = coalesce(
+    (SELECT max(taken_at) FROM opora_marks), (SELECT max(updated_at) FROM opora_conversations), 0);
+CREATE INDEX opora_labels_age ON opora_labels (bot, at);
+CREATE INDEX opora_transitions_key ON opora_transitions (key);
+CREATE INDEX opora_parked_bot ON opora_parked (bot);
+";
+
 /// Brings the tables to this library's version, within the transaction that `connection` is in.
 pub(super) async fn migrate(connection: &mut SqliteConnection) -> StoreResult<()> {
     sqlx::raw_sql("CREATE TABLE IF NOT EXISTS opora_schema (version INTEGER NOT NULL)")
         .execute(&mut *connection)
         .await
         .map_err(unavailable)?;
-    let row = sqlx::query("SELECT coalesce(max(version), 0) FROM opora_schema")
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(unavailable)?;
-    let version = usize::try_from(row.get::<i64, _>(0)).unwrap_or(usize::MAX);
-    if version > MIGRATIONS.len() {
-        return Err(StoreError::Unsupported(
-            "this database was written by a newer version of the library: update the program, or open an older backup",
-        ));
-    }
+    let version = version(connection).await.map_err(unavailable)?;
+    versions::not_newer(version, MIGRATIONS.len())?;
     for (done, script) in MIGRATIONS.iter().enumerate().skip(version) {
         sqlx::raw_sql(*script).execute(&mut *connection).await.map_err(unavailable)?;
         sqlx::query("INSERT INTO opora_schema VALUES (?1)")
@@ -200,4 +204,86 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> StoreResult<()
             .map_err(unavailable)?;
     }
     Ok(())
+}
+
+/// Refuses tables that are not of this library's version, and changes nothing.
+pub(super) async fn check(connection: &mut SqliteConnection) -> StoreResult<()> {
+    let found = sqlx::query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'opora_schema'")
+        .fetch_optional(&mut *connection)
+        .await
+        .map_err(unavailable)?;
+    let found = match found {
+        Some(_) => Some(version(connection).await.map_err(unavailable)?),
+        None => None,
+    };
+    versions::exactly(found, MIGRATIONS.len())
+}
+
+async fn version(connection: &mut SqliteConnection) -> sqlx::Result<usize> {
+    let row = sqlx::query("SELECT coalesce(max(version), 0) FROM opora_schema").fetch_one(connection).await?;
+    Ok(usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use sqlx::Connection;
+    use sqlx::sqlite::SqliteConnectOptions;
+
+    use super::*;
+    use crate::clock::Millis;
+    use crate::key::DialogueKey;
+    use crate::store::{Bounds, Cleaned, Holder, LeaseAnswer, SqliteStore, Store, StoreError};
+
+    const ROWS: &str = "
+        INSERT INTO opora_marks VALUES (7, 1, 'message:1', 1000);
+        INSERT INTO opora_labels VALUES (7, 5, 'menu', 77);
+        INSERT INTO opora_transitions VALUES (1, 7, '7:5:5', 1, 900, NULL, NULL, 'text', 12);
+        INSERT INTO opora_parked VALUES (2, 7, '7:5:5', 'update', '{}', 'no', 3, 900, 0);";
+
+    /// A file as the first version of the schema left it.
+    async fn first_version(path: &Path) {
+        let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
+        let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
+        let schema = "CREATE TABLE opora_schema (version INTEGER NOT NULL); INSERT INTO opora_schema VALUES (1);";
+        for script in [schema, FIRST, ROWS] {
+            sqlx::raw_sql(script).execute(&mut connection).await.unwrap();
+        }
+        connection.close().await.unwrap();
+    }
+
+    fn holder() -> Holder {
+        serde_json::from_value(serde_json::json!({
+            "host": "h", "pid": 1, "process_start": 1, "boot_id": "b", "pid_namespace": "n", "since": 0, "token": "t",
+            "ttl_ms": 1000,
+        }))
+        .unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_older_file_is_brought_up_to_date_by_the_bot_and_by_nobody_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("opora.db");
+        first_version(&path).await;
+        for _ in 0..2 {
+            let error = SqliteStore::open_existing(&path).await.unwrap_err();
+            assert!(matches!(error, StoreError::Unsupported(why) if why.contains("start the bot once")), "{error}");
+        }
+
+        let store = SqliteStore::open(&path).await.unwrap();
+        let key: DialogueKey = "7:5:5".parse().unwrap();
+        assert_eq!(store.labelled(7, 5, "menu").await.unwrap(), Some(77));
+        assert_eq!(store.transitions_of(&key, 0, 9).await.unwrap().len(), 1);
+        assert_eq!(store.parked(Some(7), 9).await.unwrap().len(), 1);
+        let LeaseAnswer::Granted(epoch) = store.claim(7, &holder(), None).await.unwrap() else {
+            panic!("the lease is free");
+        };
+        let bounds = |records| Bounds { marks_before: Millis(0), records_before: Millis(records), parked_most: 9 };
+        let cleaned = store.clean(epoch, bounds(1000)).await.unwrap();
+        assert_eq!(cleaned, Cleaned { aged: 1, parked: 0 }, "a label is as young as the latest mark");
+        assert_eq!(store.clean(epoch, bounds(1001)).await.unwrap(), Cleaned { aged: 1, parked: 0 });
+        store.close().await.unwrap();
+        SqliteStore::open_existing(&path).await.unwrap();
+    }
 }

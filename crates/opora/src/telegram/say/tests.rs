@@ -7,7 +7,7 @@ use super::*;
 use crate::store::Version;
 use crate::telegram::{Action, AnswerCallback, Delete, Edit, Raw};
 
-const TAG: Tag = Tag(Version(46_655));
+const TAG: Tag = Tag::new(Version(46_655));
 
 fn said(what: impl IntoOutgoing) -> Outgoing {
     what.into_outgoing(&Destination::chat(7), &TAG).unwrap()

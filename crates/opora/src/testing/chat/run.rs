@@ -110,7 +110,7 @@ impl Stage {
                     let labelled = self.0.rooms.lock().show(said);
                     let settled = committed.outbox.into_iter().zip(labelled);
                     let settled = settled.map(|(id, labelled)| Settled { id, outcome: Settlement::Sent { labelled } });
-                    self.ok(self.0.store.settle(self.epoch().await, settled.collect()).await);
+                    self.ok(self.0.store.settle(self.epoch().await, settled.collect(), now).await);
                     return Ok(());
                 }
                 Err(StoreError::Refused(reason)) => refusal = Some(reason),

@@ -3,7 +3,7 @@
 use super::Subject;
 use super::scene::{BOT, Everything, Scene, at, effect, fenced, message, outcome, parked, person, set, update};
 use super::scene::{END_OF_TIME, mark, one_of_each, transition};
-use crate::store::{Commit, IfUnsure, Settled, Settlement};
+use crate::store::{Bounds, Commit, IfUnsure, Settled, Settlement};
 
 /// Everything that can be written to is there, and another instance has taken over.
 async fn after_a_takeover(subject: Subject) -> (Scene, Everything) {
@@ -47,7 +47,8 @@ pub async fn an_old_instance_cannot_commit(subject: Subject) {
 pub async fn an_old_instance_cannot_park(subject: Subject) {
     let (scene, before) = after_a_takeover(subject).await;
     let anna = person(101);
-    fenced(scene.store().park(scene.epoch, &anna, Vec::new(), parked(&anna, at(5))).await);
+    let said = vec![message(anna.chat, "sorry")];
+    fenced(scene.store().park(scene.epoch, Vec::new(), parked(&anna, at(5)), said).await);
     assert_eq!(scene.everything().await, before);
 }
 
@@ -64,7 +65,7 @@ pub async fn an_old_instance_cannot_settle(subject: Subject) {
     let (scene, before) = after_a_takeover(subject).await;
     let id = scene.unsent().await[0].id;
     let outcome = Settlement::Sent { labelled: Some((101, "menu".into(), 5)) };
-    fenced(scene.store().settle(scene.epoch, vec![Settled { id, outcome }]).await);
+    fenced(scene.store().settle(scene.epoch, vec![Settled { id, outcome }], at(5)).await);
     assert_eq!(scene.everything().await, before);
     assert_eq!(scene.store().labelled(BOT, 101, "menu").await.expect("answered"), None);
 }
@@ -73,10 +74,10 @@ pub async fn an_old_instance_cannot_settle(subject: Subject) {
 pub async fn an_old_instance_cannot_post(subject: Subject) {
     let (scene, before) = after_a_takeover(subject).await;
     let post = || vec![(person(101), message(101, "news"))];
-    fenced(scene.store().post(scene.epoch, "news", post()).await);
+    fenced(scene.store().post(scene.epoch, "news", post(), at(5)).await);
     assert_eq!(scene.everything().await, before);
     let epoch = scene.lease().await.epoch;
-    assert_eq!(scene.store().post(epoch, "news", post()).await.expect("posted").len(), 1);
+    assert_eq!(scene.store().post(epoch, "news", post(), at(5)).await.expect("posted").len(), 1);
 }
 
 /// No effect is replaced by its outcome.
@@ -90,7 +91,8 @@ pub async fn an_old_instance_cannot_finish_an_effect(subject: Subject) {
 /// Nothing is forgotten.
 pub async fn an_old_instance_cannot_clean(subject: Subject) {
     let (scene, before) = after_a_takeover(subject).await;
-    fenced(scene.store().clean(scene.epoch, END_OF_TIME, END_OF_TIME).await);
+    let all = Bounds { marks_before: END_OF_TIME, records_before: END_OF_TIME, parked_most: 0 };
+    fenced(scene.store().clean(scene.epoch, all).await);
     assert_eq!(scene.everything().await, before);
     assert!(scene.is_taken(&person(101), &mark(BOT, 1)).await, "the mark is still there");
 }

@@ -1,8 +1,8 @@
 //! What comes in is kept once, in order.
 
 use super::Subject;
-use super::scene::{ALL, BOT, OTHER_BOT, Scene, granted, holder, mark, new, person, update};
-use crate::store::{Mark, Origin, Receipt, Seq};
+use super::scene::{ALL, BOT, OTHER_BOT, Scene, at, granted, holder, mark, new, person, update};
+use crate::store::{Commit, Mark, Origin, Receipt, Seq, StoreError, Taken, Version};
 
 /// Telegram delivers again what it was not told to be received.
 pub async fn an_update_is_received_once(subject: Subject) {
@@ -29,7 +29,7 @@ pub async fn an_update_that_was_taken_is_known(subject: Subject) {
     scene.waiting_update(&anna, 1).await;
     assert!(!scene.is_taken(&anna, &mark(BOT, 1)).await, "what waits is not taken yet");
     let seq = scene.inbox().await[0].seq;
-    let takes = vec![crate::store::Taken::Update { seq, mark: mark(BOT, 1) }];
+    let takes = vec![Taken::Update { seq, mark: mark(BOT, 1) }];
     scene.turn(&anna, |commit| commit.takes = takes).await;
     assert!(scene.inbox().await.is_empty());
     scene.restart().await;
@@ -138,4 +138,54 @@ pub async fn each_bot_has_its_own_inbox(subject: Subject) {
     let mut bots = scene.store().bots().await.expect("answered");
     bots.sort_unstable();
     assert_eq!(bots, [BOT, OTHER_BOT]);
+}
+
+/// A turn that does not wait for the inbox keeps the mark of its update all the same.
+pub async fn a_fresh_update_is_taken_without_the_inbox(subject: Subject) {
+    let mut scene = Scene::open(subject).await;
+    let anna = person(101);
+    scene.turn(&anna, |commit| commit.takes = vec![Taken::Fresh(mark(BOT, 1))]).await;
+    scene.restart().await;
+    assert!(scene.is_taken(&anna, &mark(BOT, 1)).await);
+    assert_eq!(scene.receive_all(vec![update(&anna, 1)]).await, [Receipt::Known]);
+    assert!(scene.inbox().await.is_empty());
+}
+
+/// The turn took long, so its update was stored meanwhile.
+pub async fn a_fresh_update_that_came_into_the_inbox_leaves_it(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let (anna, boris) = (person(101), person(102));
+    scene.receive_all(vec![update(&anna, 1), update(&boris, 2)]).await;
+    scene.turn(&anna, |commit| commit.takes = vec![Taken::Fresh(mark(BOT, 1))]).await;
+    let waiting: Vec<_> = scene.inbox().await.into_iter().map(|row| row.incoming.key).collect();
+    assert_eq!(waiting, [boris]);
+    assert!(scene.is_taken(&anna, &mark(BOT, 1)).await);
+}
+
+/// Telegram delivers again what it was not told to be received, and nothing of it is in the inbox.
+pub async fn a_fresh_update_is_taken_once(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let anna = person(101);
+    let turn = |from| Commit { takes: vec![Taken::Fresh(mark(BOT, 1))], ..Commit::new(anna.clone(), from, at(1)) };
+    let first = scene.commit(turn(scene.version(&anna).await)).await;
+    let before = scene.everything().await;
+    assert!(matches!(scene.try_commit(turn(first.version)).await, Err(StoreError::AlreadyTaken)));
+    assert_eq!(scene.everything().await, before);
+}
+
+/// Two letters may tell of one update: of the row, and of what did not wait for it. Both at once, too.
+pub async fn a_fresh_update_is_not_taken_beside_its_row(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let (anna, from) = (person(101), scene.version(&person(101)).await);
+    let row = scene.waiting_update(&anna, 1).await;
+    let turn = |from, takes| Commit { takes: vec![takes], ..Commit::new(anna.clone(), from, at(1)) };
+    let (fresh, of_row) = futures_util::join!(
+        scene.try_commit(turn(from, Taken::Fresh(mark(BOT, 1)))),
+        scene.try_commit(turn(Version(from.0 + 1), row.clone())),
+    );
+    assert!(fresh.is_ok(), "{fresh:?}");
+    assert!(of_row.is_err(), "{of_row:?}");
+    let later = scene.version(&anna).await;
+    assert!(matches!(scene.try_commit(turn(later, row)).await, Err(StoreError::AlreadyTaken)));
+    assert_eq!(scene.version(&anna).await, later);
 }

@@ -1,6 +1,7 @@
 //! What an operator sees is what is there.
 
 use super::Subject;
+use super::parking::park;
 use super::scene::{
     ALL, BOT, OTHER_BOT, Scene, at, granted, holder, message, one_of_each, overtaken, parked, person, place, set,
     state, timer, transition,
@@ -149,10 +150,10 @@ pub async fn statistics_count_what_is_there(subject: Subject) {
     standing(&scene, &person(102), vec![place("menu", "open"), place("survey", "asked")]).await;
     let ids = scene.turn(&person(103), |commit| commit.outgoing = vec![message(103, "said")]).await.outbox;
     let outcome = Settlement::Failed("400".into());
-    scene.store().settle(scene.epoch, vec![Settled { id: ids[0], outcome }]).await.expect("settled");
+    scene.store().settle(scene.epoch, vec![Settled { id: ids[0], outcome }], at(2)).await.expect("settled");
     scene.turn(&person(101), |commit| commit.timers = vec![timer("close", at(3))]).await;
     scene.waiting_update(&person(101), 1).await;
-    scene.store().park(scene.epoch, &person(101), Vec::new(), parked(&person(101), at(1))).await.expect("parked");
+    park(&scene, Vec::new(), parked(&person(101), at(1))).await;
     let mut counted = scene.statistics().await;
     counted.by_place.sort_by(|one, other| one.place.cmp(&other.place));
     let count = |dialogue, state| PlaceCount { place: place(dialogue, state), conversations: 1 };
@@ -189,6 +190,24 @@ pub async fn transitions_are_recorded_in_order(subject: Subject) {
     assert_eq!((&*rows[0].by, rows[0].took_us, &rows[0].from), ("text", 12, &None));
     let page = scene.store().transitions(BOT, rows[0].id, 1).await.expect("answered");
     assert_eq!(page, rows[1..2]);
+}
+
+/// An operator who looks at one conversation reads nothing of the others.
+pub async fn the_transitions_of_a_conversation_are_read_apart(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let (anna, boris) = (person(101), person(102));
+    for to in ["asked", "checked", "confirmed"] {
+        scene.turn(&anna, |commit| commit.transition = Some(transition(to))).await;
+        scene.turn(&boris, |commit| commit.transition = Some(transition(to))).await;
+    }
+    let mut all = scene.transitions().await;
+    all.retain(|row| row.key == anna);
+    assert_eq!(all.len(), 3);
+    let of_anna = scene.store().transitions_of(&anna, 0, ALL).await.expect("answered");
+    assert_eq!(of_anna, all);
+    let page = scene.store().transitions_of(&anna, all[0].id, 1).await.expect("answered");
+    assert_eq!(page, all[1..2]);
+    assert_eq!(scene.store().transitions_of(&person(103), 0, ALL).await.expect("answered"), []);
 }
 
 /// Whoever left anything here is listed.

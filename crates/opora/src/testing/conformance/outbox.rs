@@ -18,7 +18,7 @@ async fn say(scene: &Scene, user: i64, texts: &[&str]) -> Vec<OutboxId> {
 }
 
 async fn settle(scene: &Scene, id: OutboxId, outcome: Settlement) {
-    scene.store().settle(scene.epoch, vec![Settled { id, outcome }]).await.expect("settled");
+    scene.store().settle(scene.epoch, vec![Settled { id, outcome }], at(2)).await.expect("settled");
 }
 
 /// Within a turn, from turn to turn, and whoever holds the lease.
@@ -91,7 +91,8 @@ pub async fn messages_are_settled_together(subject: Subject) {
     let ids = say(&scene, 101, &["1", "2", "3", "4"]).await;
     let sent = |id| Settled { id, outcome: Settlement::Sent { labelled: None } };
     let failed = Settled { id: ids[2], outcome: Settlement::Failed("400: too long".into()) };
-    scene.store().settle(scene.epoch, vec![sent(ids[0]), failed, sent(ids[3])]).await.expect("settled");
+    let settled = vec![sent(ids[0]), failed, sent(ids[3])];
+    scene.store().settle(scene.epoch, settled, at(2)).await.expect("settled");
     assert_eq!(texts(&scene.unsent().await), ["2"]);
     assert_eq!(scene.statistics().await.failed, 1);
 }
@@ -145,16 +146,25 @@ pub async fn a_message_in_the_act_of_sending_is_told_after_a_restart(subject: Su
 pub async fn a_post_happens_once(subject: Subject) {
     let mut scene = Scene::open(subject).await;
     let post = || vec![(person(101), message(101, "news")), (person(102), message(102, "news"))];
-    let ids = scene.store().post(scene.epoch, "news of may", post()).await.expect("posted");
+    let ids = scene.store().post(scene.epoch, "news of may", post(), at(3)).await.expect("posted");
     assert_eq!(ids.len(), 2);
     scene.restart().await;
-    let again = scene.store().post(scene.epoch, "news of may", post()).await.expect("answered");
+    let again = scene.store().post(scene.epoch, "news of may", post(), at(3)).await.expect("answered");
     assert!(again.is_empty() || again == ids, "a repeated post adds nothing");
     let rows = scene.unsent().await;
     assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), ids);
     assert_eq!(rows.iter().map(|row| &row.key).collect::<Vec<_>>(), [&person(101), &person(102)]);
-    scene.store().post(scene.epoch, "news of june", post()).await.expect("posted");
+    scene.store().post(scene.epoch, "news of june", post(), at(4)).await.expect("posted");
     assert_eq!(scene.unsent().await.len(), 4);
+}
+
+/// A message outside of a turn is as old as its sender says: no store has a clock of its own.
+pub async fn a_post_bears_its_time(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let post = vec![(person(101), message(101, "news"))];
+    scene.store().post(scene.epoch, "news", post, at(7)).await.expect("posted");
+    assert_eq!(scene.unsent().await[0].at, at(7));
+    assert_eq!(scene.statistics().await.outbox_oldest, Some(at(7)));
 }
 
 /// A message said long before is told by its age.

@@ -1,12 +1,12 @@
 //! What fails for good is set aside, seen, and run again when the operator says so.
 
 use super::Subject;
-use super::scene::{ALL, BOT, END_OF_TIME, Scene, already_taken, at, mark, parked, person, set, timer, update};
-use crate::store::{Commit, Parked, ParkedId, Receipt, Taken};
+use super::scene::update;
+use super::scene::{ALL, BOT, END_OF_TIME, Scene, already_taken, at, mark, message, parked, person, set, timer};
+use crate::store::{Commit, Outgoing, Parked, ParkedId, Receipt, SetAside, Taken};
 
-async fn park(scene: &Scene, taken: Vec<Taken>, row: Parked) {
-    let key = row.key.clone();
-    scene.store().park(scene.epoch, &key, taken, row).await.expect("parked");
+pub(super) async fn park(scene: &Scene, taken: Vec<Taken>, row: Parked) -> SetAside {
+    scene.store().park(scene.epoch, taken, row, Vec::new()).await.expect("parked")
 }
 
 /// A poisonous update does not come back by itself.
@@ -46,8 +46,44 @@ pub async fn an_input_is_parked_once(subject: Subject) {
     let anna = person(101);
     let taken = vec![scene.waiting_update(&anna, 1).await];
     park(&scene, taken.clone(), parked(&anna, at(5))).await;
-    already_taken(scene.store().park(scene.epoch, &anna, taken, parked(&anna, at(5))).await);
+    already_taken(scene.store().park(scene.epoch, taken, parked(&anna, at(5)), Vec::new()).await);
     assert_eq!(scene.parked().await.len(), 1);
+}
+
+/// Whoever pressed the button of a turn that failed is answered, even if the bot ends right after the parking.
+pub async fn what_is_said_with_a_parked_turn_is_sent(subject: Subject) {
+    let mut scene = Scene::open(subject).await;
+    let anna = person(101);
+    let taken = vec![scene.waiting_update(&anna, 1).await];
+    let said = [Outgoing { chat: None, ..message(101, "1") }, message(101, "2")];
+    let aside = scene.store().park(scene.epoch, taken, parked(&anna, at(5)), said.to_vec()).await.expect("parked");
+    scene.restart().await;
+    assert_eq!(aside.id, scene.parked().await[0].id);
+    let rows = scene.unsent().await;
+    assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), aside.outbox);
+    assert_eq!(rows.iter().map(|row| &row.outgoing).collect::<Vec<_>>(), said.iter().collect::<Vec<_>>());
+    assert!(rows.iter().all(|row| row.key == anna && row.at == at(5)), "{rows:?}");
+}
+
+/// Parking that is refused says nothing either: an answer that was lost is not given twice.
+pub async fn a_refused_parking_says_nothing(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let anna = person(101);
+    let taken = scene.heard(&anna, 1, |commit| commit.state = set("done")).await;
+    let before = scene.everything().await;
+    let said = vec![message(101, "sorry")];
+    already_taken(scene.store().park(scene.epoch, vec![taken], parked(&anna, at(5)), said).await);
+    assert_eq!(scene.everything().await, before);
+}
+
+/// The operator looks at one parked turn without reading all of them.
+pub async fn a_parked_turn_is_found_by_its_number(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    park(&scene, Vec::new(), parked(&person(101), at(1))).await;
+    let id = park(&scene, Vec::new(), parked(&person(102), at(2))).await.id;
+    let found = scene.store().parked_one(id).await.expect("answered");
+    assert_eq!(found, Some(Parked { id, ..parked(&person(102), at(2)) }));
+    assert_eq!(scene.store().parked_one(ParkedId(-1)).await.expect("answered"), None);
 }
 
 /// The operator sees what happened first first.

@@ -2,12 +2,12 @@
 
 use super::Subject;
 use super::scene::{
-    BOT, END_OF_TIME, Scene, already_taken, at, fenced, mark, one_of_each, outcome, overtaken, person, set, state,
+    ALL, BOT, END_OF_TIME, Scene, already_taken, at, fenced, mark, one_of_each, outcome, overtaken, person, set, state,
     timer, transition, update,
 };
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, DomainWrites, OutboxId, Refusal, StateChange, StoreError, Stored, Taken, TimerChange, Version,
+    Bounds, Commit, DomainWrites, OutboxId, Refusal, StateChange, StoreError, Stored, Taken, TimerChange, Version,
 };
 
 /// Every part of a commit can be read afterwards.
@@ -85,7 +85,8 @@ pub async fn an_update_is_taken_once(subject: Subject) {
     again.takes = vec![taken.clone()];
     already_taken(scene.try_commit(again).await);
     // Without its mark, after a cleaning, the row is still gone.
-    while scene.store().clean(scene.epoch, END_OF_TIME, at(-1)).await.expect("cleaned") > 0 {}
+    let marks = Bounds { marks_before: END_OF_TIME, records_before: at(-1), parked_most: ALL };
+    while !scene.store().clean(scene.epoch, marks).await.expect("cleaned").nothing() {}
     let mut late = Commit::new(anna.clone(), scene.version(&anna).await, at(3));
     late.takes = vec![taken];
     already_taken(scene.try_commit(late).await);

@@ -1,14 +1,13 @@
 //! A store that breaks one promise, and keeps all others.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    Answer, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter, Holder, InboxRow,
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, EffectId, EffectRow, Epoch, Filter, Holder, InboxRow,
     Incoming, Lease, LeaseAnswer, Mark, MemoryStore, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Receipt,
-    Seq, Settled, Statistics, Store, StoreResult, Taken, TimerRow, TransitionRow, Version,
+    Seq, SetAside, Settled, Statistics, Store, StoreResult, Taken, TimerRow, TransitionRow, Version,
 };
 use parking_lot::Mutex;
 
@@ -87,7 +86,12 @@ impl Broken {
     }
 }
 
-impl Store for Broken {
+// Named by its path, for its methods have the names of `Store`'s.
+impl opora::store::StoreLayer for Broken {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
     fn describe(&self) -> String {
         format!("broken: {:?}", self.how)
     }
@@ -147,12 +151,8 @@ impl Store for Broken {
         Box::pin(self.spoilt_commit(epoch, commit))
     }
 
-    fn park<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey, taken: Vec<Taken>, parked: Parked) -> Answer<'a, ()> {
-        Box::pin(self.spoilt_park(epoch, key, taken, parked))
-    }
-
-    fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
-        self.inner.write(writes)
+    fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
+        Box::pin(self.spoilt_park(epoch, taken, parked, outgoing))
     }
 
     fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>> {
@@ -173,8 +173,8 @@ impl Store for Broken {
         })
     }
 
-    fn settle(&self, epoch: Epoch, settled: Vec<Settled>) -> Answer<'_, ()> {
-        Box::pin(self.spoilt_settle(epoch, settled))
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
+        Box::pin(self.spoilt_settle(epoch, settled, at))
     }
 
     fn post<'a>(
@@ -182,11 +182,13 @@ impl Store for Broken {
         epoch: Epoch,
         once: &'a str,
         outgoing: Vec<(DialogueKey, Outgoing)>,
+        at: Millis,
     ) -> Answer<'a, Vec<OutboxId>> {
         Box::pin(async move {
+            let at = if self.how == Fault::PostsAtItsOwnTime { Millis(1) } else { at };
             let once =
                 if self.how == Fault::PostsAlways { format!("{once} {}", self.fresh()) } else { once.to_owned() };
-            self.inner.post(self.epoch("post", epoch).await, &once, outgoing).await
+            self.inner.post(self.epoch("post", epoch).await, &once, outgoing, at).await
         })
     }
 
@@ -223,8 +225,8 @@ impl Store for Broken {
         Box::pin(self.spoilt_next_due(bot))
     }
 
-    fn clean(&self, epoch: Epoch, marks_before: Millis, records_before: Millis) -> Answer<'_, u64> {
-        Box::pin(self.spoilt_clean(epoch, marks_before, records_before))
+    fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
+        Box::pin(self.spoilt_clean(epoch, bounds))
     }
 
     fn list<'a>(
@@ -275,15 +277,21 @@ impl Store for Broken {
         Box::pin(async move { Ok(self.order("parked", self.inner.parked(bot, limit).await?)) })
     }
 
-    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
+    fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>> {
         Box::pin(async move {
-            let known = self.inner.parked(None, usize::MAX).await?.iter().any(|parked| parked.id == id);
-            if self.only_confirms("retry_parked") { Ok(known) } else { self.inner.retry_parked(id).await }
+            Ok(match self.how {
+                Fault::FindsAnyParked => self.inner.parked(None, 1).await?.pop(),
+                Fault::HidesOneParked => None,
+                _ => self.inner.parked_one(id).await?,
+            })
         })
     }
 
-    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
-        self.inner.parked_to_retry(bot, limit)
+    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
+        Box::pin(async move {
+            let known = self.inner.parked_one(id).await?.is_some();
+            if self.only_confirms("retry_parked") { Ok(known) } else { self.inner.retry_parked(id).await }
+        })
     }
 
     fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
@@ -301,8 +309,14 @@ impl Store for Broken {
         })
     }
 
-    fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()> {
-        self.inner.backup(to)
+    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
+        Box::pin(async move {
+            let (after, limit) = (self.after("transitions_of", after), self.limit("transitions_of", limit));
+            if self.how == Fault::MixesConversations {
+                return self.inner.transitions(key.bot, after, limit).await;
+            }
+            Ok(self.order("transitions_of", self.inner.transitions_of(key, after, limit).await?))
+        })
     }
 
     fn close(&self) -> Answer<'_, ()> {

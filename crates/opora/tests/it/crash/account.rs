@@ -119,6 +119,7 @@ impl Account {
     }
 
     fn chain(&mut self, diary: &Diary, story: Story, moves: &[TransitionRow]) {
+        self.epochs(moves);
         if !moves.is_sorted_by(|one, other| one.version < other.version) {
             self.complain(format!("I2: versions of {} do not rise", diary.person));
         }
@@ -128,6 +129,16 @@ impl Account {
         let walk: Vec<_> = stops.windows(2).map(|pair| (pair[0], pair[1])).collect();
         if taken != walk.repeat(diary.walks) {
             self.complain(format!("I2: {} walked {} times, but took {taken:?}", diary.person, diary.walks));
+        }
+    }
+
+    /// Along a conversation the leases under which its turns were written only ever rise.
+    fn epochs(&mut self, moves: &[TransitionRow]) {
+        let mut moves: Vec<_> = moves.iter().collect();
+        moves.sort_by_key(|row| row.version.0);
+        // A row's number begins with the epoch that gave it.
+        for pair in moves.windows(2).map(|pair| [pair[0].id >> 40, pair[1].id >> 40]).filter(|pair| pair[0] > pair[1]) {
+            self.complain(format!("I7: epoch {} wrote after epoch {} had begun", pair[1], pair[0]));
         }
     }
 
@@ -167,7 +178,8 @@ async fn transitions(store: &Arc<dyn Store>) -> Vec<TransitionRow> {
     }
 }
 
-async fn versions(store: &Arc<dyn Store>) -> HashMap<i64, i64> {
+/// How many turns each person has had.
+pub async fn versions(store: &Arc<dyn Store>) -> HashMap<i64, i64> {
     let filter = Filter { bot: Some(BOT), ended: true, ..Filter::default() };
     let (mut versions, mut after) = (HashMap::new(), None);
     loop {
@@ -176,4 +188,23 @@ async fn versions(store: &Arc<dyn Store>) -> HashMap<i64, i64> {
         after = Some(last.key.clone());
         versions.extend(page.into_iter().map(|row| (row.key.user, row.version.0)));
     }
+}
+
+#[test]
+fn a_turn_of_a_former_leader_is_found_out() {
+    let row = |version: i64, epoch: i64| TransitionRow {
+        id: (epoch << 40) + 10 - version,
+        key: opora::key::DialogueKey::private(BOT, 1),
+        version: opora::store::Version(version),
+        at: opora::clock::Millis(0),
+        from: None,
+        to: None,
+        by: String::new(),
+        took_us: 0,
+    };
+    let mut account = Account::default();
+    account.epochs(&[row(1, 1), row(2, 1), row(3, 2), row(4, 2)]);
+    account.is_clean();
+    account.epochs(&[row(1, 1), row(2, 2), row(3, 1)]);
+    assert!(account.breaks("I7"), "{account:?}");
 }

@@ -20,12 +20,14 @@ use crate::environment;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Part {
     pub api_url: String,
-    pub state: String,
+    pub state_url: String,
     pub files: String,
     pub failpoints: String,
     pub is_errand: bool,
     pub lease_ms: u64,
     pub stop_ms: u64,
+    pub album_quiet_ms: u64,
+    pub at_once: bool,
     pub bug: Option<Bug>,
 }
 
@@ -34,12 +36,14 @@ impl Part {
     pub fn of(stage: &Stage, story: Story) -> Self {
         Self {
             api_url: stage.base.clone(),
-            state: stage.state().display().to_string(),
+            state_url: stage.address(),
             files: stage.files().display().to_string(),
             failpoints: String::new(),
             is_errand: story == Story::Errand,
             lease_ms: 1500,
             stop_ms: 10_000,
+            album_quiet_ms: 500,
+            at_once: true,
             bug: None,
         }
     }
@@ -48,13 +52,23 @@ impl Part {
 /// Of every run of the whole binary this is a part too; without a part to play it has nothing to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_child_plays_its_part() {
+    play(|part, bot| if part.is_errand { bot.dialogue(errand()) } else { bot.dialogue(registration()) }).await;
+}
+
+/// Runs a bot with these dialogues, if this process was given a part.
+pub async fn play(dialogues: impl FnOnce(&Part, Bot) -> Bot) {
     let Some(part) = environment::child() else { return };
     tracing_subscriber::fmt().with_env_filter("opora=info").with_ansi(false).with_writer(std::io::stderr).init();
     let part: Part = serde_json::from_str(&part).unwrap();
     opora::failpoints::arm_from(&part.failpoints).unwrap();
-    let store = opora::store::open(&format!("sqlite:{}", part.state)).await.unwrap();
-    prepare(&store).await;
-    bot(&part, store).run().await.unwrap();
+    let store = opora::store::open(&part.state_url).await.unwrap();
+    let mut bot = bot(&part, Arc::clone(&store));
+    if part.state_url.starts_with("redis:") {
+        bot = bot.context(Unsigned);
+    } else {
+        prepare(&store).await;
+    }
+    dialogues(&part, bot).run().await.unwrap();
 }
 
 fn bot(part: &Part, store: Arc<dyn Store>) -> Bot {
@@ -67,31 +81,36 @@ fn bot(part: &Part, store: Arc<dyn Store>) -> Bot {
         settings.lease.ttl = Duration::from_millis(part.lease_ms);
         settings.lease.look_every = Duration::from_millis(100);
         settings.stop.deadline = Duration::from_millis(part.stop_ms);
+        settings.mailboxes.album_quiet = Duration::from_millis(part.album_quiet_ms);
+        settings.mailboxes.at_once = part.at_once;
         settings.effects.backoff = Duration::from_millis(20);
     });
-    let bot = match part.bug {
+    match part.bug {
         Some(Bug::ConfirmsBeforeStoring) => bot.api(Arc::new(Eager(Telegram::new(TOKEN, &part.api_url).unwrap()))),
         _ => bot,
-    };
-    if part.is_errand { bot.dialogue(errand()) } else { bot.dialogue(registration()) }
+    }
 }
+
+/// Turns are not signed: the store has no tables of the application's.
+struct Unsigned;
 
 /// Who wrote, in the order of writing: the application's own table, which knows nothing of leases.
 pub async fn writers(stage: &Stage) -> Vec<u32> {
-    use sqlx::{Connection, SqliteConnection};
-    let mut database = SqliteConnection::connect(&format!("sqlite:{}", stage.state().display())).await.unwrap();
-    let rows: Vec<(i64,)> =
-        sqlx::query_as("SELECT process FROM writer ORDER BY id").fetch_all(&mut database).await.unwrap();
-    database.close().await.unwrap();
-    rows.into_iter().map(|(process,)| u32::try_from(process).unwrap()).collect()
+    let processes = stage.keeper.numbers("SELECT process FROM writer ORDER BY id").await;
+    processes.into_iter().map(|process| u32::try_from(process).unwrap()).collect()
 }
 
 /// Makes the application's own table.
 pub async fn prepare(store: &Arc<dyn Store>) {
-    let table = "CREATE TABLE IF NOT EXISTS writer (id INTEGER PRIMARY KEY AUTOINCREMENT, process INTEGER)";
     let table = DomainWrites::new(move |database| {
         Box::pin(async move {
-            sqlx::query(table).execute(database.sqlite()).await?;
+            if database.is_postgres() {
+                let table = "CREATE TABLE IF NOT EXISTS writer (id BIGSERIAL PRIMARY KEY, process BIGINT)";
+                sqlx::query(table).execute(database.postgres()).await?;
+            } else {
+                let table = "CREATE TABLE IF NOT EXISTS writer (id INTEGER PRIMARY KEY AUTOINCREMENT, process INTEGER)";
+                sqlx::query(table).execute(database.sqlite()).await?;
+            }
             Ok(())
         })
     });
@@ -104,12 +123,19 @@ pub fn signature() -> DomainWrites {
 }
 
 fn sign(turn: &mut Turn) {
-    turn.transact(|database| Box::pin(write_signature(database)));
+    if turn.find_context::<Unsigned>().is_none() {
+        turn.transact(|database| Box::pin(write_signature(database)));
+    }
 }
 
 async fn write_signature(database: &mut Database<'_>) -> Result<(), WriteError> {
     let process = i64::from(std::process::id());
-    sqlx::query("INSERT INTO writer (process) VALUES (?)").bind(process).execute(database.sqlite()).await?;
+    let sign = "INSERT INTO writer (process) VALUES ($1)";
+    if database.is_postgres() {
+        sqlx::query(sign).bind(process).execute(database.postgres()).await?;
+    } else {
+        sqlx::query(sign).bind(process).execute(database.sqlite()).await?;
+    }
     Ok(())
 }
 

@@ -1,6 +1,5 @@
 //! Bugs on purpose, to see that the checks find them.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -9,9 +8,8 @@ use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    Answer, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter, Holder, InboxRow,
-    Incoming, Lease, LeaseAnswer, Mark, Opened, Origin, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Receipt, Seq,
-    Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow, Transition, TransitionRow, Upload, Version,
+    Answer, Commit, Committed, Epoch, Incoming, Opened, Origin, OutboxId, Outgoing, Parked, Receipt, SetAside, Settled,
+    Store, StoreError, StoreResult, Taken, Transition, Upload, Version,
 };
 use opora::telegram::{Api, ApiAnswer, ApiError, Download, Telegram};
 use serde::{Deserialize, Serialize};
@@ -139,29 +137,18 @@ impl From<&Commit> for Parts {
     }
 }
 
-impl Store for Spoilt {
+// Named by its path, for its methods have the names of `Store`'s.
+impl opora::store::StoreLayer for Spoilt {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
     fn describe(&self) -> String {
         format!("{}, with a bug: {:?}", self.inner.describe(), self.bug)
     }
 
-    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
-        self.inner.claim(bot, holder, seen)
-    }
-
     fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
         Box::pin(self.ask(epoch, move |epoch| self.inner.renew(bot, epoch)))
-    }
-
-    fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        self.inner.release(bot, epoch)
-    }
-
-    fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>> {
-        self.inner.lease(bot)
-    }
-
-    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
-        self.inner.clear_lease(bot)
     }
 
     fn receive(&self, epoch: Epoch, mut batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
@@ -177,18 +164,6 @@ impl Store for Spoilt {
         Box::pin(self.ask(epoch, move |epoch| self.inner.receive(epoch, batch.clone())))
     }
 
-    fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {
-        self.inner.waiting(bot, after, limit)
-    }
-
-    fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
-        self.inner.waiting_for(key, after, limit)
-    }
-
-    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
-        self.inner.open(key, mark)
-    }
-
     fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
         Box::pin(async move {
             let parts = Parts::from(&commit);
@@ -200,113 +175,15 @@ impl Store for Spoilt {
         })
     }
 
-    fn park<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey, taken: Vec<Taken>, parked: Parked) -> Answer<'a, ()> {
-        Box::pin(self.ask(epoch, move |epoch| self.inner.park(epoch, key, taken.clone(), parked.clone())))
-    }
-
-    fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
-        self.inner.write(writes)
-    }
-
-    fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>> {
-        self.inner.unsent(bot, after, limit)
+    fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
+        Box::pin(self.ask(epoch, move |epoch| self.inner.park(epoch, taken.clone(), parked.clone(), outgoing.clone())))
     }
 
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
         Box::pin(self.ask(epoch, move |epoch| self.inner.sending(epoch, ids.clone())))
     }
 
-    fn settle(&self, epoch: Epoch, settled: Vec<Settled>) -> Answer<'_, ()> {
-        Box::pin(self.ask(epoch, move |epoch| self.inner.settle(epoch, settled.clone())))
-    }
-
-    fn post<'a>(
-        &'a self,
-        epoch: Epoch,
-        once: &'a str,
-        outgoing: Vec<(DialogueKey, Outgoing)>,
-    ) -> Answer<'a, Vec<OutboxId>> {
-        self.inner.post(epoch, once, outgoing)
-    }
-
-    fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>> {
-        self.inner.labelled(bot, chat, label)
-    }
-
-    fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>> {
-        self.inner.effects(bot, after, limit)
-    }
-
-    fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
-        self.inner.finish_effect(epoch, effect, outcome)
-    }
-
-    fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<TimerRow>> {
-        self.inner.due_timers(bot, now, limit)
-    }
-
-    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>> {
-        self.inner.expired(bot, now, limit)
-    }
-
-    fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>> {
-        self.inner.next_due(bot)
-    }
-
-    fn clean(&self, epoch: Epoch, marks_before: Millis, records_before: Millis) -> Answer<'_, u64> {
-        self.inner.clean(epoch, marks_before, records_before)
-    }
-
-    fn list<'a>(
-        &'a self,
-        filter: &'a Filter,
-        after: Option<&'a DialogueKey>,
-        limit: usize,
-    ) -> Answer<'a, Vec<ConversationRow>> {
-        self.inner.list(filter, after, limit)
-    }
-
-    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
-        self.inner.reset(key, now)
-    }
-
-    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
-        self.inner.import(row, replace)
-    }
-
-    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
-        self.inner.statistics(bot)
-    }
-
-    fn bots(&self) -> Answer<'_, Vec<i64>> {
-        self.inner.bots()
-    }
-
-    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
-        self.inner.parked(bot, limit)
-    }
-
-    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        self.inner.retry_parked(id)
-    }
-
-    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
-        self.inner.parked_to_retry(bot, limit)
-    }
-
-    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        self.inner.drop_parked(id)
-    }
-
-    fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
-        self.inner.transitions(bot, after, limit)
-    }
-
-    fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()> {
-        self.inner.backup(to)
-    }
-
-    fn close(&self) -> Answer<'_, ()> {
-        self.inner.close()
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
+        Box::pin(self.ask(epoch, move |epoch| self.inner.settle(epoch, settled.clone(), at)))
     }
 }

@@ -8,6 +8,7 @@ use opora::failpoints;
 
 use super::account::Account;
 use super::bots::Part;
+use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
 use super::stage::{PATIENCE, Stage};
@@ -15,23 +16,25 @@ use crate::environment;
 
 /// Which program is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bot {
+pub enum Bot {
     /// The example, as a user would run it.
     Example,
     /// The same dialogue with a short lease.
     Registration,
+    /// The same with every update in the inbox before its turn.
+    InboxFirst,
     /// Timers and effects.
     Errand,
 }
 
 macro_rules! killed_at {
     ($($name:ident: $failpoint:ident $bot:ident,)*) => {
-        /// Every failpoint that a test here names.
-        const COVERED: &[&str] = &[$(failpoints::$failpoint),*];
+        /// Every failpoint that a test here names, and who is killed there.
+        pub const COVERED: &[(&str, Bot)] = &[$((failpoints::$failpoint, Bot::$bot)),*];
 
         $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
-            survives_kills_at(failpoints::$failpoint, Bot::$bot).await;
+            survives_kills_at(failpoints::$failpoint, Bot::$bot, Kind::Sqlite).await;
         })*
     };
 }
@@ -47,6 +50,10 @@ killed_at! {
     a_bot_survives_kills_after_a_message_was_sent: OUTBOX_AFTER_SEND Example,
     a_bot_survives_kills_after_a_message_was_settled: OUTBOX_AFTER_SETTLE Example,
     a_bot_survives_kills_within_a_commit_of_its_store: STORE_IN_COMMIT Example,
+    with_the_inbox_first_a_bot_survives_kills_after_a_batch_was_stored: INTAKE_AFTER_RECEIVE InboxFirst,
+    with_the_inbox_first_a_bot_survives_kills_before_a_commit: TURN_BEFORE_COMMIT InboxFirst,
+    with_the_inbox_first_a_bot_survives_kills_after_a_commit: TURN_AFTER_COMMIT InboxFirst,
+    with_the_inbox_first_a_bot_survives_kills_within_a_commit_of_its_store: STORE_IN_COMMIT InboxFirst,
     a_bot_survives_kills_before_its_lease_is_renewed: INSTANCE_BEFORE_RENEW Registration,
     a_bot_survives_kills_before_a_file_is_fetched: EFFECT_BEFORE_RUN Errand,
     a_bot_survives_kills_after_a_file_was_fetched: EFFECT_AFTER_RUN Errand,
@@ -56,21 +63,24 @@ killed_at! {
 #[test]
 fn every_failpoint_is_killed_at() {
     for failpoint in failpoints::ALL {
-        assert!(COVERED.contains(failpoint), "{failpoint}");
+        assert!(COVERED.iter().any(|(covered, _)| covered == failpoint), "{failpoint}");
     }
 }
 
-async fn survives_kills_at(failpoint: &str, bot: Bot) {
+/// Kills a bot with a store of this kind at a failpoint, again and again, while people talk to it.
+pub async fn survives_kills_at(failpoint: &str, bot: Bot, kind: Kind) {
     let (kills, people) = (environment::kills().unwrap_or(2), environment::people().unwrap_or(30));
     let story = if bot == Bot::Errand { Story::Errand } else { Story::Registration };
-    let stage = Stage::new().await;
+    let stage = Stage::on(kind).await;
     if story == Story::Errand {
         // Downloads break off now and then.
         stage.fault(serde_json::json!({"method": "file", "times": people / 2, "cut": "after"})).await;
     }
     let start = |failpoints: String| match bot {
         Bot::Example => Process::registration(&stage, &failpoints),
-        Bot::Registration | Bot::Errand => Process::playing(&Part { failpoints, ..Part::of(&stage, story) }),
+        Bot::Registration | Bot::InboxFirst | Bot::Errand => {
+            Process::playing(&Part { failpoints, at_once: bot != Bot::InboxFirst, ..Part::of(&stage, story) })
+        }
     };
     let manner = Manner { story, patience: PATIENCE, thought: Duration::ZERO };
     let crowd = Crowd::begin(&stage, people, manner).await;
@@ -91,7 +101,7 @@ async fn survives_kills_at(failpoint: &str, bot: Bot) {
     if story == Story::Errand {
         account.files(&stage.files(), &diaries);
     }
-    report(failpoint, kills, &account, &restarts);
+    report(&format!("{kind:?}: {failpoint}"), kills, &account, &restarts);
     account.is_clean();
     assert!(restarts.iter().min().unwrap() < &Duration::from_secs(2), "the lease was not taken at once: {restarts:?}");
     assert!(restarts.iter().max().unwrap() < &Duration::from_secs(10), "the lease was not taken at once: {restarts:?}");

@@ -43,10 +43,13 @@ impl Process {
 
     /// This test binary once more, with a part to play.
     pub fn playing(part: &Part) -> Self {
+        Self::playing_by("crash::bots::a_child_plays_its_part", part)
+    }
+
+    /// The same, by another test.
+    pub fn playing_by(test: &str, part: &Part) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command
-            .args(["--exact", "crash::bots::a_child_plays_its_part", "--nocapture"])
-            .env(environment::CHILD, serde_json::to_string(part).unwrap());
+        command.args(["--exact", test, "--nocapture"]).env(environment::CHILD, serde_json::to_string(part).unwrap());
         Self::start(command)
     }
 
@@ -154,7 +157,7 @@ fn with_settings(mut command: Command, stage: &Stage) -> Command {
     command
         .env("BOT_TOKEN", TOKEN)
         .env("BOT_API_URL", &stage.base)
-        .env("STATE_URL", format!("sqlite:{}", stage.state().display()))
+        .env("STATE_URL", stage.address())
         .env("SEND_LIMITS", "off")
         .env("RUST_LOG", "opora=info")
         .env("NO_COLOR", "1");

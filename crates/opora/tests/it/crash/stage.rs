@@ -1,4 +1,4 @@
-//! An emulator that listens, and a folder for what a bot keeps.
+//! An emulator that listens, and a place for what a bot keeps.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,6 +8,8 @@ use opora::store::Store;
 use opora_emulator::token::Token;
 use opora_emulator::{Emulator, Settings};
 use serde_json::{Value, json};
+
+use super::keeper::{Keeper, Kind};
 
 /// Long enough for a machine with a lot to do, short enough to notice that nothing comes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,6 +24,7 @@ pub struct Stage {
     pub base: String,
     pub http: reqwest::Client,
     pub emulator: Emulator,
+    pub keeper: Keeper,
     folder: tempfile::TempDir,
     server: tokio::task::JoinHandle<()>,
 }
@@ -34,23 +37,34 @@ impl Drop for Stage {
 
 impl Stage {
     pub async fn new() -> Arc<Self> {
-        Self::within(&std::env::temp_dir()).await
+        Self::on(Kind::Sqlite).await
+    }
+
+    /// One whose bot keeps its state in a store of this kind.
+    pub async fn on(kind: Kind) -> Arc<Self> {
+        Self::with(&std::env::temp_dir(), kind).await
     }
 
     /// One whose bot keeps its state in this folder.
     pub async fn within(parent: &Path) -> Arc<Self> {
+        Self::with(parent, Kind::Sqlite).await
+    }
+
+    async fn with(parent: &Path, kind: Kind) -> Arc<Self> {
         let emulator = Emulator::new(Settings::default()).unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let router = emulator.router();
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Arc::new(Self { base, http, emulator, folder: tempfile::tempdir_in(parent).unwrap(), server })
+        let folder = tempfile::tempdir_in(parent).unwrap();
+        let keeper = Keeper::start(kind, &folder.path().join("state.db")).await;
+        Arc::new(Self { base, http, emulator, keeper, folder, server })
     }
 
-    /// Where the bot keeps its state.
-    pub fn state(&self) -> PathBuf {
-        self.folder.path().join("state.db")
+    /// The address of the bot's store.
+    pub fn address(&self) -> String {
+        self.keeper.address()
     }
 
     /// Where the bot keeps files.
@@ -60,7 +74,7 @@ impl Stage {
 
     /// The bot's store; whoever opens it closes it.
     pub async fn store(&self) -> Arc<dyn Store> {
-        opora::store::open(&format!("sqlite:{}", self.state().display())).await.unwrap()
+        opora::store::open(&self.address()).await.unwrap()
     }
 
     /// How many messages are said and not known as sent: so many may come twice after a crash. Only for a file that nobody

@@ -3,23 +3,55 @@
 use std::time::Duration;
 
 use rustix::process::Signal;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection};
 use tokio::time::Instant;
 
 use super::account::Account;
 use super::bots::{Part, writers};
 use super::bugs::Bug;
+use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
 use super::stage::{PATIENCE, Stage, unsettled, until, until_so};
+use crate::environment;
 
 /// What a takeover by a standby takes beyond the lease's time.
 const BEYOND_THE_LEASE: Duration = Duration::from_secs(5);
+/// The same, if the leader was paused in the midst of a transaction: PostgreSQL ends that one after 15 seconds.
+const BEYOND_THE_TRANSACTION: Duration = Duration::from_secs(25);
+
+/// In which moment a leader is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Moment {
+    BetweenWrites,
+    WithinAWrite,
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_leader_that_was_paused_past_its_lease_is_fenced_and_nobody_is_hurt() {
-    let (account, told) = paused_past_its_lease(None, PATIENCE).await;
+    is_fenced_and_nobody_is_hurt(Kind::Sqlite, Moment::BetweenWrites).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_on_redis_that_was_paused_past_its_lease_is_fenced_and_nobody_is_hurt() {
+    is_fenced_and_nobody_is_hurt(Kind::Redis, Moment::BetweenWrites).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_on_postgres_that_was_paused_past_its_lease_is_fenced_and_nobody_is_hurt() {
+    is_fenced_and_nobody_is_hurt(Kind::OwnPostgres, Moment::BetweenWrites).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_the_long_form_a_leader_on_postgres_that_was_paused_within_a_transaction_is_fenced() {
+    if environment::kills().is_none() {
+        println!("skipped: this is for the long form");
+        return;
+    }
+    is_fenced_and_nobody_is_hurt(Kind::OwnPostgres, Moment::WithinAWrite).await;
+}
+
+async fn is_fenced_and_nobody_is_hurt(kind: Kind, moment: Moment) {
+    let (account, told) = paused_past_its_lease(kind, moment, None, PATIENCE).await;
     account.is_clean();
     assert!(
         told.iter().any(|line| line.contains("lost the lease") || line.contains("does not lead any more")),
@@ -29,30 +61,48 @@ async fn a_leader_that_was_paused_past_its_lease_is_fenced_and_nobody_is_hurt() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_without_a_fence_is_found_out() {
-    let (account, _) = paused_past_its_lease(Some(Bug::IgnoresTheLease), Duration::from_secs(5)).await;
+    let (account, _) = with_a_bug(Bug::IgnoresTheLease).await;
     assert!(account.breaks("I7"), "{account:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_that_compares_no_versions_is_found_out() {
-    let (account, _) = paused_past_its_lease(Some(Bug::IgnoresTheVersion), Duration::from_secs(5)).await;
+    let (account, _) = with_a_bug(Bug::IgnoresTheVersion).await;
     // People are asked what they have answered, or wait in vain.
     assert!(account.breaks("I5") || account.breaks("I1"), "{account:?}");
 }
 
+async fn with_a_bug(bug: Bug) -> (Account, Vec<String>) {
+    paused_past_its_lease(Kind::Sqlite, Moment::BetweenWrites, Some(bug), Duration::from_secs(5)).await
+}
+
 /// Stops the leader in the middle of everything until a standby leads, then lets it go on; gives what it told.
-async fn paused_past_its_lease(bug: Option<Bug>, patience: Duration) -> (Account, Vec<String>) {
-    let stage = Stage::new().await;
-    let part = Part { lease_ms: 1000, bug, ..Part::of(&stage, Story::Registration) };
-    let old = Process::playing(&part);
+async fn paused_past_its_lease(
+    kind: Kind,
+    moment: Moment,
+    bug: Option<Bug>,
+    patience: Duration,
+) -> (Account, Vec<String>) {
+    let stage = Stage::on(kind).await;
+    // A leader that cannot renew in time stops by itself: one that is to work on in spite of another needs time enough.
+    let lease_ms = if bug.is_none() { 1000 } else { 4000 };
+    let part = Part { lease_ms, bug, ..Part::of(&stage, Story::Registration) };
+    let is_within = moment == Moment::WithinAWrite;
+    let failpoints = if is_within { "store.in_commit=pause@150" } else { "" };
+    let old = Process::playing(&Part { failpoints: failpoints.to_owned(), ..part.clone() });
     old.leads().await;
     let thought = Duration::from_millis(100);
     let crowd = Crowd::begin(&stage, 30, Manner { story: Story::Registration, patience, thought }).await;
     let new = Process::playing(&part);
     new.tells("stands by").await;
     let store = stage.store().await;
-    assert!(stage.goes_on(60, PATIENCE).await);
-    pause_between_writes(&old, &stage).await;
+    if is_within {
+        old.tells("failpoint store.in_commit").await;
+        pause(&old).await;
+    } else {
+        assert!(stage.goes_on(60, PATIENCE).await);
+        pause_between_writes(&old, &stage).await;
+    }
     let (in_the_act, paused) = (unsettled(&store).await, Instant::now());
     new.tells("took over the lease").await;
     let taken_over = paused.elapsed();
@@ -76,19 +126,25 @@ async fn paused_past_its_lease(bug: Option<Bug>, patience: Duration) -> (Account
     }
     let mut account = Account::of(&stage, Story::Registration, &diaries, in_the_act).await;
     account.leases(&writers(&stage).await);
-    if taken_over > Duration::from_millis(part.lease_ms) + BEYOND_THE_LEASE {
+    println!("{kind:?}: {} dialogues, taken over {taken_over:?} after the pause", account.walks);
+    let beyond = if is_within { BEYOND_THE_TRANSACTION } else { BEYOND_THE_LEASE };
+    if taken_over > Duration::from_millis(part.lease_ms) + beyond {
         account.complain(format!("the takeover took {taken_over:?}"));
     }
     (account, told)
 }
 
+async fn pause(process: &Process) {
+    process.signal(Signal::STOP);
+    until("it stands still", || process.stands_still()).await;
+}
+
 /// Stops a process that is not in the midst of a write: in one it holds the file, and nobody else can write until it goes
-/// on or ends.
+/// on or ends. PostgreSQL too lets others wait, until it loses patience with whoever idles in a transaction.
 async fn pause_between_writes(process: &Process, stage: &Stage) {
     until_so("a moment without a write", async || {
-        process.signal(Signal::STOP);
-        until("it stands still", || process.stands_still()).await;
-        let is_free = is_free(stage).await;
+        pause(process).await;
+        let is_free = stage.keeper.is_free().await;
         if !is_free {
             process.signal(Signal::CONT);
         }
@@ -97,20 +153,23 @@ async fn pause_between_writes(process: &Process, stage: &Stage) {
     .await;
 }
 
-async fn is_free(stage: &Stage) -> bool {
-    let options = SqliteConnectOptions::new().filename(stage.state()).busy_timeout(Duration::from_millis(20));
-    let mut database = options.connect().await.unwrap();
-    let is_free = match database.begin_with("BEGIN IMMEDIATE").await {
-        Ok(transaction) => transaction.rollback().await.is_ok(),
-        Err(_) => false,
-    };
-    database.close().await.unwrap();
-    is_free
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_three_instances_one_leads_and_another_follows_at_once() {
+    one_leads_and_another_follows(Kind::Sqlite).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_three_instances_one_leads_and_another_follows_at_once() {
-    let stage = Stage::new().await;
+async fn of_three_instances_on_redis_one_leads_and_another_follows_at_once() {
+    one_leads_and_another_follows(Kind::Redis).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_three_instances_on_postgres_one_leads_and_another_follows_at_once() {
+    one_leads_and_another_follows(Kind::Postgres).await;
+}
+
+async fn one_leads_and_another_follows(kind: Kind) {
+    let stage = Stage::on(kind).await;
     let mut instances = vec![Process::registration(&stage, "")];
     instances[0].leads().await;
     for _ in 0..2 {

@@ -109,3 +109,45 @@ async fn a_button_whose_turn_fails_for_good_is_answered_once() {
     bot.stops().await;
     assert_eq!(stage.calls("answerCallbackQuery").await.len(), 1);
 }
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "balance")]
+enum Balance {
+    Shown,
+}
+
+async fn offer(turn: &mut Turn, _: Command) -> Step<Balance> {
+    turn.say(Say::text("Hello.").buttons([[Button::new("Balance", "balance")]]));
+    Ok(Next::End)
+}
+
+async fn balance(turn: &mut Turn, _: Press) -> Step<Balance> {
+    turn.say("Your balance.");
+    Ok(Next::End)
+}
+
+async fn shown(_: &mut Turn, _: String) -> Step<Balance> {
+    Ok(Next::End)
+}
+
+#[tokio::test]
+async fn a_double_tap_on_an_entry_that_ends_at_once_acts_once_and_both_taps_are_answered() {
+    let stage = Stage::new().await;
+    let (anna, store) = (stage.person("Anna").await, stage.sqlite().await);
+    let dialogue = Dialogue::new().start(command("start"), offer).start(button("balance"), balance).on(
+        Balance::SHOWN,
+        text(),
+        shown,
+    );
+    let polite = |settings: &mut opora::bot::Settings| settings.stop.tell_people = true;
+    let bot = Running::start(stage.bot(&store).dialogue(dialogue).settings(polite));
+    anna.says("/start").await;
+    let button = anna.button("Balance").await;
+    let (first, second) = tokio::join!(anna.presses_this(&button), anna.presses_this(&button));
+    let stale = [first, second].iter().filter(|answer| answer["text"] == STALE).count();
+    assert_eq!(stale, 1);
+    anna.hears_just(&["Hello.", "Your balance."]).await;
+    bot.stops().await;
+    // Nothing is open: nobody has to be told about the stop.
+    anna.hears_just(&["Hello.", "Your balance."]).await;
+}

@@ -107,7 +107,10 @@ async fn a_turn_that_keeps_failing_is_parked_and_the_person_goes_on_from_the_dra
     let parked = case.one_parked().await;
     assert_eq!((&*parked.kind, &*parked.reason, parked.attempts), ("update", "a bad day", 3));
     assert_eq!(parked.key, DialogueKey::private(BOT, anna.id));
-    assert!(journal.has(&["a turn keeps failing and is parked", "a bad day"]), "{:#?}", journal.lines());
+    let (id, key) = (format!("parked={}", parked.id.0), parked.key.to_string());
+    let kind = "the handler answered with an error";
+    assert!(journal.has(&["a turn keeps failing and is parked", kind, &id, &key]), "{:#?}", journal.lines());
+    assert!(!journal.has(&["a bad day"]), "its words may quote a person: {:#?}", journal.lines());
     anna.button("Cancel").await;
     anna.presses("Try again").await;
     anna.hears_just(&["And then? draft", SORRY, "And then? draft"]).await;
@@ -143,6 +146,8 @@ async fn an_operator_has_a_parked_turn_run_again(store: Arc<dyn Store>) {
     let parked = case.parked().await;
     assert_eq!((parked.len(), parked[0].retry, &*parked[0].kind), (1, false, "update"));
     assert_eq!(case.mood.asked.load(Ordering::SeqCst), 6);
+    // The button of the second failure, not of the first: the turn that helps comes after the parking.
+    anna.hears_just(&["And then? draft", SORRY, "And then? draft", SORRY]).await;
     anna.presses("Try again").await;
     assert!(case.store.retry_parked(parked[0].id).await.unwrap());
     anna.hears("draft text").await;
@@ -200,7 +205,8 @@ async fn a_state_that_cannot_be_read(store: Arc<dyn Store>, value: &str) {
     let told = "I have been updated and cannot go on from where we were. Send /start to begin again.";
     anna.hears_just(&[NAME, told]).await;
     let parked = case.one_parked().await;
-    assert_eq!((&*parked.kind, &*parked.body), ("state", value));
+    let copy: ConversationRow = serde_json::from_str(&parked.body).unwrap();
+    assert_eq!((&*parked.kind, &*copy.stored.unwrap().value), ("state", value));
     assert!(journal.has(&["a stored state cannot be read and is set aside"]), "{:#?}", journal.lines());
     anna.says("/start").await;
     anna.hears_just(&[NAME, told, NAME]).await;
@@ -229,6 +235,23 @@ async fn an_update_that_nobody_can_read_is_parked_and_the_queue_moves_on() {
     anna.hears_just(&[NAME]).await;
     let parked = case.one_parked().await;
     assert!(parked.kind == "update" && parked.body.contains("900000000"), "{parked:?}");
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_press_that_nobody_can_read_is_answered_and_parked() {
+    let (case, journal) = (Case::new(memory()).await, Journal::begin());
+    let (anna, bot) = (case.stage.person("Anna").await, case.start());
+    let from = serde_json::json!({"id": anna.id, "is_bot": false, "first_name": "Anna"});
+    let bad = serde_json::json!({"update_id": 900_000_000_i64,
+        "callback_query": {"id": "77", "from": from, "chat_instance": "1", "data": {"not": "a secret"}}});
+    case.stage.post("/replay", serde_json::json!({"update": bad})).await;
+    let parked = case.one_parked().await;
+    assert!(parked.kind == "update" && parked.body.contains("a secret"), "{parked:?}");
+    until("an answer", async || case.stage.calls("answerCallbackQuery").await.len() == 1).await;
+    let answered = case.stage.calls("answerCallbackQuery").await;
+    assert!(answered[0]["parameters"].to_string().contains("77"), "{answered:?}");
+    assert!(journal.has(&["an input cannot be read and is parked"]), "{:#?}", journal.lines());
     bot.stops().await;
 }
 

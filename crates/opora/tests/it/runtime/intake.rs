@@ -20,13 +20,78 @@ async fn an_update_is_acknowledged_once_it_is_stored_and_not_before() {
     let faulty = Arc::new(FaultyStore::new(memory()));
     faulty.fail_until_lifted("receive", Trouble::Before);
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
-    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    let bot = Running::start(stage.inbox_first(&store).dialogue(form()));
     anna.says("/start").await;
     until("the third try to store it", async || faulty.calls("receive") >= 3).await;
     assert_eq!(stage.unacknowledged(), 1);
     faulty.lift("receive");
     anna.hears_just(&[NAME]).await;
     until("the acknowledgement", async || stage.unacknowledged() == 0).await;
+    bot.stops().await;
+}
+
+/// A store that has not committed a turn, and cannot store its update either.
+#[tokio::test]
+async fn an_update_whose_turn_began_at_once_is_acknowledged_once_it_is_durable() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let faulty = Arc::new(FaultyStore::new(memory()));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    faulty.fail_until_lifted("commit", Trouble::Before);
+    faulty.fail_until_lifted("receive", Trouble::Before);
+    anna.says("/start").await;
+    until("the third try to store it", async || faulty.calls("receive") >= 3).await;
+    assert_eq!(stage.unacknowledged(), 1);
+    // The inbox is enough.
+    faulty.lift("receive");
+    until("the acknowledgement", async || stage.unacknowledged() == 0).await;
+    assert_eq!(anna.heard().await.len(), 0);
+    faulty.lift("commit");
+    anna.hears_just(&[NAME]).await;
+    until("an empty inbox", async || store.statistics(None).await.unwrap().inbox == 0).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_commits_at_once_needs_no_inbox() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let faulty = Arc::new(FaultyStore::new(memory()));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    // An answer that was lost is no reason to take it twice.
+    faulty.fail_next("commit", 1, Trouble::After);
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    anna.says("Anna").await;
+    anna.hears_just(&[NAME, AGE]).await;
+    until("the acknowledgement", async || stage.unacknowledged() == 0).await;
+    assert_eq!(store.statistics(None).await.unwrap().inbox, 0);
+    bot.stops().await;
+}
+
+/// Were the second stored alone, a crash would let it go before the first.
+#[tokio::test]
+async fn what_stands_behind_a_turn_that_began_at_once_is_stored_behind_it() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let faulty = Arc::new(FaultyStore::new(memory()));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    faulty.fail_until_lifted("commit", Trouble::Before);
+    anna.says("/start").await;
+    anna.says("Anna").await;
+    until("both in the inbox", async || store.statistics(None).await.unwrap().inbox == 2).await;
+    let rows = store.waiting(crate::stage::BOT, opora::store::Seq(i64::MIN), 10).await.unwrap();
+    let ids: Vec<_> = rows.iter().map(|row| row.incoming.origin.clone()).collect();
+    assert!(
+        matches!(&ids[..], [opora::store::Origin::Update(first), opora::store::Origin::Update(second)]
+        if first.update_id < second.update_id),
+        "{ids:?}"
+    );
+    faulty.lift("commit");
+    anna.hears_just(&[NAME, AGE]).await;
     bot.stops().await;
 }
 

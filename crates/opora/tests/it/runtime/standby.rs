@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opora::bot::{BotError, IfHeld, NotLeading};
-use opora::store::Store;
+use opora::store::{Holder, Store};
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
@@ -76,4 +76,23 @@ async fn a_standby_that_is_told_to_stop_stops() {
     Running::start(stage.bot(&store).dialogue(form())).stops().await;
     assert!(store.lease(BOT).await.unwrap().is_some());
     leader.stops().await;
+}
+
+#[tokio::test]
+async fn a_restart_after_a_crash_takes_over_at_once_and_does_not_say_that_it_stands_by() {
+    let (stage, store, journal) = (Stage::new().await, memory(), Journal::begin());
+    let anna = stage.person("Anna").await;
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    until("a leader", async || store.lease(BOT).await.unwrap().is_some()).await;
+    let holder = store.lease(BOT).await.unwrap().unwrap().holder;
+    bot.stops().await;
+    // The pid is somebody else's by now.
+    let gone = Holder { process_start: holder.process_start + 1, ..holder };
+    store.claim(BOT, &gone, None).await.unwrap();
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    assert!(journal.has(&["took over the lease", "which is gone"]), "{:#?}", journal.lines());
+    assert!(!journal.has(&["stands by"]), "{:#?}", journal.lines());
+    bot.stops().await;
 }

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opora::prelude::*;
-use opora::store::Filter;
+use opora::store::{Filter, Store, StoreLayer};
+use opora::testing::faulty::FaultyStore;
 use tokio::sync::Semaphore;
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
-use crate::stage::{BOT, Running, Stage, memory, until};
+use crate::stage::{BOT, Running, Stage, TOKEN, memory, until};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "slow")]
@@ -47,7 +48,7 @@ fn doors() -> Arc<Doors> {
 async fn a_stop_goes_in_order_and_lets_the_turns_under_way_finish() {
     let (stage, journal, doors) = (Stage::new().await, Journal::begin(), doors());
     let (anna, store) = (stage.person("Anna").await, memory());
-    let bot = Running::start(stage.bot(&store).dialogue(slow()).context(Arc::clone(&doors)));
+    let bot = Running::start(stage.inbox_first(&store).dialogue(slow()).context(Arc::clone(&doors)));
     anna.says("/think").await;
     doors.entered.acquire().await.unwrap().forget();
     bot.told.stop();
@@ -144,5 +145,45 @@ async fn a_bot_that_starts_at_once_again_and_again_hears_everything_once() {
     }
     let bot = Running::start(stage.bot(&stage.sqlite().await).dialogue(form()));
     anna.hears_just(&[NAME, AGE, "Anna is 7."]).await;
+    bot.stops().await;
+}
+
+/// A store that only the bot holds, before one that the test holds too.
+#[derive(Debug)]
+struct Before(Arc<FaultyStore>);
+
+impl StoreLayer for Before {
+    fn inner(&self) -> &dyn Store {
+        &*self.0
+    }
+}
+
+#[tokio::test]
+async fn a_bot_closes_a_store_of_its_own_and_leaves_one_open_that_others_hold() {
+    let stage = Stage::new().await;
+    let counts = || Arc::new(FaultyStore::new(memory()));
+    let (own, shared) = (counts(), counts());
+    let bot = |store: Arc<dyn Store>| Bot::new(TOKEN).api_url(&stage.base).store(store).dialogue(form());
+    Running::start(bot(Arc::new(Before(Arc::clone(&own))))).stops().await;
+    assert_eq!(own.calls("close"), 1);
+    let store: Arc<dyn Store> = Arc::clone(&shared) as _;
+    Running::start(bot(store)).stops().await;
+    assert_eq!(shared.calls("close"), 0);
+}
+
+#[tokio::test]
+async fn a_notice_of_a_stop_that_does_not_leave_in_time_never_does() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let polite = |bot: Bot| bot.dialogue(form()).settings(|settings| settings.stop.tell_people = true);
+    let bot = Running::start(polite(stage.bot(&stage.sqlite().await)));
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    stage.fault(serde_json::json!({"method": "sendMessage", "status": 500, "times": 1})).await;
+    bot.stops().await;
+    assert_eq!(stage.calls("sendMessage").await.len(), 2);
+    let bot = Running::start(polite(stage.bot(&stage.sqlite().await)));
+    anna.says("Anna").await;
+    anna.hears_just(&[NAME, AGE]).await;
     bot.stops().await;
 }

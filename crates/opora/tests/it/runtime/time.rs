@@ -1,13 +1,17 @@
 //! Lives and timers: by a clock that the test sets, and over restarts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use opora::clock::{Clock, Millis};
+use opora::key::DialogueKey;
 use opora::prelude::*;
+use opora::store::Store;
+use opora::testing::faulty::{FaultyStore, Trouble};
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
-use crate::stage::{Running, Stage, memory, until};
+use crate::stage::{BOT, Running, Stage, memory, until};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const NOON: Millis = Millis(1_800_000_000_000);
@@ -180,4 +184,63 @@ fn kitchen_on(name: &'static str) -> Dialogue<Kitchen> {
         .on(Kitchen::COOKING, timer("toast"), ready)
         .on(Kitchen::COOKING, timer("cold"), cold)
         .life(100 * HOUR)
+}
+
+#[tokio::test]
+async fn a_store_that_cleans_up_for_long_delays_no_timer() {
+    let (stage, clock) = (Stage::new().await, Clock::set_by_hand(NOON));
+    let anna = stage.person("Anna").await;
+    let faulty = Arc::new(FaultyStore::new(memory()));
+    faulty.fail_until_lifted("clean", Trouble::Stall);
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let bot = Running::start(by(stage.bot(&store).dialogue(kitchen()), &clock));
+    until("the cleaning", async || faulty.calls("clean") > 0).await;
+    anna.says("/start").await;
+    anna.says("no toast, please").await;
+    anna.hears_just(&["Cooking.", "No toast."]).await;
+    clock.advance(HOUR);
+    anna.hears_just(&["Cooking.", "No toast.", "Your eggs are ready."]).await;
+    bot.stops().await;
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "booking")]
+enum Booking {
+    Asked,
+}
+
+async fn remind(turn: &mut Turn, timer: Timer) -> Step<Booking> {
+    turn.say(format!("Your table: {}", timer.body::<String>()?));
+    Ok(Next::Go(Booking::Asked))
+}
+
+async fn comes(turn: &mut Turn, _: String) -> Step<Booking> {
+    turn.say("See you.");
+    Ok(Next::End)
+}
+
+#[tokio::test]
+async fn the_application_sets_a_timer_where_nothing_is_open_and_it_fires_after_a_restart() {
+    let (stage, clock) = (Stage::new().await, Clock::set_by_hand(NOON));
+    let (anna, boris) = (stage.person("Anna").await, stage.person("Boris").await);
+    let booking = || Dialogue::new().start(timer("table"), remind).on(Booking::ASKED, text(), comes);
+    let bot = Running::start(by(stage.bot(&stage.sqlite().await).dialogue(booking()), &clock));
+    let key = |user| DialogueKey::private(BOT, user);
+    let set = async |person| bot.handle.timer(&key(person), "table", HOUR, &"at seven").await;
+    until("a leader", async || set(anna.id).await.is_ok()).await;
+    set(boris.id).await.unwrap();
+    bot.handle.cancel_timer(&key(boris.id), "table").await.unwrap();
+    bot.stops().await;
+    let bot = Running::start(by(stage.bot(&stage.sqlite().await).dialogue(booking()), &clock));
+    clock.advance(HOUR);
+    anna.hears_just(&["Your table: at seven"]).await;
+    anna.says("yes").await;
+    anna.hears_just(&["Your table: at seven", "See you."]).await;
+    until("a timer while it runs", async || {
+        bot.handle.timer(&key(anna.id), "table", clock.now(), &"now").await.is_ok()
+    })
+    .await;
+    anna.hears_just(&["Your table: at seven", "See you.", "Your table: now"]).await;
+    bot.stops().await;
+    boris.hears_just(&[]).await;
 }

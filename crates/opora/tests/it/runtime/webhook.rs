@@ -97,7 +97,7 @@ async fn while_the_bot_does_not_lead_or_its_store_is_away_telegram_is_asked_to_c
     let mut server = Server::new(&stage).await;
     let faulty = Arc::new(FaultyStore::new(memory()));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
-    let (bot, webhook) = stage.bot(&store).dialogue(form()).webhook(server.settings());
+    let (bot, webhook) = stage.inbox_first(&store).dialogue(form()).webhook(server.settings());
     server.mount(&webhook);
     let come_again = |response: Response| {
         let seconds = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse::<u32>().ok());
@@ -126,7 +126,7 @@ async fn an_update_is_answered_200_only_once_it_is_durable() {
     let mut server = Server::new(&stage).await;
     let faulty = Arc::new(FaultyStore::new(memory()));
     let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
-    let (bot, webhook) = stage.bot(&store).dialogue(form()).webhook(server.settings());
+    let (bot, webhook) = stage.inbox_first(&store).dialogue(form()).webhook(server.settings());
     server.mount(&webhook);
     let bot = Running::start(bot);
     until("the webhook", async || !stage.calls("setWebhook").await.is_empty()).await;

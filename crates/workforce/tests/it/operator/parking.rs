@@ -30,6 +30,24 @@ async fn parked_turns_are_listed_without_and_shown_with_their_input() {
 }
 
 #[tokio::test]
+async fn a_state_that_was_set_aside_can_be_imported() {
+    let office = Office::at_work().await;
+    let mut row = office.rows().await.into_iter().find(|row| row.stored.is_some()).unwrap();
+    office.sets_aside(&row.key, Vec::new(), "state", serde_json::to_string(&row).unwrap()).await;
+    assert!(office.store.reset(&row.key, office.now).await.unwrap());
+    let id = office.parked().await[0].id.0.to_string();
+    let line = office.opora(&["state", "parked", "show", &id, "--body"]).await.well().stdout;
+    let file = office.path("state.jsonl");
+    std::fs::write(&file, line).unwrap();
+    let done = office.opora(&["state", "import", "--from", &file]).await.well();
+    assert!(done.stderr.starts_with("1 conversation imported"), "{}", done.stderr);
+    let restored = office.rows().await.into_iter().find(|found| found.key == row.key).unwrap();
+    assert!(restored.version > row.version, "a turn under way notices");
+    row.version = restored.version;
+    assert_eq!(restored, row);
+}
+
+#[tokio::test]
 async fn a_retry_marks_one_turn_or_all_for_the_bot() {
     let office = with_three_parked().await;
     let id = office.parked().await[1].id.0.to_string();

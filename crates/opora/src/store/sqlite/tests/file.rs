@@ -58,6 +58,24 @@ async fn a_newer_schema_is_refused() {
 }
 
 #[tokio::test]
+async fn a_tool_opens_what_is_there_and_makes_nothing() {
+    let bench = Bench::new().await;
+    bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
+    let tool = SqliteStore::open_existing(&bench.path("opora.db")).await.unwrap();
+    assert_eq!(everything(&tool).await, everything(&bench.store).await);
+
+    let missing = bench.path("missing.db");
+    let error = SqliteStore::open_existing(&missing).await.unwrap_err().to_string();
+    assert!(error.contains("missing.db: No such file"), "{error}");
+    assert!(!missing.exists());
+
+    let foreign = bench.path("foreign.db");
+    std::fs::write(&foreign, "").unwrap();
+    let error = SqliteStore::open_existing(&foreign).await.unwrap_err();
+    assert!(matches!(error, StoreError::Unsupported(why) if why.contains("not a bot's store")), "{error}");
+}
+
+#[tokio::test]
 async fn a_backup_is_whole_while_writes_go_on() {
     let bench = Bench::new().await;
     for user in 1..=50 {

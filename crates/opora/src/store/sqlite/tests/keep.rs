@@ -1,7 +1,7 @@
 //! What is kept: over a restart, over a takeover, and after cleaning.
 
 use super::*;
-use crate::store::{EffectId, Parked, Settled, Settlement, StoreError};
+use crate::store::{Bounds, Cleaned, EffectId, Parked, Settled, Settlement, StoreError};
 
 #[tokio::test]
 async fn reopening_keeps_everything() {
@@ -20,7 +20,7 @@ async fn reopening_keeps_everything() {
         at: NOW,
         retry: false,
     };
-    bench.store.park(bench.epoch, &DialogueKey::private(BOT, 3), vec![broken], parked).await.unwrap();
+    bench.store.park(bench.epoch, vec![broken], parked, vec![say("sorry")]).await.unwrap();
     bench.store.sending(bench.epoch, vec![done.outbox[0]]).await.unwrap();
     let before = everything(&bench.store).await;
     bench.store.close().await.unwrap();
@@ -51,7 +51,7 @@ async fn no_number_is_given_twice_when_a_file_is_opened_anew_under_the_same_epoc
     let bench = Bench::new().await;
     let first = bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
     let settled = first.outbox.iter().map(|id| Settled { id: *id, outcome: Settlement::Sent { labelled: None } });
-    bench.store.settle(bench.epoch, settled.collect()).await.unwrap();
+    bench.store.settle(bench.epoch, settled.collect(), NOW).await.unwrap();
     bench.store.close().await.unwrap();
     let again = reopened(&bench.path("opora.db")).await;
     let second = again.commit(bench.epoch, full_turn(1, Version(1), vec![])).await.unwrap();
@@ -66,9 +66,9 @@ async fn epochs_rise_over_all_bots_so_that_numbers_never_meet() {
     bench.store.release(BOT, bench.epoch).await.unwrap();
     let again = claim(&bench.store, BOT).await;
     assert!(again > other);
-    let late = bench.store.settle(bench.epoch, vec![]).await.unwrap_err();
+    let late = bench.store.settle(bench.epoch, vec![], NOW).await.unwrap_err();
     assert!(matches!(late, StoreError::Fenced { .. }), "{late}");
-    bench.store.settle(other, vec![]).await.unwrap();
+    bench.store.settle(other, vec![], NOW).await.unwrap();
 }
 
 #[tokio::test]
@@ -84,8 +84,9 @@ async fn a_forgotten_conversation_begins_above_every_version_that_it_had() {
     bench.commit(full_turn(2, Version(0), vec![])).await.unwrap();
     let later = Millis(NOW.0 + 1);
     // The ended conversation and the transition record of the other one.
-    assert_eq!(bench.store.clean(bench.epoch, later, later).await.unwrap(), 2);
-    assert_eq!(bench.store.clean(bench.epoch, later, later).await.unwrap(), 0);
+    let bounds = Bounds { marks_before: later, records_before: later, parked_most: 0 };
+    assert_eq!(bench.store.clean(bench.epoch, bounds).await.unwrap(), Cleaned { aged: 2, parked: 0 });
+    assert!(bench.store.clean(bench.epoch, bounds).await.unwrap().nothing());
     assert_eq!(bench.version(1).await, Version(3));
     assert_eq!(bench.version(2).await, Version(1), "what is open is not forgotten");
     assert_eq!(bench.version(3).await, Version(3), "one never seen starts there too");
@@ -108,4 +109,34 @@ async fn any_text_is_kept_as_it_is() {
     };
     assert_eq!(&*stored.value, odd);
     assert_eq!(&*bench.store.unsent(BOT, Default::default(), 9).await.unwrap()[0].outgoing.body, odd);
+}
+
+/// The store of a killed process is not closed.
+#[tokio::test]
+async fn what_was_noted_as_sent_is_not_sent_again_by_the_next_holder() {
+    let bench = Bench::new().await;
+    let first = bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
+    let second = bench.commit(full_turn(1, Version(1), vec![])).await.unwrap();
+    bench.store.note_sent(bench.epoch, vec![first.outbox[0], first.outbox[1]]).await.unwrap();
+    let seen = bench.store.lease(BOT).await.unwrap();
+    let next = reopened(&bench.path("opora.db")).await;
+    let LeaseAnswer::Granted(_) = next.claim(BOT, &holder("b"), seen.as_ref()).await.unwrap() else { panic!() };
+    let unsent: Vec<_> = next.unsent(BOT, Default::default(), 10).await.unwrap().iter().map(|row| row.id).collect();
+    assert_eq!(unsent, second.outbox);
+    let names: Vec<_> =
+        std::fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().contains("-sent-")), "{names:?}");
+}
+
+#[tokio::test]
+async fn a_store_in_which_all_is_settled_leaves_no_notes() {
+    let bench = Bench::new().await;
+    let ids = bench.commit(full_turn(1, Version(0), vec![])).await.unwrap().outbox;
+    bench.store.note_sent(bench.epoch, ids.clone()).await.unwrap();
+    let sent = |id| Settled { id, outcome: Settlement::Sent { labelled: None } };
+    bench.store.settle(bench.epoch, ids.into_iter().map(sent).collect(), NOW).await.unwrap();
+    bench.store.close().await.unwrap();
+    let names: Vec<_> =
+        std::fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["opora.db"]);
 }

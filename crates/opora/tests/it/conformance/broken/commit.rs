@@ -91,7 +91,11 @@ impl Broken {
             }
         }
         for taken in &mut commit.takes {
-            if let Taken::Update { mark, .. } = taken {
+            // Another identity of the update is what does not reach its row, or its mark.
+            if let (Fault::LeavesFreshRows, Taken::Fresh(mark)) = (self.how, &mut *taken) {
+                mark.identity = format!("{} as another", mark.identity).into();
+            }
+            if let Taken::Update { mark, .. } | Taken::Fresh(mark) = taken {
                 *mark = self.spoilt_mark(mark);
                 if matches!(self.how, Fault::ForgetsTakenMarks | Fault::Drops(Piece::Mark)) {
                     mark.identity = format!("lost {}", self.fresh()).into();

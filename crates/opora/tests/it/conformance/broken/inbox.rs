@@ -2,8 +2,8 @@
 
 use opora::key::DialogueKey;
 use opora::store::{
-    EffectId, Epoch, InboxRow, Incoming, LeaseAnswer, Mark, Origin, Parked, Receipt, Seq, Store, StoreError,
-    StoreResult, Taken,
+    EffectId, Epoch, InboxRow, Incoming, LeaseAnswer, Mark, Origin, Outgoing, Parked, Receipt, Seq, SetAside, Store,
+    StoreError, StoreResult, Taken,
 };
 
 use super::{Broken, Fault};
@@ -65,15 +65,23 @@ impl Broken {
     pub(super) async fn spoilt_park(
         &self,
         epoch: Epoch,
-        key: &DialogueKey,
         taken: Vec<Taken>,
         parked: Parked,
-    ) -> StoreResult<()> {
+        mut outgoing: Vec<Outgoing>,
+    ) -> StoreResult<SetAside> {
         let epoch = self.epoch("park", epoch).await;
         let taken = if self.how == Fault::ParksWithoutTaking { Vec::new() } else { taken };
-        match self.inner.park(epoch, key, taken, parked.clone()).await {
+        if self.how == Fault::ParksSilently {
+            outgoing.clear();
+        }
+        match self.inner.park(epoch, taken, parked.clone(), outgoing.clone()).await {
             Err(StoreError::AlreadyTaken) if self.how == Fault::ParksTwice => {
-                self.inner.park(epoch, key, Vec::new(), parked).await
+                self.inner.park(epoch, Vec::new(), parked, outgoing).await
+            }
+            Err(StoreError::AlreadyTaken) if self.how == Fault::SaysWithoutParking => {
+                let said = outgoing.into_iter().map(|outgoing| (parked.key.clone(), outgoing)).collect();
+                self.inner.post(epoch, "said all the same", said, parked.at).await?;
+                Err(StoreError::AlreadyTaken)
             }
             answer => answer,
         }

@@ -1,5 +1,6 @@
 //! A spoilt outbox.
 
+use opora::clock::Millis;
 use opora::store::{Epoch, IfUnsure, OutboxId, Outgoing, Settled, Settlement, Statistics, Store, StoreResult};
 
 use super::{Broken, Fault};
@@ -25,7 +26,7 @@ impl Broken {
         rows.into_iter().map(|row| row.id).collect()
     }
 
-    pub(super) async fn spoilt_settle(&self, epoch: Epoch, mut settled: Vec<Settled>) -> StoreResult<()> {
+    pub(super) async fn spoilt_settle(&self, epoch: Epoch, mut settled: Vec<Settled>, at: Millis) -> StoreResult<()> {
         let epoch = self.epoch("settle", epoch).await;
         if self.only_confirms("settle") {
             return Ok(());
@@ -37,7 +38,8 @@ impl Broken {
         for Settled { id, outcome } in settled {
             spoilt.extend(self.spoil_outcome(id, outcome).await?);
         }
-        self.inner.settle(epoch, spoilt).await
+        let at = if self.how == Fault::LabelsWithoutAge { Millis(0) } else { at };
+        self.inner.settle(epoch, spoilt, at).await
     }
 
     async fn spoil_outcome(&self, id: OutboxId, outcome: Settlement) -> StoreResult<Vec<Settled>> {

@@ -1,7 +1,7 @@
 //! Spoilt timers, ends of life and cleaning.
 
 use opora::clock::Millis;
-use opora::store::{Epoch, OutboxId, Settled, Settlement, Store, StoreResult, TimerRow};
+use opora::store::{Bounds, Cleaned, Epoch, OutboxId, Settled, Settlement, Store, StoreResult, TimerRow};
 
 use super::{Broken, Fault};
 
@@ -31,24 +31,32 @@ impl Broken {
         }
     }
 
-    pub(super) async fn spoilt_clean(
-        &self,
-        epoch: Epoch,
-        marks_before: Millis,
-        records_before: Millis,
-    ) -> StoreResult<u64> {
+    pub(super) async fn spoilt_clean(&self, epoch: Epoch, bounds: Bounds) -> StoreResult<Cleaned> {
         let epoch = self.epoch("clean", epoch).await;
         match self.how {
-            Fault::Confirms("clean") => Ok(0),
-            Fault::CleansAll => self.inner.clean(epoch, END_OF_TIME, END_OF_TIME).await,
+            Fault::Confirms("clean") => Ok(Cleaned::default()),
+            Fault::CleansAll => {
+                let all = Bounds { marks_before: END_OF_TIME, records_before: END_OF_TIME, parked_most: 0 };
+                self.inner.clean(epoch, all).await
+            }
+            Fault::CleansNewestParked => {
+                let bot = self.inner.bots().await?[0];
+                let rows = self.inner.parked(Some(bot), usize::MAX).await?;
+                let parked = rows.len().saturating_sub(bounds.parked_most);
+                for row in rows.iter().rev().take(parked) {
+                    self.inner.drop_parked(row.id).await?;
+                }
+                let cleaned = self.inner.clean(epoch, bounds).await?;
+                Ok(Cleaned { parked: parked as u64, ..cleaned })
+            }
             Fault::CleansWhatWaits => {
                 let bot = self.inner.bots().await?[0];
                 let rows = self.inner.unsent(bot, OutboxId(0), usize::MAX).await?;
                 let sent = |id| Settled { id, outcome: Settlement::Sent { labelled: None } };
-                self.inner.settle(epoch, rows.into_iter().map(|row| sent(row.id)).collect()).await?;
-                self.inner.clean(epoch, marks_before, records_before).await
+                self.inner.settle(epoch, rows.into_iter().map(|row| sent(row.id)).collect(), END_OF_TIME).await?;
+                self.inner.clean(epoch, bounds).await
             }
-            _ => self.inner.clean(epoch, marks_before, records_before).await,
+            _ => self.inner.clean(epoch, bounds).await,
         }
     }
 }

@@ -13,12 +13,12 @@ use super::operation::Post;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Committed, EffectId, Epoch, IfUnsure, Incoming, Origin, OutboxId, Outgoing, Parked, Receipt, Seq, Settled,
-    Settlement, StateChange, StoreError, StoreResult, Taken, TimerChange, Upload, Version,
+    Commit, Committed, EffectId, Epoch, IfUnsure, Incoming, Origin, OutboxId, Outgoing, Parked, ParkedId, Receipt, Seq,
+    SetAside, Settled, Settlement, StateChange, StoreError, StoreResult, Taken, TimerChange, Upload, Version,
 };
 
 /// A group's decisions so far.
-pub(super) struct Plan<'n> {
+pub(in crate::store) struct Plan<'n> {
     facts: Facts,
     bulk: Bulk,
     numbers: &'n mut Numbers,
@@ -30,6 +30,8 @@ pub(super) struct Plan<'n> {
 
 struct Turned {
     key: DialogueKey,
+    /// The version before the group.
+    from: Version,
     version: Version,
     change: StateChange,
     at: Millis,
@@ -45,22 +47,22 @@ struct TimerSet {
 /// What is rare in a call, so that most rows need not say it.
 #[derive(Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
-pub(super) struct Rest {
+pub(in crate::store) struct Rest {
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) uploads: Vec<Upload>,
-    pub(super) if_unsure: IfUnsure,
+    pub(in crate::store) uploads: Vec<Upload>,
+    pub(in crate::store) if_unsure: IfUnsure,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) label: Option<Box<str>>,
+    pub(in crate::store) label: Option<Box<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) edits_label: Option<Box<str>>,
+    pub(in crate::store) edits_label: Option<Box<str>>,
 }
 
 impl<'n> Plan<'n> {
-    pub(super) fn new(facts: Facts, numbers: &'n mut Numbers) -> Self {
+    pub(in crate::store) fn new(facts: Facts, numbers: &'n mut Numbers) -> Self {
         Self { facts, bulk: Bulk::default(), numbers, turned: HashMap::new(), timers: HashMap::new() }
     }
 
-    pub(super) fn receive(
+    pub(in crate::store) fn receive(
         &mut self,
         epoch: Epoch,
         batch: Vec<Incoming>,
@@ -100,14 +102,19 @@ impl<'n> Plan<'n> {
     }
 
     /// Whether a turn may be committed as things stand.
-    pub(super) fn check(&self, epoch: Epoch, key: &str, commit: &Commit) -> StoreResult<()> {
+    pub(in crate::store) fn check(&self, epoch: Epoch, key: &str, commit: &Commit) -> StoreResult<()> {
         self.facts.lease_of(commit.key.bot, epoch)?;
         self.facts.not_taken(&commit.takes)?;
         if self.facts.version(key) == commit.from { Ok(()) } else { Err(StoreError::Overtaken(commit.key.clone())) }
     }
 
     /// Takes up a turn that [`Plan::check`] let pass.
-    pub(super) fn commit(&mut self, epoch: Epoch, key: String, commit: Commit) -> Result<Committed, GroupFailed> {
+    pub(in crate::store) fn commit(
+        &mut self,
+        epoch: Epoch,
+        key: String,
+        commit: Commit,
+    ) -> Result<Committed, GroupFailed> {
         let (bot, at) = (commit.key.bot, commit.at);
         let version = Version(commit.from.0.saturating_add(1));
         self.take(&commit.takes, at)?;
@@ -144,7 +151,8 @@ impl<'n> Plan<'n> {
                 }
             }
             None => {
-                self.turned.insert(text, Turned { key, version, change, at });
+                self.turned
+                    .insert(text, Turned { key, from: Version(version.0.saturating_sub(1)), version, change, at });
             }
         }
     }
@@ -155,6 +163,10 @@ impl<'n> Plan<'n> {
             match taken {
                 Taken::Update { seq, mark } => {
                     self.bulk.inputs_gone.add(seq)?;
+                    self.bulk.marks.add(&(mark.bot, mark.update_id, &mark.identity, at))?;
+                }
+                Taken::Fresh(mark) => {
+                    self.bulk.fresh_gone.add(&(mark.bot, mark.update_id, &mark.identity))?;
                     self.bulk.marks.add(&(mark.bot, mark.update_id, &mark.identity, at))?;
                 }
                 Taken::Outcome(seq) => self.bulk.inputs_gone.add(seq)?,
@@ -189,24 +201,33 @@ impl<'n> Plan<'n> {
         self.timers.insert((key.to_owned(), name), set);
     }
 
-    pub(super) fn park(
+    pub(in crate::store) fn park(
         &mut self,
         epoch: Epoch,
-        key: &DialogueKey,
         taken: &[Taken],
         parked: &Parked,
-    ) -> Result<StoreResult<()>, GroupFailed> {
+        outgoing: &[Outgoing],
+    ) -> Result<StoreResult<SetAside>, GroupFailed> {
+        let Parked { key, kind, body, reason, attempts, at, retry, .. } = parked;
         if let Err(refused) = self.facts.lease_of(key.bot, epoch).and_then(|()| self.facts.not_taken(taken)) {
             return Ok(Err(refused));
         }
-        self.take(taken, parked.at)?;
-        let Parked { kind, body, reason, attempts, at, retry, .. } = parked;
+        self.take(taken, *at)?;
         let id = self.numbers.next(epoch);
         self.bulk.parked.add(&(id, key.bot, key, kind, body, reason, attempts, at, i64::from(*retry)))?;
-        Ok(Ok(()))
+        let mut outbox = Vec::with_capacity(outgoing.len());
+        for said in outgoing {
+            outbox.push(self.say(epoch, key.bot, &key.to_string(), said, *at)?);
+        }
+        Ok(Ok(SetAside { id: ParkedId(id), outbox }))
     }
 
-    pub(super) fn settle(&mut self, epoch: Epoch, settled: Vec<Settled>) -> Result<StoreResult<()>, GroupFailed> {
+    pub(in crate::store) fn settle(
+        &mut self,
+        epoch: Epoch,
+        settled: Vec<Settled>,
+        at: Millis,
+    ) -> Result<StoreResult<()>, GroupFailed> {
         let bot = match self.facts.bot_of(epoch) {
             Ok(bot) => bot,
             Err(refused) => return Ok(Err(refused)),
@@ -216,7 +237,7 @@ impl<'n> Plan<'n> {
                 Settlement::Sent { labelled } => {
                     self.bulk.unsent_gone.add(&id)?;
                     if let Some((chat, label, message)) = labelled {
-                        self.bulk.labels.add(&(bot, chat, label, message))?;
+                        self.bulk.labels.add(&(bot, chat, label, message, at))?;
                     }
                 }
                 Settlement::Failed(reason) => {
@@ -229,7 +250,7 @@ impl<'n> Plan<'n> {
         Ok(Ok(()))
     }
 
-    pub(super) fn sending(&mut self, epoch: Epoch, ids: &[OutboxId]) -> Result<StoreResult<()>, GroupFailed> {
+    pub(in crate::store) fn sending(&mut self, epoch: Epoch, ids: &[OutboxId]) -> Result<StoreResult<()>, GroupFailed> {
         if let Err(refused) = self.facts.bot_of(epoch) {
             return Ok(Err(refused));
         }
@@ -239,7 +260,11 @@ impl<'n> Plan<'n> {
         Ok(Ok(()))
     }
 
-    pub(super) fn post(&mut self, epoch: Epoch, post: &Post) -> Result<StoreResult<Vec<OutboxId>>, GroupFailed> {
+    pub(in crate::store) fn post(
+        &mut self,
+        epoch: Epoch,
+        post: &Post,
+    ) -> Result<StoreResult<Vec<OutboxId>>, GroupFailed> {
         let of_others = post.outgoing.iter().find_map(|(key, _)| self.facts.lease_of(key.bot, epoch).err());
         let bot = match of_others.map_or_else(|| self.facts.bot_of(epoch), Err) {
             Ok(bot) => bot,
@@ -256,7 +281,7 @@ impl<'n> Plan<'n> {
         Ok(Ok(ids))
     }
 
-    pub(super) fn finish_effect(
+    pub(in crate::store) fn finish_effect(
         &mut self,
         epoch: Epoch,
         effect: EffectId,
@@ -272,7 +297,7 @@ impl<'n> Plan<'n> {
         Ok(Ok(Receipt::New(self.put(epoch, outcome)?)))
     }
 
-    pub(super) fn renew(&mut self, bot: i64, epoch: Epoch) -> Result<StoreResult<()>, GroupFailed> {
+    pub(in crate::store) fn renew(&mut self, bot: i64, epoch: Epoch) -> Result<StoreResult<()>, GroupFailed> {
         let held = self.facts.lease_of(bot, epoch);
         if held.is_ok() {
             self.bulk.renewed.add(&bot)?;
@@ -281,18 +306,20 @@ impl<'n> Plan<'n> {
     }
 
     /// Everything that is to be written.
-    pub(super) fn into_bulk(mut self) -> Result<Bulk, GroupFailed> {
-        for (text, Turned { key, version, change, at }) in &self.turned {
+    pub(in crate::store) fn into_bulk(mut self) -> Result<Bulk, GroupFailed> {
+        for (text, Turned { key, from, version, change, at }) in &self.turned {
             match change {
-                StateChange::Keep => self.bulk.keep(text, key, *version, *at)?,
-                StateChange::Set(stored) => self.bulk.change(text, key, *version, Some(stored), *at)?,
-                StateChange::Clear => self.bulk.change(text, key, *version, None, *at)?,
+                StateChange::Keep => self.bulk.keep(text, key, (*from, *version), *at)?,
+                StateChange::Set(stored) => self.bulk.change(text, key, (*from, *version), Some(stored), *at)?,
+                StateChange::Clear => self.bulk.change(text, key, (*from, *version), None, *at)?,
             }
         }
         for ((key, name), set) in &self.timers {
-            self.bulk.timers_replaced.add(&(key, name))?;
-            if let Some(TimerSet { bot, id, due_at, body }) = set {
-                self.bulk.timers.add(&(id, bot, key, name, due_at, body))?;
+            match set {
+                Some(TimerSet { bot, id, due_at, body }) => {
+                    self.bulk.timers.add(&(id, bot, key, name, due_at, body))?;
+                }
+                None => self.bulk.timers_cancelled.add(&(key, name))?,
             }
         }
         Ok(self.bulk)

@@ -3,26 +3,28 @@
 //! Most operations are decided together, a group at a time. The rare ones, of leases and of operators, are carried out
 //! alone: they may change what the others are decided by.
 
+use std::borrow::Cow;
+
 use tokio::sync::oneshot;
 
 use super::failure::GroupFailed;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Committed, ConversationRow, DomainWrites, EffectId, Epoch, Holder, Incoming, Lease, LeaseAnswer, OutboxId,
-    Outgoing, Parked, ParkedId, Receipt, Settled, StateChange, StoreResult, Taken,
+    Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, Epoch, Holder, Incoming, Lease,
+    LeaseAnswer, OutboxId, Outgoing, Parked, ParkedId, Receipt, SetAside, Settled, StateChange, StoreResult, Taken,
 };
 
 /// Where an answer goes.
-pub(super) type Reply<T> = oneshot::Sender<StoreResult<T>>;
+pub(in crate::store) type Reply<T> = oneshot::Sender<StoreResult<T>>;
 
 /// An operation that is decided with others.
-pub(super) enum Operation {
+pub(in crate::store) enum Operation {
     Receive { epoch: Epoch, batch: Vec<Incoming>, reply: Reply<Vec<Receipt>> },
     Commit { epoch: Epoch, key: String, commit: Box<Commit>, reply: Reply<Committed> },
-    Park { epoch: Epoch, key: DialogueKey, taken: Vec<Taken>, parked: Box<Parked>, reply: Reply<()> },
+    Park { epoch: Epoch, taken: Vec<Taken>, parked: Box<Parked>, outgoing: Vec<Outgoing>, reply: Reply<SetAside> },
     Write { writes: DomainWrites, reply: Reply<()> },
-    Settle { epoch: Epoch, settled: Vec<Settled>, reply: Reply<()> },
+    Settle { epoch: Epoch, settled: Vec<Settled>, at: Millis, is_noted: bool, reply: Reply<()> },
     Sending { epoch: Epoch, ids: Vec<OutboxId>, reply: Reply<()> },
     Post { epoch: Epoch, post: Post, reply: Reply<Vec<OutboxId>> },
     FinishEffect { epoch: Epoch, effect: EffectId, outcome: Box<Incoming>, reply: Reply<Receipt> },
@@ -30,18 +32,18 @@ pub(super) enum Operation {
 }
 
 /// Messages outside of a turn.
-pub(super) struct Post {
-    pub(super) once: String,
-    pub(super) outgoing: Vec<(DialogueKey, Outgoing)>,
-    pub(super) at: Millis,
+pub(in crate::store) struct Post {
+    pub(in crate::store) once: String,
+    pub(in crate::store) outgoing: Vec<(DialogueKey, Outgoing)>,
+    pub(in crate::store) at: Millis,
 }
 
 /// An operation that is carried out alone.
-pub(super) enum Alone {
+pub(in crate::store) enum Alone {
     Claim { bot: i64, holder: Box<Holder>, seen: Option<Box<Lease>>, reply: Reply<LeaseAnswer> },
     Release { bot: i64, epoch: Epoch, reply: Reply<()> },
     ClearLease { bot: i64, reply: Reply<()> },
-    Clean { epoch: Epoch, marks_before: Millis, records_before: Millis, reply: Reply<u64> },
+    Clean { epoch: Epoch, bounds: Bounds, reply: Reply<Cleaned> },
     Reset { key: DialogueKey, now: Millis, reply: Reply<bool> },
     Import { row: Box<ConversationRow>, replace: bool, reply: Reply<bool> },
     RetryParked { id: ParkedId, reply: Reply<bool> },
@@ -49,17 +51,17 @@ pub(super) enum Alone {
 }
 
 /// What arrives at the writer.
-pub(super) enum Request {
+pub(in crate::store) enum Request {
     Grouped(Operation),
     Alone(Alone),
     Close(Reply<()>),
 }
 
 /// A decided operation that waits for its group's commit.
-pub(super) type Decided = Box<dyn FnOnce(Option<&GroupFailed>) + Send>;
+pub(in crate::store) type Decided = Box<dyn FnOnce(Option<&GroupFailed>) + Send>;
 
 /// Answers with `result` once the group is durable, or with the group's failure.
-pub(super) fn decided<T: Send + 'static>(reply: Reply<T>, result: StoreResult<T>) -> Decided {
+pub(in crate::store) fn decided<T: Send + 'static>(reply: Reply<T>, result: StoreResult<T>) -> Decided {
     Box::new(move |failed| {
         // Nobody may be waiting any more; what was done is done.
         let _ = reply.send(match failed {
@@ -71,16 +73,16 @@ pub(super) fn decided<T: Send + 'static>(reply: Reply<T>, result: StoreResult<T>
 
 impl Request {
     /// About how much there is to write, so that a group does not grow without limit.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::store) fn bytes(&self) -> usize {
         match self {
             Self::Grouped(operation) => 64 + operation.bytes(),
             Self::Alone(_) | Self::Close(_) => 64,
         }
     }
 
-    /// It says only what became of sends: others need not pay for its durability.
-    pub(super) fn may_linger(&self) -> bool {
-        matches!(self, Self::Grouped(Operation::Settle { .. }))
+    /// It says only of sends what is noted already: others need not pay for its durability.
+    pub(in crate::store) fn may_linger(&self) -> bool {
+        matches!(self, Self::Grouped(Operation::Settle { is_noted: true, .. }))
     }
 }
 
@@ -89,7 +91,7 @@ impl Operation {
         match self {
             Self::Receive { batch, .. } => batch.iter().map(|incoming| 128 + incoming.body.len()).sum(),
             Self::Commit { commit, .. } => bytes_of(commit),
-            Self::Park { parked, .. } => parked.body.len() + parked.reason.len(),
+            Self::Park { parked, outgoing, .. } => parked.body.len() + parked.reason.len() + bytes_said(outgoing),
             Self::Post { post, .. } => post.outgoing.iter().map(|(_, outgoing)| 128 + outgoing.body.len()).sum(),
             Self::FinishEffect { outcome, .. } => outcome.body.len(),
             Self::Settle { settled, .. } => settled.len() * 32,
@@ -98,15 +100,49 @@ impl Operation {
         }
     }
 
+    /// It runs the application's code within the transaction.
+    pub(in crate::store) fn has_writes(&self) -> bool {
+        match self {
+            Self::Write { .. } => true,
+            Self::Commit { commit, .. } => commit.writes.is_some(),
+            _ => false,
+        }
+    }
+
+    /// The lease under which it is asked for, if under any.
+    pub(in crate::store) fn epoch(&self) -> Option<Epoch> {
+        match self {
+            Self::Receive { epoch, .. }
+            | Self::Commit { epoch, .. }
+            | Self::Park { epoch, .. }
+            | Self::Settle { epoch, .. }
+            | Self::Sending { epoch, .. }
+            | Self::Post { epoch, .. }
+            | Self::FinishEffect { epoch, .. }
+            | Self::Renew { epoch, .. } => Some(*epoch),
+            Self::Write { .. } => None,
+        }
+    }
+
+    /// The conversation whose turn it ends, if it ends one.
+    pub(in crate::store) fn key(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Commit { key, .. } => Some(Cow::Borrowed(key)),
+            Self::Park { parked, .. } => Some(Cow::Owned(parked.key.to_string())),
+            _ => None,
+        }
+    }
+
     /// The epoch that it is under and how many numbers it may need.
-    pub(super) fn numbers(&self) -> Option<(Epoch, usize)> {
+    pub(in crate::store) fn numbers(&self) -> Option<(Epoch, usize)> {
         match self {
             Self::Receive { epoch, batch, .. } => Some((*epoch, batch.len())),
             Self::Commit { epoch, commit, .. } => {
                 Some((*epoch, commit.outgoing.len() + commit.timers.len() + commit.effects.len() + 1))
             }
             Self::Post { epoch, post, .. } => Some((*epoch, post.outgoing.len())),
-            Self::Park { epoch, .. } | Self::FinishEffect { epoch, .. } => Some((*epoch, 1)),
+            Self::Park { epoch, outgoing, .. } => Some((*epoch, outgoing.len() + 1)),
+            Self::FinishEffect { epoch, .. } => Some((*epoch, 1)),
             Self::Write { .. } | Self::Settle { .. } | Self::Sending { .. } | Self::Renew { .. } => None,
         }
     }
@@ -117,21 +153,24 @@ fn bytes_of(commit: &Commit) -> usize {
         StateChange::Set(stored) => stored.value.len(),
         StateChange::Keep | StateChange::Clear => 0,
     };
-    let outgoing: usize = commit.outgoing.iter().map(|outgoing| 128 + outgoing.body.len()).sum();
     let effects: usize = commit.effects.iter().map(|effect| 64 + effect.body.len()).sum();
-    256 + state + outgoing + effects
+    256 + state + bytes_said(&commit.outgoing) + effects
+}
+
+fn bytes_said(outgoing: &[Outgoing]) -> usize {
+    outgoing.iter().map(|outgoing| 128 + outgoing.body.len()).sum()
 }
 
 impl Operation {
     /// Answers that its group failed before it was decided.
-    pub(super) fn refuse(self, failed: &GroupFailed) {
+    pub(in crate::store) fn refuse(self, failed: &GroupFailed) {
         match self {
             Self::Receive { reply, .. } => refuse(reply, failed),
             Self::Commit { reply, .. } => refuse(reply, failed),
             Self::Post { reply, .. } => refuse(reply, failed),
             Self::FinishEffect { reply, .. } => refuse(reply, failed),
-            Self::Park { reply, .. }
-            | Self::Write { reply, .. }
+            Self::Park { reply, .. } => refuse(reply, failed),
+            Self::Write { reply, .. }
             | Self::Settle { reply, .. }
             | Self::Sending { reply, .. }
             | Self::Renew { reply, .. } => refuse(reply, failed),
@@ -141,7 +180,7 @@ impl Operation {
 
 impl Alone {
     /// Answers that its group failed before it was its turn.
-    pub(super) fn refuse(self, failed: &GroupFailed) {
+    pub(in crate::store) fn refuse(self, failed: &GroupFailed) {
         match self {
             Self::Claim { reply, .. } => refuse(reply, failed),
             Self::Release { reply, .. } | Self::ClearLease { reply, .. } => refuse(reply, failed),

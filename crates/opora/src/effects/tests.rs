@@ -1,0 +1,66 @@
+//! How much is held in memory, and that nothing is done twice.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::clock::Millis;
+use crate::store::{Commit, Effect, Holder, LeaseAnswer, MemoryStore, Opened};
+
+const BOT: i64 = 1;
+const WISHES: usize = 2500;
+
+/// A store with more wishes than are held at once.
+async fn full_of_wishes() -> (Arc<dyn Store>, Epoch) {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let holder = Holder {
+        host: String::new(),
+        pid: 1,
+        process_start: 1,
+        boot_id: String::new(),
+        pid_namespace: String::new(),
+        since: Millis(0),
+        token: "t".into(),
+        ttl_ms: 1000,
+    };
+    let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder, None).await else { panic!("no lease") };
+    let key = DialogueKey::private(BOT, 7);
+    for _ in 0..WISHES / 100 {
+        let Opened::At { version, .. } = store.open(&key, None).await.unwrap() else { panic!("taken") };
+        let effects = (0..100).map(|_| Effect { kind: "work".into(), body: "null".into() }).collect();
+        let commit = Commit { effects, ..Commit::new(key.clone(), version, Millis(0)) };
+        store.commit(epoch, commit).await.unwrap();
+    }
+    (store, epoch)
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_wishes_are_held_and_each_is_done_once() {
+    let (store, epoch) = full_of_wishes().await;
+    let (began, doors) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+    let mut register = Register::default();
+    let (count, open) = (Arc::clone(&began), Arc::clone(&doors));
+    register.add("work", move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        let open = Arc::clone(&open);
+        async move {
+            open.acquire().await?.forget();
+            Ok(Value::Null)
+        }
+    });
+    let (sender, mut outcomes) = mpsc::unbounded_channel();
+    let clock = Clock::set_by_hand(Millis(0));
+    let effects = Effects::new((BOT, epoch), register, store, clock, EffectSettings::default(), sender);
+    effects.reload();
+    effects.reload();
+    // Time passes only when nothing else is left to do.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(effects.0.held.lock().len(), HELD_MOST);
+    assert_eq!(began.load(Ordering::SeqCst), EffectSettings::default().at_once);
+    doors.add_permits(Semaphore::MAX_PERMITS);
+    for _ in 0..WISHES {
+        outcomes.recv().await.unwrap();
+    }
+    effects.close().await;
+    assert_eq!(began.load(Ordering::SeqCst), WISHES);
+    assert_eq!(effects.0.held.lock().len(), 0);
+}

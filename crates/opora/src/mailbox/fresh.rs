@@ -1,0 +1,68 @@
+//! Updates whose turns do not wait for the inbox.
+//!
+//! Most turns commit within a moment, and their commit keeps the mark of the update: a row in the inbox would be written
+//! only to be removed. So the intake hands an update to an idle conversation at once and acknowledges it when the turn
+//! has committed. What takes longer, or stands behind something, is stored first, as ever.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::store::{Incoming, Mark, Origin};
+
+/// An update that is in no inbox, or may have come there since. Clones are the same update.
+#[derive(Clone, Debug)]
+pub(crate) struct Fresh {
+    pub(crate) incoming: Incoming,
+    is_durable: Arc<AtomicBool>,
+    arrivals: Arc<Arrivals>,
+}
+
+/// The fresh updates that an intake waits for together.
+#[derive(Debug, Default)]
+pub(crate) struct Arrivals {
+    left: AtomicUsize,
+    all: Notify,
+}
+
+impl Fresh {
+    /// An update of these arrivals; an outcome never is one.
+    pub(crate) fn new(incoming: Incoming, arrivals: &Arc<Arrivals>) -> Self {
+        arrivals.left.fetch_add(1, Ordering::AcqRel);
+        Self { incoming, is_durable: Arc::default(), arrivals: Arc::clone(arrivals) }
+    }
+
+    pub(crate) fn mark(&self) -> Option<&Mark> {
+        match &self.incoming.origin {
+            Origin::Update(mark) => Some(mark),
+            Origin::Outcome(_) => None,
+        }
+    }
+
+    /// It was taken, or is in the inbox: it may be acknowledged.
+    pub(crate) fn durable(&self) {
+        if !self.is_durable.swap(true, Ordering::AcqRel) && self.arrivals.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.arrivals.all.notify_one();
+        }
+    }
+
+    pub(crate) fn is_durable(&self) -> bool {
+        self.is_durable.load(Ordering::Acquire)
+    }
+}
+
+impl Arrivals {
+    /// Waits until all are durable, for as long as given; false if some are not.
+    pub(crate) async fn all_durable(&self, patience: Duration) -> bool {
+        let is_done = || self.left.load(Ordering::Acquire) == 0;
+        is_done() || tokio::time::timeout(patience, self.all.notified()).await.is_ok() || is_done()
+    }
+}
+
+impl PartialEq for Fresh {
+    fn eq(&self, other: &Self) -> bool {
+        self.incoming == other.incoming
+    }
+}

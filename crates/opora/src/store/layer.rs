@@ -1,0 +1,125 @@
+//! A store that stands before another one: it counts, delays, or spoils, and passes everything else on.
+//!
+//! A layer says what it does differently and nothing more. The face of [`Store`] is spelt out here once, for all layers.
+
+use std::path::Path;
+
+use super::{
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter,
+    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
+    Receipt, Seq, SetAside, Settled, Statistics, Store, Taken, TimerRow, TransitionRow,
+};
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+
+/// Makes the trait of a layer, whose methods pass on, and a store of every layer.
+macro_rules! layer {
+    ($($name:ident ( $($argument:ident : $type:ty),* ) -> $answer:ty;)*) => {
+        /// A store before another store. Only [`StoreLayer::inner`] has to be written; what else is written replaces
+        /// what the store behind would do.
+        ///
+        /// Whoever calls a layer imports [`Store`] and not this trait, for their methods have the same names.
+        ///
+        /// ```
+        /// use std::sync::Arc;
+        ///
+        /// use opora::store::{Answer, Epoch, MemoryStore, Store, StoreError, StoreLayer};
+        ///
+        /// /// A store that is never renewed.
+        /// #[derive(Debug)]
+        /// struct Deaf(Arc<dyn Store>);
+        ///
+        /// impl StoreLayer for Deaf {
+        ///     fn inner(&self) -> &dyn Store {
+        ///         &*self.0
+        ///     }
+        ///
+        ///     fn renew<'a>(&'a self, _bot: i64, _epoch: Epoch) -> Answer<'a, ()> {
+        ///         Box::pin(async { Err(StoreError::Unavailable("deaf".into())) })
+        ///     }
+        /// }
+        ///
+        /// let store: Arc<dyn Store> = Arc::new(Deaf(Arc::new(MemoryStore::new())));
+        /// assert!(store.describe().contains("memory"));
+        /// ```
+        pub trait StoreLayer: Send + Sync + std::fmt::Debug + 'static {
+            /// The store behind.
+            fn inner(&self) -> &dyn Store;
+
+            /// Stands around every call: `method` is its name, `call` carries it out.
+            fn around<'a, T: Send + 'a>(
+                &'a self,
+                method: &'static str,
+                call: impl FnOnce() -> Answer<'a, T> + Send + 'a,
+            ) -> Answer<'a, T> {
+                let _ = method;
+                call()
+            }
+
+            /// As [`Store::describe`].
+            fn describe(&self) -> String {
+                self.inner().describe()
+            }
+
+            $(
+                #[doc = concat!("As [`Store::", stringify!($name), "`], by the store behind.")]
+                fn $name<'a>(&'a self, $($argument: $type),*) -> Answer<'a, $answer> {
+                    self.inner().$name($($argument),*)
+                }
+            )*
+        }
+
+        impl<L: StoreLayer> Store for L {
+            fn describe(&self) -> String {
+                StoreLayer::describe(self)
+            }
+
+            $(
+                fn $name<'a>(&'a self, $($argument: $type),*) -> Answer<'a, $answer> {
+                    self.around(stringify!($name), move || StoreLayer::$name(self, $($argument),*))
+                }
+            )*
+        }
+    };
+}
+
+layer! {
+    claim(bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> LeaseAnswer;
+    renew(bot: i64, epoch: Epoch) -> ();
+    release(bot: i64, epoch: Epoch) -> ();
+    lease(bot: i64) -> Option<Lease>;
+    clear_lease(bot: i64) -> ();
+    receive(epoch: Epoch, batch: Vec<Incoming>) -> Vec<Receipt>;
+    waiting(bot: i64, after: Seq, limit: usize) -> Vec<InboxRow>;
+    waiting_for(key: &'a DialogueKey, after: Seq, limit: usize) -> Vec<InboxRow>;
+    open(key: &'a DialogueKey, mark: Option<&'a Mark>) -> Opened;
+    commit(epoch: Epoch, commit: Commit) -> Committed;
+    park(epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> SetAside;
+    write(writes: DomainWrites) -> ();
+    unsent(bot: i64, after: OutboxId, limit: usize) -> Vec<OutboxRow>;
+    sending(epoch: Epoch, ids: Vec<OutboxId>) -> ();
+    note_sent(epoch: Epoch, ids: Vec<OutboxId>) -> ();
+    settle(epoch: Epoch, settled: Vec<Settled>, at: Millis) -> ();
+    post(epoch: Epoch, once: &'a str, outgoing: Vec<(DialogueKey, Outgoing)>, at: Millis) -> Vec<OutboxId>;
+    labelled(bot: i64, chat: i64, label: &'a str) -> Option<i64>;
+    effects(bot: i64, after: EffectId, limit: usize) -> Vec<EffectRow>;
+    finish_effect(epoch: Epoch, effect: EffectId, outcome: Incoming) -> Receipt;
+    due_timers(bot: i64, now: Millis, limit: usize) -> Vec<TimerRow>;
+    expired(bot: i64, now: Millis, limit: usize) -> Vec<DialogueKey>;
+    next_due(bot: i64) -> Option<Millis>;
+    clean(epoch: Epoch, bounds: Bounds) -> Cleaned;
+    list(filter: &'a Filter, after: Option<&'a DialogueKey>, limit: usize) -> Vec<ConversationRow>;
+    reset(key: &'a DialogueKey, now: Millis) -> bool;
+    import(row: &'a ConversationRow, replace: bool) -> bool;
+    statistics(bot: Option<i64>) -> Statistics;
+    bots() -> Vec<i64>;
+    parked(bot: Option<i64>, limit: usize) -> Vec<Parked>;
+    parked_one(id: ParkedId) -> Option<Parked>;
+    retry_parked(id: ParkedId) -> bool;
+    parked_to_retry(bot: i64, limit: usize) -> Vec<Parked>;
+    drop_parked(id: ParkedId) -> bool;
+    transitions(bot: i64, after: i64, limit: usize) -> Vec<TransitionRow>;
+    transitions_of(key: &'a DialogueKey, after: i64, limit: usize) -> Vec<TransitionRow>;
+    backup(to: &'a Path) -> ();
+    close() -> ();
+}

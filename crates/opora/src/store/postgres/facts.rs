@@ -1,0 +1,151 @@
+//! Asks what a group of operations is decided by, once nobody else can change it.
+//!
+//! First the group waits for its turn: it shares the lock of its epochs, which a takeover needs alone, and locks the
+//! rows of its conversations in the order of their keys. Then, in a statement of its own that sees what others have
+//! committed meanwhile, it asks. Both statements are prepared, and go to the server together with `BEGIN`: one way there
+//! and back. Nothing that people have said is in them, so that it is in no log of the server's either.
+
+use std::collections::BTreeSet;
+
+use futures_util::TryStreamExt;
+use sqlx::{AssertSqlSafe, Either, PgConnection};
+
+use super::texts::{json, literal};
+use crate::store::Epoch;
+use crate::store::sql::facts::{Facts, Questions};
+use crate::store::sql::failure::GroupFailed;
+use crate::store::sql::operation::Operation;
+use crate::store::sql::rows::Rows;
+
+/// What a session that writes has to know before anything else.
+///
+/// Locks of sessions are named by two numbers: the first says that it is this library's, the second is an epoch. A plan
+/// that was made while a table was small must not read all of it once it is large, so rows are found by an index.
+pub(super) const PREPARE: &str = "
+SET enable_seqscan = off;
+PREPARE opora_lock (jsonb, jsonb) AS
+SELECT (SELECT count(shared.lock) FROM (
+            SELECT pg_advisory_xact_lock_shared(1869639536, hashint8((value #>> '{}')::bigint)) AS lock
+            FROM jsonb_array_elements($1)) AS shared),
+       (SELECT count(*) FROM (
+            SELECT 1 FROM opora_conversations
+            WHERE key = ANY (ARRAY(SELECT value #>> '{}' FROM jsonb_array_elements($2)))
+            ORDER BY key FOR UPDATE) AS locked);
+PREPARE opora_facts (jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb) AS
+SELECT 1::bigint, bot, epoch, holder, NULL::text FROM opora_leases
+UNION ALL
+SELECT 2, asked.update_id, asked.bot, asked.identity, NULL
+FROM (SELECT (value->>0)::bigint AS bot, (value->>1)::bigint AS update_id, value->>2 AS identity
+      FROM jsonb_array_elements($1)) AS asked
+WHERE EXISTS (SELECT 1 FROM opora_marks AS m
+              WHERE m.bot = asked.bot AND m.update_id = asked.update_id AND m.identity = asked.identity)
+   OR EXISTS (SELECT 1 FROM opora_inbox AS i
+              WHERE i.bot = asked.bot AND i.update_id = asked.update_id AND i.identity = asked.identity)
+UNION ALL
+SELECT 3, asked.seq, NULL, NULL, NULL
+FROM (SELECT (value #>> '{}')::bigint AS seq FROM jsonb_array_elements($2)) AS asked
+WHERE NOT EXISTS (SELECT 1 FROM opora_inbox AS found WHERE found.seq = asked.seq)
+UNION ALL
+SELECT 4, coalesce(c.version, (SELECT floor FROM opora_version_floor)), NULL, asked.key, NULL
+FROM (SELECT value->>0 AS key, (value->>1)::bigint AS version FROM jsonb_array_elements($3)) AS asked
+LEFT JOIN opora_conversations AS c ON c.key = asked.key
+WHERE coalesce(c.version, (SELECT floor FROM opora_version_floor)) <> asked.version
+UNION ALL
+SELECT 5, t.id, NULL, t.key, t.name FROM opora_timers AS t
+WHERE t.id = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM jsonb_array_elements($4)))
+UNION ALL
+SELECT 6, asked.id, NULL, NULL, NULL
+FROM (SELECT (value #>> '{}')::bigint AS id FROM jsonb_array_elements($5)) AS asked
+WHERE NOT EXISTS (SELECT 1 FROM opora_parked AS found WHERE found.id = asked.id)
+UNION ALL
+SELECT 7, asked.id, NULL, NULL, NULL
+FROM (SELECT (value #>> '{}')::bigint AS id FROM jsonb_array_elements($6)) AS asked
+WHERE NOT EXISTS (SELECT 1 FROM opora_effects AS found WHERE found.id = asked.id)
+UNION ALL
+SELECT 8, p.bot, NULL, p.once, NULL FROM opora_posts AS p
+WHERE p.once = ANY (ARRAY(SELECT value #>> '{}' FROM jsonb_array_elements($7)))
+UNION ALL
+SELECT 9, m.update_id, m.bot, m.identity, NULL
+FROM (SELECT (value->>0)::bigint AS bot, (value->>1)::bigint AS update_id, value->>2 AS identity
+      FROM jsonb_array_elements($8)) AS asked
+JOIN opora_marks AS m ON m.bot = asked.bot AND m.update_id = asked.update_id AND m.identity = asked.identity;";
+
+/// What a group waits for and asks.
+pub(super) struct Inquiry {
+    expected: Facts,
+    /// Waits for the group's turn.
+    lock: String,
+    /// Asks.
+    ask: String,
+}
+
+impl Inquiry {
+    /// For these operations.
+    pub(super) fn of(operations: &[Operation]) -> Result<Self, GroupFailed> {
+        let (expected, questions) = Facts::expected(operations)?;
+        let (mut epochs, mut keys) = (BTreeSet::new(), BTreeSet::new());
+        for operation in operations {
+            epochs.extend(operation.epoch());
+            keys.extend(operation.key());
+        }
+        let (mut epochs_asked, mut keys_asked) = (Rows::default(), Rows::default());
+        epochs.iter().try_for_each(|epoch| epochs_asked.add(epoch))?;
+        keys.iter().try_for_each(|key| keys_asked.add(key))?;
+        Ok(Self { expected, lock: execute("opora_lock", [epochs_asked, keys_asked]), ask: ask(questions) })
+    }
+
+    /// Only for the leases.
+    pub(super) fn of_leases(epoch: Option<Epoch>) -> Result<Self, GroupFailed> {
+        let mut epochs = Rows::default();
+        epoch.iter().try_for_each(|epoch| epochs.add(epoch))?;
+        let lock = execute("opora_lock", [epochs, Rows::default()]);
+        Ok(Self { expected: Facts::default(), lock, ask: ask(Questions::default()) })
+    }
+
+    /// How a transaction begins in which the application writes, by plans as it is used to.
+    pub(super) fn begin(&self) -> String {
+        format!("BEGIN;SET LOCAL enable_seqscan = on;{}", self.lock)
+    }
+
+    /// Begins a transaction, waits, and asks, in one message.
+    pub(super) async fn begin_and_ask(self, connection: &mut PgConnection) -> Result<Facts, GroupFailed> {
+        let script = format!("BEGIN;{}{}", self.lock, self.ask);
+        self.learn(connection, script, 2).await
+    }
+
+    /// Waits and asks within a transaction.
+    pub(super) async fn wait_and_ask(self, connection: &mut PgConnection) -> Result<Facts, GroupFailed> {
+        let script = format!("{}{}", self.lock, self.ask);
+        self.learn(connection, script, 1).await
+    }
+
+    /// Asks within a transaction that has waited before.
+    pub(super) async fn ask(self, connection: &mut PgConnection) -> Result<Facts, GroupFailed> {
+        let script = self.ask.clone();
+        self.learn(connection, script, 0).await
+    }
+
+    /// The answers come behind so many other statements.
+    async fn learn(self, connection: &mut PgConnection, script: String, behind: usize) -> Result<Facts, GroupFailed> {
+        let (mut facts, mut done) = (self.expected, 0);
+        let mut answers = sqlx::raw_sql(AssertSqlSafe(script)).fetch_many(connection);
+        while let Some(answer) = answers.try_next().await? {
+            match answer {
+                Either::Left(_) => done += 1,
+                Either::Right(row) if done == behind => facts.learn(&row)?,
+                Either::Right(_) => {}
+            }
+        }
+        Ok(facts)
+    }
+}
+
+fn ask(questions: Questions) -> String {
+    let Questions { marks, fresh, inputs, versions, timers, parked, effects, posts } = questions;
+    execute("opora_facts", [marks, inputs, versions, timers, parked, effects, posts, fresh])
+}
+
+fn execute<const N: usize>(statement: &str, rows: [Rows; N]) -> String {
+    let values = rows.map(|rows| literal(&json(rows))).join(",");
+    format!("EXECUTE {statement}({values});")
+}

@@ -1,0 +1,178 @@
+//! The server: how it is reached, and what has to be true of it.
+//!
+//! A connection waits for nothing for ever: to connect, for an answer, and for a lock there is a limit each. A password
+//! is in no error and in no debug output.
+
+use std::fmt;
+use std::future::Future;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions, PgConnection, Row};
+
+use super::schema;
+use crate::store::sql::failure::{GroupFailed, unavailable};
+use crate::store::{StoreError, StoreResult};
+
+/// How long a connection may take to be made.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the library's own statements may take, with the way there and back.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(12);
+/// The oldest server that is tested.
+const OLDEST_SERVER: i64 = 130_000;
+
+/// What every session is told. An instance that stands still in the midst of a transaction must not keep its locks.
+const SESSION: &str = "
+SET statement_timeout = '10s';
+SET lock_timeout = '5s';
+SET idle_in_transaction_session_timeout = '15s';
+SET standard_conforming_strings = on;
+SET jit = off;
+SET default_transaction_isolation = 'read committed';";
+
+/// Where the database is.
+#[derive(Clone)]
+pub(super) struct Server {
+    options: PgConnectOptions,
+}
+
+/// What a database promises of what it has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// It is on the disk.
+    Durable,
+    /// A crash of the server may take the last moments.
+    LosesTheLastMoments,
+    /// A crash of the server's machine may take anything.
+    LosesAnything,
+}
+
+/// Why a server could not be used, with its name.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use the PostgreSQL database {server}: {reason}")]
+struct NotUsable {
+    server: String,
+    reason: StoreError,
+}
+
+impl Server {
+    pub(super) fn of(address: &str) -> StoreResult<Self> {
+        let options = PgConnectOptions::from_str(address).map_err(|error| {
+            StoreError::Unavailable(format!("this is not an address of a PostgreSQL database: {error}").into())
+        })?;
+        let options =
+            if options.get_application_name().is_none() { options.application_name("opora") } else { options };
+        Ok(Self { options: options.disable_statement_logging() })
+    }
+
+    /// Brings the tables up to date.
+    pub(super) async fn open(&self) -> StoreResult<Promise> {
+        self.prepare(true).await.map_err(|error| self.failed(error))
+    }
+
+    /// Changes nothing.
+    pub(super) async fn open_existing(&self) -> StoreResult<Promise> {
+        self.prepare(false).await.map_err(|error| self.failed(error))
+    }
+
+    async fn prepare(&self, migrates: bool) -> StoreResult<Promise> {
+        let mut connection = self.connect().await?;
+        let promise = check(&mut connection).await?;
+        if migrates {
+            schema::migrate(&mut connection).await?
+        } else {
+            schema::check(&mut connection).await?
+        }
+        Ok(promise)
+    }
+
+    /// A connection that is told how long to wait.
+    pub(super) async fn connect(&self) -> StoreResult<PgConnection> {
+        let connect = async {
+            let mut connection = self.options.connect().await?;
+            sqlx::raw_sql(SESSION).execute(&mut connection).await?;
+            Ok::<_, sqlx::Error>(connection)
+        };
+        match tokio::time::timeout(CONNECT_TIMEOUT, connect).await {
+            Ok(connected) => connected.map_err(unavailable),
+            Err(_) => Err(StoreError::Unavailable(format!("no connection within {CONNECT_TIMEOUT:?}").into())),
+        }
+    }
+
+    /// How connections of a pool are made, and what they are told.
+    pub(super) fn options(&self) -> (PgConnectOptions, &'static str) {
+        (self.options.clone(), SESSION)
+    }
+
+    fn failed(&self, error: StoreError) -> StoreError {
+        match error {
+            StoreError::Unavailable(_) => {
+                StoreError::Unavailable(Box::new(NotUsable { server: self.to_string(), reason: error }))
+            }
+            other => other,
+        }
+    }
+}
+
+/// The database, its host and its port; nothing of how one gets in.
+impl fmt::Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let database = self.options.get_database().unwrap_or_else(|| self.options.get_username());
+        match self.options.get_socket() {
+            Some(socket) => write!(f, "{database} at {}", socket.display()),
+            None => write!(f, "{database} at {}:{}", self.options.get_host(), self.options.get_port()),
+        }
+    }
+}
+
+/// The options would show the password.
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Server").field(&self.to_string()).finish()
+    }
+}
+
+impl fmt::Display for Promise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Durable => "a restart loses nothing",
+            Self::LosesTheLastMoments => {
+                "a crash of its server may lose the last moments, for synchronous_commit is off there"
+            }
+            Self::LosesAnything => "a crash of its machine may lose anything, for fsync is off there",
+        })
+    }
+}
+
+/// Waits for an answer, but not for ever: then the connection is of no use any more.
+pub(super) async fn answered<T, E: Into<GroupFailed>>(
+    asking: impl Future<Output = Result<T, E>> + Send,
+) -> Result<T, GroupFailed> {
+    match tokio::time::timeout(ANSWER_TIMEOUT, asking).await {
+        Ok(answer) => answer.map_err(Into::into),
+        Err(_) => Err(GroupFailed::because(format!("PostgreSQL did not answer within {ANSWER_TIMEOUT:?}"))),
+    }
+}
+
+async fn check(connection: &mut PgConnection) -> StoreResult<Promise> {
+    const ASK: &str = "
+        SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
+               current_setting('fsync'), current_setting('synchronous_commit'), pg_is_in_recovery()";
+    let row = sqlx::query(ASK).fetch_one(connection).await.map_err(unavailable)?;
+    let text = |column: usize| row.try_get::<String, _>(column).map_err(unavailable);
+    if row.try_get::<i64, _>(0).map_err(unavailable)? < OLDEST_SERVER {
+        return Err(StoreError::Unsupported("PostgreSQL 13 or later is needed"));
+    }
+    if text(1)? != "UTF8" {
+        return Err(StoreError::Unsupported("the PostgreSQL database must have the encoding UTF8"));
+    }
+    if row.try_get::<bool, _>(4).map_err(unavailable)? {
+        return Err(StoreError::Unavailable("this PostgreSQL server is a standby: it can be read only".into()));
+    }
+    Ok(match (&*text(2)?, &*text(3)?) {
+        ("off", _) => Promise::LosesAnything,
+        (_, "off") => Promise::LosesTheLastMoments,
+        _ => Promise::Durable,
+    })
+}

@@ -1,0 +1,267 @@
+//! Conversations in Redis: the fastest store, for one instance or several.
+//!
+//! A turn is one call of a function that runs within the server, so it commits whole and costs one round trip. What
+//! belongs to a chat lies in one of sixteen partitions, whose keys bear a common tag. How durable an answer is, the
+//! server's `appendfsync` says; [`RedisStore::open`] asks and tells.
+//!
+//! It cannot carry out the application's SQL and makes no backups: the server's own do that.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use parking_lot::Mutex;
+
+use self::keys::Keys;
+use self::numbers::Numbers;
+use self::server::Server;
+use super::{
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter,
+    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
+    Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow, TransitionRow,
+};
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+
+pub(crate) use self::address::Address;
+pub(crate) use self::wire::Wire;
+
+mod address;
+mod gather;
+mod inbox;
+mod keeping;
+mod keys;
+mod leases;
+mod library;
+mod numbers;
+mod opening;
+mod operator;
+mod ordered;
+mod packed;
+mod rows;
+mod sends;
+mod server;
+mod turns;
+mod wire;
+
+/// Why application writes are refused here.
+const NO_WRITES: &str = "Redis has no SQL: application writes need a store that is a database";
+/// Why there is no backup.
+const NO_BACKUP: &str = "a Redis is copied by its own means: BGSAVE, or its append-only file";
+
+/// Keeps everything in a Redis, 7 or newer; 6.2 will do.
+#[derive(Debug)]
+pub struct RedisStore {
+    wire: Wire,
+    keys: Keys,
+    numbers: Numbers,
+    server: Server,
+    generation: String,
+    // The tokens of claims whose answers were lost, by bot.
+    lost_claims: Mutex<HashMap<i64, String>>,
+}
+
+/// How the server's side of the store is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RedisCode {
+    /// As functions where the server has them, else as scripts.
+    #[default]
+    Functions,
+    /// As scripts, for servers whose rules keep functions back.
+    Scripts,
+}
+
+impl RedisStore {
+    /// Opens the store at `redis://[user][:password@]host[:port][/database][?prefix=name]`, or `rediss://` with TLS.
+    /// All keys begin with the prefix, `opora` unless told; several bots can share one.
+    ///
+    /// Warns in the log if the server may throw keys away or keeps nothing over a restart.
+    pub async fn open(address: &str) -> StoreResult<Self> {
+        Self::open_with(address, RedisCode::default()).await
+    }
+
+    /// The same, with a say in how the server's side is kept.
+    pub async fn open_with(address: &str, code: RedisCode) -> StoreResult<Self> {
+        Self::make(address, code).await
+    }
+
+    /// Opens the store as it is, for tools beside a bot: one that was never made, or that has another form, is refused.
+    pub async fn open_existing(address: &str) -> StoreResult<Self> {
+        Self::find(address).await
+    }
+
+    /// Tells this content from another: it is made with the first opening, and a Redis that was emptied gets a new one.
+    /// Where some partitions were emptied and others not, there are several, with `+` between them.
+    #[must_use]
+    pub fn generation(&self) -> &str {
+        &self.generation
+    }
+}
+
+impl Store for RedisStore {
+    fn describe(&self) -> String {
+        let code = if self.wire.uses_scripts() { ", by scripts" } else { "" };
+        format!("in the Redis at {}{code}: {}", self.wire.address, self.server.losses())
+    }
+
+    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
+        Box::pin(self.claim_lease(bot, holder, seen))
+    }
+
+    fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
+        Box::pin(self.renew_lease(bot, epoch))
+    }
+
+    fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
+        Box::pin(self.let_go(bot, Some(epoch)))
+    }
+
+    fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>> {
+        Box::pin(self.lease_of(bot))
+    }
+
+    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
+        Box::pin(self.let_go(bot, None))
+    }
+
+    fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
+        Box::pin(self.receive_batch(epoch, batch))
+    }
+
+    fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {
+        Box::pin(self.inputs(bot, after, limit))
+    }
+
+    fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
+        Box::pin(self.inputs_of(key, after, limit))
+    }
+
+    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
+        Box::pin(self.open_turn(key, mark))
+    }
+
+    fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
+        Box::pin(self.commit_turn(epoch, commit))
+    }
+
+    fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
+        Box::pin(self.park_turn(epoch, taken, parked, outgoing))
+    }
+
+    fn write(&self, _writes: DomainWrites) -> Answer<'_, ()> {
+        Box::pin(async { Err(StoreError::Unsupported(NO_WRITES)) })
+    }
+
+    fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>> {
+        Box::pin(self.unsent_rows(bot, after, limit))
+    }
+
+    fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        Box::pin(self.note_sending(epoch, ids))
+    }
+
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
+        Box::pin(self.settle_all(epoch, settled, at))
+    }
+
+    fn post<'a>(
+        &'a self,
+        epoch: Epoch,
+        once: &'a str,
+        outgoing: Vec<(DialogueKey, Outgoing)>,
+        at: Millis,
+    ) -> Answer<'a, Vec<OutboxId>> {
+        Box::pin(self.post_rows(epoch, once, outgoing, at))
+    }
+
+    fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>> {
+        Box::pin(self.labelled_message(bot, chat, label))
+    }
+
+    fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>> {
+        Box::pin(self.asked_effects(bot, after, limit))
+    }
+
+    fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
+        Box::pin(self.finish(epoch, effect, outcome))
+    }
+
+    fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<TimerRow>> {
+        Box::pin(self.timers_due(bot, now, limit))
+    }
+
+    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>> {
+        Box::pin(self.lives_over(bot, now, limit))
+    }
+
+    fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>> {
+        Box::pin(self.earliest_due(bot))
+    }
+
+    fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
+        Box::pin(self.clean_all(epoch, bounds))
+    }
+
+    fn list<'a>(
+        &'a self,
+        filter: &'a Filter,
+        after: Option<&'a DialogueKey>,
+        limit: usize,
+    ) -> Answer<'a, Vec<ConversationRow>> {
+        Box::pin(self.list_rows(filter, after, limit))
+    }
+
+    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
+        Box::pin(self.end_conversation(key, now))
+    }
+
+    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
+        Box::pin(self.import_row(row, replace))
+    }
+
+    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
+        Box::pin(self.numbers_of(bot))
+    }
+
+    fn bots(&self) -> Answer<'_, Vec<i64>> {
+        Box::pin(self.bots_here())
+    }
+
+    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
+        Box::pin(self.parked_rows(bot, limit))
+    }
+
+    fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>> {
+        Box::pin(self.one_parked(id))
+    }
+
+    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
+        Box::pin(self.retry(id))
+    }
+
+    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
+        Box::pin(self.parked_wanted(bot, limit))
+    }
+
+    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
+        Box::pin(self.forget_parked(id))
+    }
+
+    fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
+        Box::pin(self.moves(bot, after, limit))
+    }
+
+    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
+        Box::pin(self.moves_of(key, after, limit))
+    }
+
+    fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {
+        Box::pin(async { Err(StoreError::Unsupported(NO_BACKUP)) })
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            self.wire.close();
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Time and age: timers, ends of lives, and what is kept for a time only.
+
+use futures_util::future::try_join_all;
+
+use super::RedisStore;
+use super::keys::{PARTITIONS, Thing, partition_of_id};
+use super::ordered::{id_of, key_of};
+use super::rows::{self, unreadable};
+use super::wire::Call;
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::{Bounds, Cleaned, Epoch, ParkedId, StoreResult, TimerRow};
+
+/// How many rows of a kind one call of `clean` removes in a partition: the server does nothing else meanwhile.
+const CLEAN_LIMIT: usize = 500;
+
+impl RedisStore {
+    pub(super) async fn timers_due(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<TimerRow>> {
+        let rooms = self.keys.rooms(bot);
+        let keys = |partition| [Thing::Timers, Thing::Timer].map(|thing| rooms.one(partition, thing).to_owned());
+        let keys: Vec<_> = (0..PARTITIONS).map(keys).collect();
+        let args = || vec![now.0.to_string(), limit.to_string()];
+        let calls = keys.iter().map(|keys| Call { function: "due_timers", keys, args: args() });
+        let mut due = Vec::new();
+        for answer in self.wire.call_all(calls.collect()).await? {
+            for pair in answer.chunks_exact(2) {
+                due.push(rows::read_timer(bot, &pair[0], &pair[1]).map_err(unreadable)?);
+            }
+        }
+        due.sort_by_key(|timer| (timer.due_at, timer.id));
+        due.truncate(limit);
+        Ok(due)
+    }
+
+    pub(super) async fn lives_over(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<DialogueKey>> {
+        let rooms = self.keys.rooms(bot);
+        let pages = (0..PARTITIONS).map(async |partition| {
+            let mut command = redis::cmd("ZRANGEBYSCORE");
+            command.arg(rooms.one(partition, Thing::Ends)).arg("-inf").arg(now.0);
+            command.arg("WITHSCORES").arg("LIMIT").arg(0).arg(limit);
+            self.wire.ask::<Vec<(String, f64)>>(&command).await
+        });
+        let mut over = Vec::new();
+        for (name, end) in try_join_all(pages).await?.into_iter().flatten() {
+            let key = key_of(bot, &name).ok_or_else(|| unreadable("an end of life names no conversation"))?;
+            over.push((end as i64, key));
+        }
+        over.sort();
+        over.truncate(limit);
+        Ok(over.into_iter().map(|(_, key)| key).collect())
+    }
+
+    pub(super) async fn earliest_due(&self, bot: i64) -> StoreResult<Option<Millis>> {
+        let rooms = self.keys.rooms(bot);
+        let lists = (0..PARTITIONS).flat_map(|partition| [(partition, Thing::Timers), (partition, Thing::Ends)]);
+        let earliest = lists.map(async |(partition, list)| {
+            let mut command = redis::cmd("ZRANGE");
+            command.arg(rooms.one(partition, list)).arg(0).arg(0).arg("WITHSCORES");
+            self.wire.ask::<Vec<(String, f64)>>(&command).await
+        });
+        let all = try_join_all(earliest).await?;
+        Ok(all.into_iter().flatten().map(|(_, at)| Millis(at as i64)).min())
+    }
+
+    pub(super) async fn clean_all(&self, epoch: Epoch, bounds: Bounds) -> StoreResult<Cleaned> {
+        let own = self.numbers.own(epoch)?;
+        let Bounds { marks_before, records_before, parked_most } = bounds;
+        let rooms = self.keys.rooms(own.bot);
+        let args = || {
+            let before = [marks_before, records_before].map(|before| before.0.to_string());
+            let [marks, records] = before;
+            vec![own.text(), marks, records, CLEAN_LIMIT.to_string()]
+        };
+        let call = |partition| Call { function: "clean", keys: rooms.up_to(partition, Thing::Posts), args: args() };
+        let answers = self.wire.call_all((0..PARTITIONS).map(call).collect()).await?;
+        self.all_done(&own, &answers).await?;
+        let mut cleaned = Cleaned { aged: sum(&answers)?, parked: 0 };
+        let surplus = self.surplus_parked(own.bot, parked_most).await?;
+        if !surplus.is_empty() {
+            cleaned.parked = self.drop_parked_rows(own.bot, own.text(), surplus).await?;
+        }
+        Ok(cleaned)
+    }
+
+    /// The oldest parked turns of a bot beyond a number.
+    async fn surplus_parked(&self, bot: i64, most: usize) -> StoreResult<Vec<ParkedId>> {
+        let rooms = self.keys.rooms(bot);
+        let sizes = (0..PARTITIONS).map(async |partition| {
+            self.wire.ask::<usize>(redis::cmd("ZCARD").arg(rooms.one(partition, Thing::Parked))).await
+        });
+        let all: usize = try_join_all(sizes).await?.into_iter().sum();
+        let surplus = all.saturating_sub(most).min(CLEAN_LIMIT);
+        if surplus == 0 {
+            return Ok(Vec::new());
+        }
+        let read = |row: &str| Ok(ParkedId(super::packed::split_row(row)?.0));
+        self.rows_after(bot, Thing::Parked, 0, surplus, read).await
+    }
+
+    /// Drops parked turns; how many of them were there. An empty epoch is the operator's.
+    pub(super) async fn drop_parked_rows(&self, bot: i64, epoch: String, ids: Vec<ParkedId>) -> StoreResult<u64> {
+        let rooms = self.keys.rooms(bot);
+        let mut parts = vec![vec![epoch.clone()]; PARTITIONS];
+        ids.iter().for_each(|id| parts[partition_of_id(id.0)].push(id_of(id.0)));
+        let parts = parts.into_iter().enumerate().filter(|(_, args)| args.len() > 1);
+        let call =
+            |(partition, args)| Call { function: "drop_parked", keys: rooms.up_to(partition, Thing::Retry), args };
+        let answers = self.wire.call_all(parts.map(call).collect()).await?;
+        for answer in &answers {
+            self.done(bot, Epoch(epoch.parse().unwrap_or_default()), answer).await?;
+        }
+        sum(&answers)
+    }
+}
+
+/// The numbers in the answers, together.
+fn sum(answers: &[Vec<String>]) -> StoreResult<u64> {
+    let number = |answer: &Vec<String>| answer.get(1).and_then(|number| number.parse::<u64>().ok());
+    answers.iter().map(number).sum::<Option<u64>>().ok_or_else(|| unreadable("a count is not a number"))
+}

@@ -1,0 +1,193 @@
+//! Who may write.
+//!
+//! The lease is decided in one key; the epoch that may write stands in every room. A claim decides first and raises the
+//! epoch in all rooms before it is granted, so whoever held the lease before is refused everywhere by then. If a claimer
+//! dies between the two, some rooms refuse the former holder and some do not; its next renewal fails, and the next claim
+//! has a higher epoch and raises all rooms again. A claimer that was slow raises nothing, for an epoch only ever rises,
+//! and is told who was faster.
+
+use super::RedisStore;
+use super::keys::{PARTITIONS, Rooms, Thing};
+use super::numbers::Own;
+use super::rows::unreadable;
+use super::wire::Call;
+use crate::store::{Epoch, Holder, Lease, LeaseAnswer, StoreError, StoreResult};
+
+/// What a claim came to.
+enum Claimed {
+    Answered(LeaseAnswer),
+    /// An epoch that is not lower was given meanwhile.
+    Late(Epoch),
+}
+
+impl RedisStore {
+    pub(super) async fn claim_lease(
+        &self,
+        bot: i64,
+        holder: &Holder,
+        seen: Option<&Lease>,
+    ) -> StoreResult<LeaseAnswer> {
+        self.remember(bot).await?;
+        let first = self.next_epoch(Epoch(0)).await?;
+        let lost = self.lost_claims.lock().get(&bot).cloned();
+        let claimed = self.claim_under(bot, first, holder, seen.cloned(), lost.as_deref()).await;
+        let mut lost_claims = self.lost_claims.lock();
+        match &claimed {
+            Ok(_) => lost_claims.remove(&bot),
+            // It may have been granted: the next claim knows it by its token and need not wait until it is over.
+            Err(_) => lost_claims.insert(bot, holder.token.clone()),
+        };
+        drop(lost_claims);
+        claimed
+    }
+
+    /// Claims under an epoch, or under the next one as often as somebody else was faster.
+    async fn claim_under(
+        &self,
+        bot: i64,
+        mut epoch: Epoch,
+        holder: &Holder,
+        mut seen: Option<Lease>,
+        lost: Option<&str>,
+    ) -> StoreResult<LeaseAnswer> {
+        loop {
+            let mut floor = epoch;
+            match self.try_claim(bot, epoch, holder, seen.as_ref()).await? {
+                Claimed::Answered(LeaseAnswer::Granted(_)) => match self.raise(bot, epoch).await? {
+                    highest if highest == epoch => {
+                        self.numbers.begin(bot, epoch);
+                        return Ok(LeaseAnswer::Granted(epoch));
+                    }
+                    // Somebody was faster; or, if the lease is still ours, rooms know more than it does, as after a
+                    // partial loss: go above them.
+                    highest => match self.lease_of(bot).await? {
+                        Some(lease) if lease.epoch > epoch => return Ok(LeaseAnswer::Held(Box::new(lease))),
+                        lease => (floor, seen) = (highest, lease),
+                    },
+                },
+                Claimed::Answered(LeaseAnswer::Held(held)) => {
+                    if seen.is_some() || lost != Some(&*held.holder.token) {
+                        return Ok(LeaseAnswer::Held(held));
+                    }
+                    seen = Some(*held);
+                }
+                Claimed::Late(later) => floor = later,
+            }
+            epoch = self.next_epoch(floor).await?;
+        }
+    }
+
+    pub(super) async fn renew_lease(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
+        let (keys, args) = ([self.keys.lease(bot)], vec![epoch.0.to_string()]);
+        let answer = self.wire.call(Call { function: "renew", keys: &keys, args }).await?;
+        self.done(bot, epoch, &answer).await
+    }
+
+    /// Ends a lease; if `mine` is said, only that one.
+    pub(super) async fn let_go(&self, bot: i64, mine: Option<Epoch>) -> StoreResult<()> {
+        let nobodys = self.next_epoch(mine.unwrap_or_default()).await?;
+        let mine_text = mine.map(|epoch| epoch.0.to_string()).unwrap_or_default();
+        let (keys, args) = ([self.keys.lease(bot)], vec![nobodys.0.to_string(), mine_text]);
+        let answer = self.wire.call(Call { function: "let_go", keys: &keys, args }).await?;
+        self.done(bot, mine.unwrap_or_default(), &answer).await?;
+        self.raise(bot, nobodys).await.map(drop)
+    }
+
+    pub(super) async fn lease_of(&self, bot: i64) -> StoreResult<Option<Lease>> {
+        let mut command = redis::cmd("HMGET");
+        command.arg(self.keys.lease(bot)).arg(&["epoch", "renewals", "holder"]);
+        let (epoch, renewals, holder): (Option<i64>, Option<i64>, Option<String>) = self.wire.ask(&command).await?;
+        let Some(holder) = holder else { return Ok(None) };
+        let holder = serde_json::from_str(&holder).map_err(unreadable)?;
+        Ok(Some(Lease { epoch: Epoch(epoch.unwrap_or_default()), holder, renewals: renewals.unwrap_or_default() }))
+    }
+
+    /// Notes that a bot has something here.
+    pub(super) async fn remember(&self, bot: i64) -> StoreResult<()> {
+        self.wire.ask(redis::cmd("SADD").arg(self.keys.bots()).arg(bot)).await
+    }
+
+    /// Turns a function's word into an answer.
+    pub(super) async fn done(&self, bot: i64, epoch: Epoch, answer: &[String]) -> StoreResult<()> {
+        match answer.first().map(String::as_str) {
+            Some("fenced") => Err(self.fenced(bot, epoch).await),
+            Some("taken") => Err(StoreError::AlreadyTaken),
+            Some(_) => Ok(()),
+            None => Err(unreadable("a function answered nothing")),
+        }
+    }
+
+    /// The same for many; the first refusal counts.
+    pub(super) async fn all_done(&self, own: &Own, answers: &[Vec<String>]) -> StoreResult<()> {
+        for answer in answers {
+            self.done(own.bot, own.epoch, answer).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks for nothing but whether the epoch may write.
+    pub(super) async fn check(&self, own: &Own) -> StoreResult<()> {
+        let rooms = self.keys.rooms(own.bot);
+        let call = Call { function: "check", keys: rooms.up_to(0, Thing::Room), args: vec![own.text()] };
+        let answer = self.wire.call(call).await?;
+        self.done(own.bot, own.epoch, &answer).await
+    }
+
+    async fn fenced(&self, bot: i64, mine: Epoch) -> StoreError {
+        let holder = match self.lease_of(bot).await {
+            Ok(Some(Lease { epoch, holder, .. })) => {
+                format!("process {} on {} holds epoch {}", holder.pid, holder.host, epoch.0)
+            }
+            Ok(None) => "nobody holds it".to_owned(),
+            Err(_) => "it is not known who holds it".to_owned(),
+        };
+        StoreError::Fenced { mine, holder }
+    }
+
+    async fn next_epoch(&self, floor: Epoch) -> StoreResult<Epoch> {
+        let (keys, args) = ([self.keys.epochs()], vec![floor.0.to_string()]);
+        let answer = self.wire.call(Call { function: "next_epoch", keys: &keys, args }).await?;
+        epoch_in(answer.first())
+    }
+
+    async fn try_claim(&self, bot: i64, epoch: Epoch, holder: &Holder, seen: Option<&Lease>) -> StoreResult<Claimed> {
+        let json = serde_json::to_string(holder).map_err(unreadable)?;
+        let mut args = vec![epoch.0.to_string(), json, holder.token.clone()];
+        if let Some(seen) = seen {
+            args.extend([seen.epoch.0.to_string(), seen.renewals.to_string(), seen.holder.token.clone()]);
+        }
+        let keys = [self.keys.lease(bot)];
+        let answer = self.wire.call(Call { function: "claim", keys: &keys, args }).await?;
+        match &answer.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["granted"] => Ok(Claimed::Answered(LeaseAnswer::Granted(epoch))),
+            ["late", later] => Ok(Claimed::Late(Epoch(later.parse().map_err(unreadable)?))),
+            ["held", epoch, renewals, holder] => {
+                let epoch = Epoch(epoch.parse().map_err(unreadable)?);
+                let renewals = renewals.parse().map_err(unreadable)?;
+                let holder = serde_json::from_str(holder).map_err(unreadable)?;
+                Ok(Claimed::Answered(LeaseAnswer::Held(Box::new(Lease { epoch, holder, renewals }))))
+            }
+            other => Err(unreadable(format!("a claim was answered with {other:?}"))),
+        }
+    }
+
+    /// Raises the epoch in all rooms; answers the highest that is there now.
+    async fn raise(&self, bot: i64, epoch: Epoch) -> StoreResult<Epoch> {
+        let rooms = self.keys.rooms(bot);
+        let answers = self.wire.call_all((0..PARTITIONS).map(|at| raising(&rooms, at, epoch)).collect()).await?;
+        let mut highest = epoch;
+        for answer in answers {
+            highest = highest.max(epoch_in(answer.first())?);
+        }
+        Ok(highest)
+    }
+}
+
+fn raising(rooms: &Rooms, partition: usize, epoch: Epoch) -> Call<'_> {
+    Call { function: "raise", keys: rooms.up_to(partition, Thing::Room), args: vec![epoch.0.to_string()] }
+}
+
+fn epoch_in(text: Option<&String>) -> StoreResult<Epoch> {
+    let number = text.and_then(|text| text.parse().ok());
+    number.map(Epoch).ok_or_else(|| unreadable("an epoch is not a number"))
+}

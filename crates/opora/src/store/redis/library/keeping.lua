@@ -1,0 +1,170 @@
+-- Time, cleaning, and the operator.
+
+-- Timers that are due, with their rows; times and rows are the only keys. now, limit.
+function functions.due_timers(keys, args)
+  local ids = call('ZRANGEBYSCORE', keys[1], '-inf', args[1], 'LIMIT', 0, args[2])
+  local out = {}
+  for _, id in ipairs(ids) do
+    out[#out + 1] = id
+    out[#out + 1] = call('HGET', keys[2], id)
+  end
+  return out
+end
+only_reads.due_timers = true
+
+-- Drops the oldest of a list by time; their number.
+local function drop_before(list, before, limit)
+  local old = math.min(call('ZCOUNT', list, '-inf', '(' .. before), limit)
+  if old > 0 then
+    call('ZREMRANGEBYRANK', list, 0, old - 1)
+  end
+  return old
+end
+
+local function older_than(list, before, limit)
+  return call('ZRANGEBYSCORE', list, '-inf', '(' .. before, 'LIMIT', 0, limit)
+end
+
+local function drop_labels(keys, before, limit)
+  local old = older_than(keys[LABEL_AGES], before, limit)
+  for _, label in ipairs(old) do
+    call('HDEL', keys[LABELS], label)
+    call('ZREM', keys[LABEL_AGES], label)
+  end
+  return #old
+end
+
+-- No version of a conversation that goes comes again: the floor keeps it.
+local function drop_ended(keys, before, limit)
+  local old = older_than(keys[ENDED], before, limit)
+  local floor = tonumber(call('HGET', keys[ROOM], 'floor') or '0')
+  for _, who in ipairs(old) do
+    floor = math.max(floor, tonumber(standing(keys, who).version))
+    call('HDEL', keys[CONV], who)
+    call('ZREM', keys[INDEX], who)
+    call('ZREM', keys[ENDED], who)
+  end
+  if #old > 0 then
+    call('HSET', keys[ROOM], 'floor', string.format('%.0f', floor))
+  end
+  return #old
+end
+
+-- Records stand in the order in which they were made: the first young one ends the search.
+local function drop_moves(keys, before, limit)
+  local gone, page = 0, 100
+  while gone < limit do
+    local rows = call('ZRANGE', keys[MOVES], 0, page - 1)
+    for _, row in ipairs(rows) do
+      local who, place = field(row, FIELDS)
+      if tonumber((field(row, place))) >= tonumber(before) then
+        return gone
+      end
+      call('ZREM', keys[MOVES], row)
+      call('ZREM', keys[WAYS], who .. '|' .. string.sub(row, 1, FIELDS - 2))
+      gone = gone + 1
+    end
+    if #rows < page then
+      return gone
+    end
+  end
+  return gone
+end
+
+-- epoch, marks before, records before, limit.
+function functions.clean(keys, args)
+  local epoch, marks_before, records_before, limit = args[1], args[2], args[3], tonumber(args[4])
+  if is_fenced(keys, epoch) then
+    return { 'fenced' }
+  end
+  local gone = drop_before(keys[MARKS], marks_before, limit)
+    + drop_before(keys[POSTS], marks_before, limit)
+    + drop_before(keys[FAILED], records_before, limit)
+    + drop_labels(keys, records_before, limit)
+    + drop_ended(keys, records_before, limit)
+    + drop_moves(keys, records_before, limit)
+  return { 'done', tostring(gone) }
+end
+frees.clean = true
+
+-- Only under `epoch`, if it says one; then ids. Answers how many were there.
+function functions.drop_parked(keys, args)
+  if args[1] ~= '' and is_fenced(keys, args[1]) then
+    return { 'fenced' }
+  end
+  local gone = 0
+  for i = 2, #args do
+    local id = args[i]
+    gone = gone + call('ZREMRANGEBYLEX', keys[PARKED], '[' .. id .. '|', '(' .. id .. '}')
+    call('SREM', keys[RETRY], id)
+  end
+  return { 'done', tostring(gone) }
+end
+frees.drop_parked = true
+
+function functions.retry_parked(keys, args)
+  if not row_of(keys[PARKED], args[1]) then
+    return { 'no' }
+  end
+  call('SADD', keys[RETRY], args[1])
+  return { 'yes' }
+end
+
+-- Conversations after one, with their rows; index and rows are the only keys. after or '', limit.
+function functions.list(keys, args)
+  local from = args[1] == '' and '-' or '(' .. args[1]
+  local out = {}
+  for _, who in ipairs(call('ZRANGEBYLEX', keys[1], from, '+', 'LIMIT', 0, args[2])) do
+    out[#out + 1] = who
+    out[#out + 1] = call('HGET', keys[2], who)
+  end
+  return out
+end
+only_reads.list = true
+
+-- whose, now.
+function functions.reset(keys, args)
+  local old = standing(keys, args[1])
+  if old.stored == '' then
+    return { 'no' }
+  end
+  local version = string.format('%.0f', tonumber(old.version) + 1)
+  write(keys, args[1], old, { version = version, at = args[2], expires = '', place = '', stored = '' })
+  return { 'yes' }
+end
+
+-- whose, whether an open one is replaced, version, at, expires, place, stored.
+function functions.import(keys, args)
+  local who, replace, version, at, expires, place, stored = unpack(args)
+  local old = standing(keys, who)
+  if old.stored ~= '' and replace ~= 'yes' then
+    return { 'no' }
+  end
+  -- A turn under way must notice, and no version comes twice.
+  local least = tonumber(old.version) + 1
+  if tonumber(version) < least then
+    version = string.format('%.0f', least)
+  end
+  write(keys, who, old, { version = version, at = at, expires = expires, place = place, stored = stored })
+  return { 'yes' }
+end
+
+-- Sizes of inbox, outbox, failed, timers, effects, parked; the oldest row of the outbox or ''; counts by place.
+function functions.numbers(keys)
+  local out = {}
+  for i, list in ipairs({ INBOX, OUTBOX, FAILED, TIMERS, EFFECTS, PARKED }) do
+    out[i] = tostring(call('ZCARD', keys[list]))
+  end
+  out[#out + 1] = call('ZRANGE', keys[OUTBOX], 0, 0)[1] or ''
+  for _, part in ipairs(call('HGETALL', keys[COUNTS])) do
+    out[#out + 1] = part
+  end
+  return out
+end
+only_reads.numbers = true
+
+-- Says that the library is here.
+function functions.here()
+  return { 'yes' }
+end
+only_reads.here = true

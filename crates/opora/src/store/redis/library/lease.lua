@@ -1,0 +1,63 @@
+-- Who may write. The lease itself lies apart from the rooms; each room knows the one epoch that may write to it.
+
+-- The next epoch of all bots, above `floor`.
+function functions.next_epoch(keys, args)
+  local last = math.max(tonumber(call('GET', keys[1]) or '0'), tonumber(args[1]))
+  local next_one = string.format('%.0f', last + 1)
+  call('SET', keys[1], next_one)
+  return { next_one }
+end
+
+-- Gives the lease to `holder` if nobody has it, or if it is still as it was seen.
+function functions.claim(keys, args)
+  local epoch, holder, token, seen_epoch, seen_renewals, seen_token = unpack(args)
+  local held = call('HMGET', keys[1], 'epoch', 'renewals', 'holder', 'token')
+  if held[3] and not (held[1] == seen_epoch and held[2] == seen_renewals and held[4] == seen_token) then
+    return { 'held', held[1], held[2], held[3] }
+  end
+  if held[1] and tonumber(held[1]) >= tonumber(epoch) then
+    return { 'late', held[1] }
+  end
+  call('HSET', keys[1], 'epoch', epoch, 'renewals', '0', 'holder', holder, 'token', token)
+  return { 'granted' }
+end
+
+function functions.renew(keys, args)
+  local held = call('HMGET', keys[1], 'epoch', 'holder')
+  if held[1] ~= args[1] or not held[2] then
+    return { 'fenced' }
+  end
+  call('HINCRBY', keys[1], 'renewals', 1)
+  return { 'done' }
+end
+
+-- Ends the lease under a new epoch, which is nobody's; only that of `mine`, if it says one.
+function functions.let_go(keys, args)
+  local nobodys, mine = args[1], args[2]
+  local held = call('HMGET', keys[1], 'epoch', 'holder')
+  if mine ~= '' and (held[1] ~= mine or not held[2]) then
+    return { 'fenced' }
+  end
+  call('HDEL', keys[1], 'holder', 'token', 'renewals')
+  if not held[1] or tonumber(held[1]) < tonumber(nobodys) then
+    call('HSET', keys[1], 'epoch', nobodys)
+  end
+  return { 'done' }
+end
+frees.let_go = true
+
+-- Lets no epoch below this one write to the room any more. It only ever rises: a slow claimer changes nothing.
+function functions.raise(keys, args)
+  local epoch = call('HGET', keys[ROOM], 'epoch')
+  if epoch and tonumber(epoch) >= tonumber(args[1]) then
+    return { epoch }
+  end
+  call('HSET', keys[ROOM], 'epoch', args[1])
+  return { args[1] }
+end
+frees.raise = true
+
+function functions.check(keys, args)
+  return { is_fenced(keys, args[1]) and 'fenced' or 'done' }
+end
+only_reads.check = true

@@ -1,0 +1,109 @@
+-- What was said and is to be sent.
+
+-- epoch, ids.
+function functions.sending(keys, args)
+  if is_fenced(keys, args[1]) then
+    return { 'fenced' }
+  end
+  for i = 2, #args do
+    local row = row_of(keys[OUTBOX], args[i])
+    if row then
+      local _, place = field(row, FIELDS)
+      if field(row, place) == 'once' then
+        call('SADD', keys[SENDING], args[i])
+      end
+    end
+  end
+  return { 'done' }
+end
+
+local settled = {
+  -- id, nothing
+  sent = function(keys, id)
+    call('ZREMRANGEBYLEX', keys[OUTBOX], '[' .. id .. '|', '(' .. id .. '}')
+    call('SREM', keys[SENDING], id)
+  end,
+  -- id, reason
+  failed = function(keys, id, reason)
+    local row = row_of(keys[OUTBOX], id)
+    if row then
+      call('ZREM', keys[OUTBOX], row)
+      call('ZADD', keys[FAILED], field(row, FIELDS), row .. packed(reason))
+      call('SREM', keys[SENDING], id)
+    end
+  end,
+  -- label, message
+  labelled = function(keys, label, message, at)
+    call('HSET', keys[LABELS], label, message)
+    call('ZADD', keys[LABEL_AGES], at, label)
+  end,
+}
+
+-- epoch, at; then kind and two values for each.
+function functions.settle(keys, args)
+  if is_fenced(keys, args[1]) then
+    return { 'fenced' }
+  end
+  for i = 3, #args, 3 do
+    settled[args[i]](keys, args[i + 1], args[i + 2], args[2])
+  end
+  return { 'done' }
+end
+frees.settle = true
+
+-- epoch, id, its row for another chat, 'yes' if it surely was not sent.
+function functions.redirect(keys, args)
+  local epoch, id, row, is_unsent = unpack(args)
+  if is_fenced(keys, epoch) then
+    return { 'fenced' }
+  end
+  local old = row_of(keys[OUTBOX], id)
+  if old then
+    call('ZREM', keys[OUTBOX], old)
+    call('ZADD', keys[OUTBOX], 0, row)
+  end
+  if is_unsent == 'yes' then
+    call('SREM', keys[SENDING], id)
+  end
+  return { 'done' }
+end
+
+-- epoch, at, name, rows.
+function functions.post(keys, args)
+  if is_fenced(keys, args[1]) then
+    return { 'fenced' }
+  end
+  if call('ZSCORE', keys[POSTS], args[3]) then
+    return { 'known' }
+  end
+  call('ZADD', keys[POSTS], args[2], args[3])
+  for i = 4, #args do
+    call('ZADD', keys[OUTBOX], 0, args[i])
+  end
+  return { 'new' }
+end
+
+-- Rows of a list and whether each is in a set; list and set are the only keys. after, limit.
+function functions.page(keys, args)
+  local rows = call('ZRANGEBYLEX', keys[1], '(' .. args[1] .. '}', '+', 'LIMIT', 0, args[2])
+  local is_any = call('SCARD', keys[2]) > 0
+  local out = {}
+  for _, row in ipairs(rows) do
+    out[#out + 1] = row
+    out[#out + 1] = is_any and tostring(call('SISMEMBER', keys[2], string.sub(row, 1, FIELDS - 2))) or '0'
+  end
+  return out
+end
+only_reads.page = true
+
+-- Rows of one conversation: an index by conversation and a list are the only keys. whose, after, limit.
+function functions.page_of(keys, args)
+  local who, after, limit = unpack(args)
+  local found = call('ZRANGEBYLEX', keys[1], '(' .. who .. '|' .. after, '(' .. who .. '}', 'LIMIT', 0, limit)
+  local out = {}
+  for _, entry in ipairs(found) do
+    out[#out + 1] = row_of(keys[2], string.sub(entry, #who + 2))
+  end
+  return out
+end
+only_reads.page_of = true

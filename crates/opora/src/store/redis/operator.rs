@@ -1,0 +1,223 @@
+//! What an operator sees and does.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::try_join_all;
+
+use super::RedisStore;
+use super::gather::{PAGE_MOST, gather, page_for};
+use super::keys::{PARTITIONS, Thing, partition_of, partition_of_id};
+use super::ordered::{id_of, key_of, name_of};
+use super::rows::{self, unreadable};
+use super::wire::Call;
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::{
+    ConversationRow, Filter, Parked, ParkedId, Place, PlaceCount, Statistics, StoreResult, TransitionRow,
+};
+
+impl RedisStore {
+    pub(super) async fn list_rows(
+        &self,
+        filter: &Filter,
+        after: Option<&DialogueKey>,
+        limit: usize,
+    ) -> StoreResult<Vec<ConversationRow>> {
+        let mut found = Vec::new();
+        // The bot comes first in the order of keys.
+        let first = after.map_or(i64::MIN, |key| key.bot);
+        for bot in self.bots_or(filter.bot).await?.into_iter().filter(|bot| *bot >= first) {
+            let after = after.filter(|key| key.bot == bot).map(name_of).unwrap_or_default();
+            let rooms = self.keys.rooms(bot);
+            let page = |partition: usize, after: String, limit: usize| {
+                let keys = [Thing::Index, Thing::Conv].map(|thing| rooms.one(partition, thing).to_owned());
+                async move {
+                    let args = vec![after, limit.to_string()];
+                    let rows = self.wire.call(Call { function: "list", keys: &keys, args }).await?;
+                    rows.chunks_exact(2).map(|pair| placed(bot, pair)).collect()
+                }
+            };
+            let is_choosy = filter.user.is_some() || filter.dialogue.is_some() || filter.state.is_some();
+            let size = if is_choosy { PAGE_MOST } else { page_for(limit) };
+            let wanted = |row: &ConversationRow| filter.shows(&row.key, row.stored.as_ref());
+            found.extend(gather(&after, limit - found.len(), size, wanted, page).await?);
+        }
+        Ok(found)
+    }
+
+    pub(super) async fn end_conversation(&self, key: &DialogueKey, now: Millis) -> StoreResult<bool> {
+        let rooms = self.keys.rooms(key.bot);
+        let keys = rooms.up_to(partition_of(key), Thing::Ended);
+        let args = vec![name_of(key), now.0.to_string()];
+        self.yes(Call { function: "reset", keys, args }).await
+    }
+
+    pub(super) async fn import_row(&self, row: &ConversationRow, replace: bool) -> StoreResult<bool> {
+        self.remember(row.key.bot).await?;
+        let rooms = self.keys.rooms(row.key.bot);
+        let keys = rooms.up_to(partition_of(&row.key), Thing::Ended);
+        let replace = if replace { "yes" } else { "no" };
+        let mut args = vec![name_of(&row.key), replace.to_owned(), row.version.0.to_string()];
+        args.push(row.updated_at.0.to_string());
+        args.extend(rows::state(row.stored.as_ref())?);
+        self.yes(Call { function: "import", keys, args }).await
+    }
+
+    pub(super) async fn numbers_of(&self, bot: Option<i64>) -> StoreResult<Statistics> {
+        let (mut all, mut by_place) = (Statistics::default(), BTreeMap::new());
+        for bot in self.bots_or(bot).await? {
+            let rooms = self.keys.rooms(bot);
+            let call = |at| Call { function: "numbers", keys: rooms.up_to(at, Thing::Failed), args: Vec::new() };
+            for answer in self.wire.call_all((0..PARTITIONS).map(call).collect()).await? {
+                add(&mut all, &mut by_place, &answer)?;
+            }
+        }
+        let counted = by_place.into_iter().map(|(place, conversations)| PlaceCount { place, conversations });
+        all.by_place = counted.collect();
+        Ok(all)
+    }
+
+    /// The bots that have anything here now, lowest first.
+    pub(super) async fn bots_here(&self) -> StoreResult<Vec<i64>> {
+        let bots = self.bots_or(None).await?;
+        let here = try_join_all(bots.iter().map(|bot| self.has_anything(*bot))).await?;
+        Ok(bots.into_iter().zip(here).filter(|(_, here)| *here).map(|(bot, _)| bot).collect())
+    }
+
+    pub(super) async fn parked_rows(&self, bot: Option<i64>, limit: usize) -> StoreResult<Vec<Parked>> {
+        let mut found = Vec::new();
+        for bot in self.bots_or(bot).await? {
+            found.extend(self.flagged_rows(bot, (Thing::Parked, Thing::Retry), 0, limit, rows::read_parked).await?);
+        }
+        found.sort_by_key(|parked| parked.id);
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    pub(super) async fn one_parked(&self, id: ParkedId) -> StoreResult<Option<Parked>> {
+        for bot in self.bots_or(None).await? {
+            if let Some(parked) = self.parked_of(bot, id).await? {
+                return Ok(Some(parked));
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) async fn retry(&self, id: ParkedId) -> StoreResult<bool> {
+        for bot in self.bots_or(None).await? {
+            let rooms = self.keys.rooms(bot);
+            let keys = rooms.up_to(partition_of_id(id.0), Thing::Retry);
+            if id.0 >= 0 && self.yes(Call { function: "retry_parked", keys, args: vec![id_of(id.0)] }).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    pub(super) async fn parked_wanted(&self, bot: i64, limit: usize) -> StoreResult<Vec<Parked>> {
+        let rooms = self.keys.rooms(bot);
+        let wanted = (0..PARTITIONS).map(async |partition| {
+            self.wire.ask::<Vec<i64>>(redis::cmd("SMEMBERS").arg(rooms.one(partition, Thing::Retry))).await
+        });
+        let mut ids: Vec<i64> = try_join_all(wanted).await?.into_iter().flatten().collect();
+        ids.sort_unstable();
+        ids.truncate(limit);
+        let rows = try_join_all(ids.into_iter().map(|id| self.parked_of(bot, ParkedId(id)))).await?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    pub(super) async fn forget_parked(&self, id: ParkedId) -> StoreResult<bool> {
+        for bot in self.bots_or(None).await? {
+            if id.0 >= 0 && self.drop_parked_rows(bot, String::new(), vec![id]).await? > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    pub(super) async fn moves(&self, bot: i64, after: i64, limit: usize) -> StoreResult<Vec<TransitionRow>> {
+        self.rows_after(bot, Thing::Moves, after, limit, rows::read_transition).await
+    }
+
+    pub(super) async fn moves_of(
+        &self,
+        key: &DialogueKey,
+        after: i64,
+        limit: usize,
+    ) -> StoreResult<Vec<TransitionRow>> {
+        let rows = self.rows_of(key, (Thing::Ways, Thing::Moves), after, limit).await?;
+        rows.iter().map(|row| rows::read_transition(row).map_err(unreadable)).collect()
+    }
+
+    /// This bot, or all that were ever here.
+    async fn bots_or(&self, bot: Option<i64>) -> StoreResult<Vec<i64>> {
+        if let Some(bot) = bot {
+            return Ok(vec![bot]);
+        }
+        let mut bots: Vec<i64> = self.wire.ask(redis::cmd("SMEMBERS").arg(self.keys.bots())).await?;
+        bots.sort_unstable();
+        Ok(bots)
+    }
+
+    async fn has_anything(&self, bot: i64) -> StoreResult<bool> {
+        if self.lease_of(bot).await?.is_some() {
+            return Ok(true);
+        }
+        let rooms = self.keys.rooms(bot);
+        let keys_there = (0..PARTITIONS).map(async |partition| {
+            // The room itself stays; it holds nothing of anybody's.
+            let things = &rooms.up_to(partition, Thing::Posts)[1..];
+            self.wire.ask::<usize>(redis::cmd("EXISTS").arg(things)).await
+        });
+        Ok(try_join_all(keys_there).await?.into_iter().any(|number| number > 0))
+    }
+
+    async fn parked_of(&self, bot: i64, ParkedId(id): ParkedId) -> StoreResult<Option<Parked>> {
+        if id < 0 {
+            return Ok(None);
+        }
+        let (rooms, partition) = (self.keys.rooms(bot), partition_of_id(id));
+        let keys = [Thing::Parked, Thing::Retry].map(|thing| rooms.one(partition, thing).to_owned());
+        let args = vec![id_of(id - 1), "1".to_owned()];
+        let answer = self.wire.call(Call { function: "page", keys: &keys, args }).await?;
+        let [row, retry] = &answer[..] else { return Ok(None) };
+        let parked = rows::read_parked(row, retry == "1").map_err(unreadable)?;
+        Ok(Some(parked).filter(|parked| parked.id.0 == id))
+    }
+
+    async fn yes(&self, call: Call<'_>) -> StoreResult<bool> {
+        Ok(self.wire.call(call).await?.first().is_some_and(|word| word == "yes"))
+    }
+}
+
+fn placed(bot: i64, pair: &[String]) -> StoreResult<(String, ConversationRow)> {
+    let key = key_of(bot, &pair[0]).ok_or_else(|| unreadable("a list names no conversation"))?;
+    Ok((pair[0].clone(), rows::read_conversation(key, &pair[1])?))
+}
+
+/// Adds the numbers of a room, as the server's function gives them.
+fn add(all: &mut Statistics, by_place: &mut BTreeMap<Place, i64>, answer: &[String]) -> StoreResult<()> {
+    let number = |text: &String| text.parse::<i64>().map_err(unreadable);
+    let [inbox, outbox, failed, timers, effects, parked, oldest, places @ ..] = answer else {
+        return Err(unreadable("the numbers of a room are not all there"));
+    };
+    all.inbox += number(inbox)?;
+    all.outbox += number(outbox)?;
+    all.failed += number(failed)?;
+    all.timers += number(timers)?;
+    all.effects += number(effects)?;
+    all.parked += number(parked)?;
+    if !oldest.is_empty() {
+        let at = rows::said_at(oldest).map_err(unreadable)?;
+        all.outbox_oldest = Some(all.outbox_oldest.map_or(at, |oldest| oldest.min(at)));
+    }
+    for pair in places.chunks_exact(2) {
+        match &*pair[0] {
+            "*" => all.active += number(&pair[1])?,
+            place => {
+                *by_place.entry(serde_json::from_str(place).map_err(unreadable)?).or_default() += number(&pair[1])?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! What was said and is to be sent.
+
+use std::collections::BTreeMap;
+
+use super::RedisStore;
+use super::gather::{gather, page_for};
+use super::keys::{Thing, partition_of_chat, partition_of_id, partition_of_post};
+use super::numbers::Own;
+use super::ordered::{id_of, name_of};
+use super::rows::{self, unreadable};
+use super::wire::Call;
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::{Epoch, OutboxId, OutboxRow, Outgoing, Settled, Settlement, StoreResult};
+
+impl RedisStore {
+    pub(super) async fn unsent_rows(&self, bot: i64, after: OutboxId, limit: usize) -> StoreResult<Vec<OutboxRow>> {
+        let read = |row: &str, was_sending| rows::read_message(bot, row, was_sending);
+        self.flagged_rows(bot, (Thing::Outbox, Thing::Sending), after.0, limit, read).await
+    }
+
+    pub(super) async fn note_sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
+        let own = self.numbers.own(epoch)?;
+        let mut parts = BTreeMap::<usize, Vec<String>>::new();
+        for id in ids {
+            parts.entry(partition_of_id(id.0)).or_insert_with(|| vec![own.text()]).push(id_of(id.0));
+        }
+        self.call_parts(&own, "sending", Thing::Sending, parts).await
+    }
+
+    pub(super) async fn settle_all(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> StoreResult<()> {
+        let own = self.numbers.own(epoch)?;
+        let mut labels = BTreeMap::<usize, Vec<String>>::new();
+        let mut parts = BTreeMap::<usize, Vec<String>>::new();
+        let mut moves = Vec::new();
+        let begun = || vec![own.text(), at.0.to_string()];
+        for Settled { id, outcome } in settled {
+            let partition = partition_of_id(id.0);
+            match outcome {
+                Settlement::Sent { labelled } => {
+                    if let Some((chat, label, message)) = labelled {
+                        let home = partition_of_chat(own.bot, chat);
+                        let args = ["labelled".to_owned(), rows::label(chat, &label), message.to_string()];
+                        // Where the message lies elsewhere, its label must be there before it goes.
+                        let to = if home == partition { &mut parts } else { &mut labels };
+                        to.entry(home).or_insert_with(begun).extend(args);
+                    }
+                    let args = ["sent".to_owned(), id_of(id.0), String::new()];
+                    parts.entry(partition).or_insert_with(begun).extend(args);
+                }
+                Settlement::Failed(reason) => {
+                    let args = ["failed".to_owned(), id_of(id.0), reason.into()];
+                    parts.entry(partition).or_insert_with(begun).extend(args);
+                }
+                Settlement::Moved { from, to } => moves.push((id, from, to)),
+            }
+        }
+        if !labels.is_empty() {
+            self.call_parts(&own, "settle", Thing::LabelAges, labels).await?;
+        }
+        if !parts.is_empty() || moves.is_empty() {
+            self.call_parts(&own, "settle", Thing::LabelAges, parts).await?;
+        }
+        for (id, from, to) in moves {
+            self.redirect(&own, id, from, to).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn post_rows(
+        &self,
+        epoch: Epoch,
+        once: &str,
+        outgoing: Vec<(DialogueKey, Outgoing)>,
+        at: Millis,
+    ) -> StoreResult<Vec<OutboxId>> {
+        let own = self.numbers.own(epoch)?;
+        let partition = partition_of_post(once);
+        let (mut args, mut ids) = (vec![own.text(), at.0.to_string(), once.to_owned()], Vec::new());
+        for (key, outgoing) in &outgoing {
+            self.numbers.own_of(epoch, key.bot)?;
+            let id = own.next(partition)?;
+            args.push(rows::message(id, &name_of(key), at, outgoing)?);
+            ids.push(OutboxId(id));
+        }
+        let rooms = self.keys.rooms(own.bot);
+        let answer =
+            self.wire.call(Call { function: "post", keys: rooms.up_to(partition, Thing::Posts), args }).await?;
+        self.done(own.bot, epoch, &answer).await?;
+        Ok(if answer[0] == "new" { ids } else { Vec::new() })
+    }
+
+    pub(super) async fn labelled_message(&self, bot: i64, chat: i64, label: &str) -> StoreResult<Option<i64>> {
+        let rooms = self.keys.rooms(bot);
+        let labels = rooms.one(partition_of_chat(bot, chat), Thing::Labels);
+        self.wire.ask(redis::cmd("HGET").arg(labels).arg(rows::label(chat, label))).await
+    }
+
+    /// Rows of a list in all partitions, each with whether it is in a set, after a number, in order.
+    pub(super) async fn flagged_rows<T>(
+        &self,
+        bot: i64,
+        (list, set): (Thing, Thing),
+        after: i64,
+        limit: usize,
+        read: impl Fn(&str, bool) -> Result<T, crate::store::BoxError>,
+    ) -> StoreResult<Vec<T>> {
+        let (rooms, read) = (self.keys.rooms(bot), &read);
+        let page = |partition: usize, after: String, limit: usize| {
+            let keys = [rooms.one(partition, list).to_owned(), rooms.one(partition, set).to_owned()];
+            async move {
+                let args = vec![after, limit.to_string()];
+                let rows = self.wire.call(Call { function: "page", keys: &keys, args }).await?;
+                let read = |pair: &[String]| {
+                    let row = read(&pair[0], pair[1] == "1").map_err(unreadable)?;
+                    Ok((pair[0][..pair[0].len().min(19)].to_owned(), row))
+                };
+                rows.chunks_exact(2).map(read).collect()
+            }
+        };
+        gather(&id_of(after), limit, page_for(limit), |_| true, page).await
+    }
+
+    /// Calls a function in the partitions that have something to do, or only checks the epoch if none has.
+    async fn call_parts(
+        &self,
+        own: &Own,
+        function: &'static str,
+        last: Thing,
+        parts: BTreeMap<usize, Vec<String>>,
+    ) -> StoreResult<()> {
+        if parts.is_empty() {
+            return self.check(own).await;
+        }
+        let rooms = self.keys.rooms(own.bot);
+        let call = |(partition, args)| Call { function, keys: rooms.up_to(partition, last), args };
+        let answers = self.wire.call_all(parts.into_iter().map(call).collect()).await?;
+        self.all_done(own, &answers).await
+    }
+
+    /// A group became a supergroup: what was said to it from `id` on goes to the new chat.
+    async fn redirect(&self, own: &Own, id: OutboxId, from: i64, to: i64) -> StoreResult<()> {
+        let rows = self.unsent_rows(own.bot, OutboxId(id.0 - 1), usize::MAX).await?;
+        let (rooms, mut calls) = (self.keys.rooms(own.bot), Vec::new());
+        for mut row in rows.into_iter().filter(|row| row.outgoing.chat == Some(from)) {
+            row.outgoing.redirect(to);
+            let new = rows::message(row.id.0, &name_of(&row.key), row.at, &row.outgoing)?;
+            // Telegram refused this one: it was not sent.
+            let is_unsent = if row.id == id { "yes" } else { "no" };
+            let args = vec![own.text(), id_of(row.id.0), new, is_unsent.to_owned()];
+            let keys = rooms.up_to(partition_of_id(row.id.0), Thing::Sending);
+            calls.push(Call { function: "redirect", keys, args });
+        }
+        let answers = self.wire.call_all(calls).await?;
+        self.all_done(own, &answers).await
+    }
+}

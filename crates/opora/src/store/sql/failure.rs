@@ -1,0 +1,125 @@
+//! How a database's errors are told to the callers.
+//!
+//! A full disk, a failed read, a lost connection and a lock that nobody lets go are all the same to a caller: wait and
+//! try again. What it reads in the log is the database's own sentence.
+
+use std::sync::Arc;
+
+use sqlx::error::DatabaseError;
+use sqlx::postgres::PgDatabaseError;
+
+use crate::store::{BoxError, StoreError};
+
+/// Why a group of operations left nothing; every one of them gets it.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{reason}")]
+pub(in crate::store) struct GroupFailed {
+    reason: Arc<BoxError>,
+    /// The writes of the application that was being served ended the transaction: the others may go again, they may not.
+    by_writes: bool,
+    passes: bool,
+}
+
+impl GroupFailed {
+    pub(in crate::store) fn because(error: impl Into<BoxError>) -> Self {
+        Self { reason: Arc::new(error.into()), by_writes: false, passes: false }
+    }
+
+    /// The application's writes ended the transaction that they ran in, themselves or by a conflict that rolls back.
+    pub(in crate::store) fn by_writes(error: sqlx::Error) -> Self {
+        Self { by_writes: true, ..error.into() }
+    }
+
+    /// The same of a failure that is known already.
+    pub(in crate::store) fn blaming_writes(self) -> Self {
+        Self { by_writes: true, ..self }
+    }
+
+    /// Whether it may go well the next time, as nothing was decided yet: a lost connection, a deadlock.
+    pub(in crate::store) fn is_passing(&self) -> bool {
+        self.passes
+    }
+
+    /// What the one is told whose operation failed the group.
+    pub(in crate::store) fn for_its_cause(&self) -> StoreError {
+        if !self.by_writes {
+            return self.clone().into();
+        }
+        StoreError::WritesFailed(format!("they ended the transaction that is not theirs: {self}").into())
+    }
+}
+
+impl From<sqlx::Error> for GroupFailed {
+    fn from(error: sqlx::Error) -> Self {
+        let passes = passes(&error);
+        Self { passes, ..Self::because(in_words(error)) }
+    }
+}
+
+impl From<serde_json::Error> for GroupFailed {
+    fn from(error: serde_json::Error) -> Self {
+        Self::because(error)
+    }
+}
+
+impl From<GroupFailed> for StoreError {
+    fn from(failed: GroupFailed) -> Self {
+        Self::Unavailable(Box::new(failed))
+    }
+}
+
+/// A failure of the database's, or of what was read from it.
+pub(in crate::store) fn unavailable(error: impl Into<BoxError>) -> StoreError {
+    let error = error.into();
+    StoreError::Unavailable(match error.downcast::<sqlx::Error>() {
+        Ok(sqlx) => in_words(*sqlx),
+        Err(other) => other,
+    })
+}
+
+/// Whether a failure of the application's writes is the database's, and will pass: a lock, a full or failing disk, a
+/// server that went away.
+pub(in crate::store) fn is_passing(error: &BoxError) -> bool {
+    error.downcast_ref::<sqlx::Error>().is_some_and(passes)
+}
+
+fn passes(error: &sqlx::Error) -> bool {
+    let said = match error {
+        sqlx::Error::Database(said) => said,
+        sqlx::Error::Io(_) => return true,
+        _ => return false,
+    };
+    let code = said.code().unwrap_or_default();
+    if is_postgres(&**said) { is_passing_in_postgres(&code) } else { is_passing_in_sqlite(&code) }
+}
+
+fn is_passing_in_sqlite(code: &str) -> bool {
+    // SQLite's primary codes: busy, locked, out of memory, read-only, I/O, full, cannot open.
+    const PASSING: [u32; 7] = [5, 6, 7, 8, 10, 13, 14];
+    code.parse::<u32>().is_ok_and(|code| PASSING.contains(&(code & 0xFF)))
+}
+
+/// Connections, serialization and deadlocks, resources, the server's own state, its disk, and locks not to be had.
+fn is_passing_in_postgres(code: &str) -> bool {
+    ["08", "40", "53", "57P", "58"].iter().any(|class| code.starts_with(class)) || ["55P03", "25006"].contains(&code)
+}
+
+/// The answer of a store that was closed.
+pub(in crate::store) fn closed() -> StoreError {
+    StoreError::Unavailable("the store is closed".into())
+}
+
+/// The database's own sentence, without the driver's words around it.
+fn in_words(error: sqlx::Error) -> BoxError {
+    match error {
+        sqlx::Error::Database(said) => {
+            let database = if is_postgres(&*said) { "PostgreSQL" } else { "SQLite" };
+            format!("{} ({database} {})", said.message(), said.code().unwrap_or_default()).into()
+        }
+        other => Box::new(other),
+    }
+}
+
+fn is_postgres(said: &dyn DatabaseError) -> bool {
+    said.try_downcast_ref::<PgDatabaseError>().is_some()
+}

@@ -1,0 +1,222 @@
+//! Reads what an operator sees: conversations, numbers, parked turns, transitions.
+
+use sqlx::{AssertSqlSafe, SqlSafeStr};
+
+use super::columns::{Ask, Columns, Value, count};
+use super::failure::unavailable;
+use super::opens::stored;
+use super::reads::Reads;
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::{
+    ConversationRow, Filter, Parked, ParkedId, Place, PlaceCount, Statistics, StoreResult, TransitionRow, Version,
+};
+
+impl<P: Ask> Reads<P> {
+    pub(in crate::store) async fn list(
+        &self,
+        filter: &Filter,
+        after: Option<&DialogueKey>,
+        limit: usize,
+    ) -> StoreResult<Vec<ConversationRow>> {
+        let Listing { mut query, mut values } = listing(filter, after, P::EACH_PLACE);
+        values.push(Value::Number(count(limit)));
+        query.push_str(&format!(" ORDER BY bot, chat, \"user\", thread, business LIMIT ${}", values.len()));
+        let rows = self.0.rows(AssertSqlSafe(query).into_sql_str(), values).await.map_err(unavailable)?;
+        rows.iter().map(conversation).collect()
+    }
+
+    pub(in crate::store) async fn statistics(&self, bot: Option<i64>) -> StoreResult<Statistics> {
+        let places = self.read(PLACES, vec![Value::MaybeNumber(bot)], place_count).await?;
+        let counted = self.read(COUNTS, vec![Value::MaybeNumber(bot)], counts).await?.pop();
+        let mut statistics = counted.unwrap_or_default();
+        for (place, conversations) in places {
+            statistics.active += conversations;
+            statistics.by_place.extend(place.map(|place| PlaceCount { place, conversations }));
+        }
+        Ok(statistics)
+    }
+
+    pub(in crate::store) async fn bots(&self) -> StoreResult<Vec<i64>> {
+        self.read(BOTS, Vec::new(), |row| row.number(0)).await
+    }
+
+    pub(in crate::store) async fn parked(&self, bot: Option<i64>, limit: usize) -> StoreResult<Vec<Parked>> {
+        const PARKED: &str = "
+            SELECT id, key, kind, body, reason, attempts, at, retry
+            FROM opora_parked WHERE $1 IS NULL OR bot = $1 ORDER BY id LIMIT $2";
+        self.read(PARKED, vec![Value::MaybeNumber(bot), Value::Number(count(limit))], parked).await
+    }
+
+    pub(in crate::store) async fn parked_one(&self, id: ParkedId) -> StoreResult<Option<Parked>> {
+        const PARKED_ONE: &str = "
+            SELECT id, key, kind, body, reason, attempts, at, retry FROM opora_parked WHERE id = $1";
+        Ok(self.read(PARKED_ONE, vec![Value::Number(id.0)], parked).await?.pop())
+    }
+
+    pub(in crate::store) async fn parked_to_retry(&self, bot: i64, limit: usize) -> StoreResult<Vec<Parked>> {
+        const TO_RETRY: &str = "
+            SELECT id, key, kind, body, reason, attempts, at, retry
+            FROM opora_parked WHERE bot = $1 AND retry AND id > $2 ORDER BY id LIMIT $3";
+        self.page(TO_RETRY, bot, 0, limit, parked).await
+    }
+
+    pub(in crate::store) async fn transitions(
+        &self,
+        bot: i64,
+        after: i64,
+        limit: usize,
+    ) -> StoreResult<Vec<TransitionRow>> {
+        // The plus keeps the database from the index by age, which would have to be sorted.
+        const TRANSITIONS: &str = "
+            SELECT id, key, version, at, from_place, to_place, cause, took_us
+            FROM opora_transitions WHERE +bot = $1 AND id > $2 ORDER BY id LIMIT $3";
+        self.page(TRANSITIONS, bot, after, limit, transition).await
+    }
+
+    pub(in crate::store) async fn transitions_of(
+        &self,
+        key: &DialogueKey,
+        after: i64,
+        limit: usize,
+    ) -> StoreResult<Vec<TransitionRow>> {
+        const TRANSITIONS_OF: &str = "
+            SELECT id, key, version, at, from_place, to_place, cause, took_us
+            FROM opora_transitions WHERE key = $1 AND id > $2 ORDER BY id LIMIT $3";
+        self.page_of(TRANSITIONS_OF, key, after, limit, transition).await
+    }
+}
+
+/// A query that grows with what is asked for.
+struct Listing {
+    query: String,
+    values: Vec<Value>,
+}
+
+impl Listing {
+    /// Adds a condition that ends in a value.
+    fn and(&mut self, condition: &str, value: Value) {
+        self.values.push(value);
+        self.query.push_str(&format!(" AND {condition} ${}", self.values.len()));
+    }
+}
+
+/// Only the conditions that are asked for, so that the index of the narrowest can serve.
+fn listing(filter: &Filter, after: Option<&DialogueKey>, each_place: &str) -> Listing {
+    let query = "SELECT key, version, value, places, expires_at, updated_at FROM opora_conversations WHERE true";
+    let mut listing = Listing { query: query.to_owned(), values: Vec::new() };
+    if !filter.ended {
+        listing.query.push_str(" AND value IS NOT NULL");
+    }
+    if let Some(bot) = filter.bot {
+        listing.and("bot =", Value::Number(bot));
+    }
+    if let Some(user) = filter.user {
+        listing.and("\"user\" =", Value::Number(user));
+    }
+    if filter.dialogue.is_some() || filter.state.is_some() {
+        listing.query.push_str(&format!(" AND EXISTS (SELECT 1 FROM {each_place} AS place WHERE true"));
+        if let Some(dialogue) = &filter.dialogue {
+            listing.and("place.value->>'dialogue' =", Value::Text(dialogue.clone()));
+        }
+        if let Some(state) = &filter.state {
+            listing.and("place.value->>'state' =", Value::Text(state.clone()));
+        }
+        listing.query.push(')');
+    }
+    if let Some(DialogueKey { bot, chat, user, thread, business }) = after {
+        let first = listing.values.len() + 1;
+        let places = (first..first + 5).map(|place| format!("${place}")).collect::<Vec<_>>().join(", ");
+        listing.query.push_str(&format!(" AND (bot, chat, \"user\", thread, business) > ({places})"));
+        listing.values.extend([bot, chat, user, thread].map(|number| Value::Number(*number)));
+        listing.values.push(Value::Text(business.to_string()));
+    }
+    listing
+}
+
+fn conversation(row: &impl Columns) -> StoreResult<ConversationRow> {
+    let key = row.key(0).map_err(unavailable)?;
+    let value = row.maybe_text::<Box<str>>(2).map_err(unavailable)?;
+    let expires_at = row.maybe_number(4).map_err(unavailable)?;
+    let places = row.maybe_str(3).map_err(unavailable)?;
+    let stored = value.map(|value| stored(&key, value, places.as_deref(), expires_at)).transpose()?;
+    Ok(ConversationRow {
+        key,
+        version: Version(row.number(1).map_err(unavailable)?),
+        stored,
+        updated_at: Millis(row.number(5).map_err(unavailable)?),
+    })
+}
+
+/// Those without a place are counted too; their names are empty.
+const PLACES: &str = "
+SELECT nullif(dialogue, ''), nullif(state, ''), CAST(sum(conversations) AS BIGINT) FROM opora_places
+WHERE $1 IS NULL OR bot = $1 GROUP BY dialogue, state HAVING sum(conversations) > 0 ORDER BY dialogue, state";
+
+const COUNTS: &str = "
+SELECT (SELECT count(*) FROM opora_inbox WHERE $1 IS NULL OR bot = $1),
+       (SELECT count(*) FROM opora_outbox WHERE $1 IS NULL OR bot = $1),
+       (SELECT min(at) FROM opora_outbox WHERE $1 IS NULL OR bot = $1),
+       (SELECT count(*) FROM opora_failed WHERE $1 IS NULL OR bot = $1),
+       (SELECT count(*) FROM opora_timers WHERE $1 IS NULL OR bot = $1),
+       (SELECT count(*) FROM opora_effects WHERE $1 IS NULL OR bot = $1),
+       (SELECT count(*) FROM opora_parked WHERE $1 IS NULL OR bot = $1)";
+
+/// The next bot is found in an index without reading the conversations of this one.
+const BOTS: &str = "
+WITH RECURSIVE talking (bot) AS (
+    SELECT min(bot) FROM opora_conversations
+    UNION ALL
+    SELECT (SELECT min(bot) FROM opora_conversations WHERE bot > talking.bot) FROM talking WHERE talking.bot IS NOT NULL)
+SELECT bot FROM talking WHERE bot IS NOT NULL
+UNION SELECT bot FROM opora_leases
+UNION SELECT bot FROM opora_inbox
+UNION SELECT bot FROM opora_outbox
+UNION SELECT bot FROM opora_parked
+ORDER BY 1";
+
+fn counts(row: &impl Columns) -> sqlx::Result<Statistics> {
+    Ok(Statistics {
+        active: 0,
+        by_place: Vec::new(),
+        inbox: row.number(0)?,
+        outbox: row.number(1)?,
+        outbox_oldest: row.maybe_number(2)?.map(Millis),
+        failed: row.number(3)?,
+        timers: row.number(4)?,
+        effects: row.number(5)?,
+        parked: row.number(6)?,
+    })
+}
+
+fn place_count(row: &impl Columns) -> sqlx::Result<(Option<Place>, i64)> {
+    let (dialogue, state) = (row.maybe_text::<Box<str>>(0)?, row.maybe_text::<Box<str>>(1)?);
+    Ok((dialogue.zip(state).map(|(dialogue, state)| Place { dialogue, state }), row.number(2)?))
+}
+
+fn parked(row: &impl Columns) -> sqlx::Result<Parked> {
+    let attempts = u32::try_from(row.number(5)?).map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
+    Ok(Parked {
+        id: ParkedId(row.number(0)?),
+        key: row.key(1)?,
+        kind: row.text(2)?,
+        body: row.text(3)?,
+        reason: row.text(4)?,
+        attempts,
+        at: Millis(row.number(6)?),
+        retry: row.flag(7)?,
+    })
+}
+
+fn transition(row: &impl Columns) -> sqlx::Result<TransitionRow> {
+    Ok(TransitionRow {
+        id: row.number(0)?,
+        key: row.key(1)?,
+        version: Version(row.number(2)?),
+        at: Millis(row.number(3)?),
+        from: row.json(4)?,
+        to: row.json(5)?,
+        by: row.text(6)?,
+        took_us: row.number(7)?,
+    })
+}

@@ -1,0 +1,192 @@
+//! Reads what waits and what is due, on connections of their own.
+//!
+//! A reader sees everything that was answered before it asked, and neither waits for a writer nor holds one up.
+
+use sqlx::SqlSafeStr;
+
+use super::columns::{Ask, Columns, Value, count};
+use super::failure::unavailable;
+use super::plan::Rest;
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::{
+    Effect, EffectId, EffectRow, Epoch, IfUnsure, InboxRow, Incoming, Lease, Mark, Origin, OutboxId, OutboxRow,
+    Outgoing, Seq, StoreResult, TimerId, TimerRow,
+};
+
+/// Who holds a lease; both readers and writers ask it.
+pub(in crate::store) const LEASE: &str =
+    "SELECT epoch, renewals, holder FROM opora_leases WHERE bot = $1 AND holder IS NOT NULL";
+
+/// The connections that read.
+#[derive(Debug)]
+pub(in crate::store) struct Reads<P>(pub(in crate::store) P);
+
+impl<P: Ask> Reads<P> {
+    pub(in crate::store) async fn lease(&self, bot: i64) -> StoreResult<Option<Lease>> {
+        Ok(self.read(LEASE, vec![Value::Number(bot)], lease).await?.pop())
+    }
+
+    pub(in crate::store) async fn waiting(&self, bot: i64, after: Seq, limit: usize) -> StoreResult<Vec<InboxRow>> {
+        const WAITING: &str = "
+            SELECT seq, key, update_id, identity, effect, body, at, bot
+            FROM opora_inbox WHERE bot = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+        self.page(WAITING, bot, after.0, limit, input).await
+    }
+
+    pub(in crate::store) async fn waiting_for(
+        &self,
+        key: &DialogueKey,
+        after: Seq,
+        limit: usize,
+    ) -> StoreResult<Vec<InboxRow>> {
+        const WAITING_FOR: &str = "
+            SELECT seq, key, update_id, identity, effect, body, at, bot
+            FROM opora_inbox WHERE key = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+        self.page_of(WAITING_FOR, key, after.0, limit, input).await
+    }
+
+    pub(in crate::store) async fn unsent(
+        &self,
+        bot: i64,
+        after: OutboxId,
+        limit: usize,
+    ) -> StoreResult<Vec<OutboxRow>> {
+        const UNSENT: &str = "
+            SELECT id, key, chat, method, body, rest, sending, at
+            FROM opora_outbox WHERE bot = $1 AND id > $2 ORDER BY id LIMIT $3";
+        self.page(UNSENT, bot, after.0, limit, call).await
+    }
+
+    pub(in crate::store) async fn effects(
+        &self,
+        bot: i64,
+        after: EffectId,
+        limit: usize,
+    ) -> StoreResult<Vec<EffectRow>> {
+        const EFFECTS: &str = "
+            SELECT id, key, kind, body, at FROM opora_effects WHERE bot = $1 AND id > $2 ORDER BY id LIMIT $3";
+        self.page(EFFECTS, bot, after.0, limit, effect).await
+    }
+
+    pub(in crate::store) async fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<TimerRow>> {
+        const DUE: &str = "
+            SELECT id, key, name, due_at, body
+            FROM opora_timers WHERE bot = $1 AND due_at <= $2 ORDER BY due_at, id LIMIT $3";
+        self.page(DUE, bot, now.0, limit, timer).await
+    }
+
+    pub(in crate::store) async fn expired(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<DialogueKey>> {
+        const EXPIRED: &str = "
+            SELECT key FROM opora_conversations
+            WHERE bot = $1 AND expires_minute <= $2 / 60000 AND expires_at <= $2
+            ORDER BY expires_minute, expires_at LIMIT $3";
+        self.page(EXPIRED, bot, now.0, limit, |row| row.key(0)).await
+    }
+
+    pub(in crate::store) async fn next_due(&self, bot: i64) -> StoreResult<Option<Millis>> {
+        const NEXT: &str = "
+            SELECT min(at) FROM (
+                SELECT min(due_at) AS at FROM opora_timers WHERE bot = $1
+                UNION ALL
+                SELECT min(expires_at) FROM opora_conversations WHERE bot = $1 AND expires_minute = (
+                    SELECT min(expires_minute) FROM opora_conversations
+                    WHERE bot = $1 AND expires_minute IS NOT NULL)) AS due";
+        let next = self.read(NEXT, vec![Value::Number(bot)], |row| row.maybe_number(0)).await?;
+        Ok(next.into_iter().flatten().next().map(Millis))
+    }
+
+    pub(in crate::store) async fn labelled(&self, bot: i64, chat: i64, label: &str) -> StoreResult<Option<i64>> {
+        const LABELLED: &str = "SELECT message FROM opora_labels WHERE bot = $1 AND chat = $2 AND label = $3";
+        let values = vec![Value::Number(bot), Value::Number(chat), Value::Text(label.to_owned())];
+        Ok(self.read(LABELLED, values, |row| row.number(0)).await?.pop())
+    }
+
+    /// The rows of a conversation from somewhere on.
+    pub(super) async fn page_of<T: Send>(
+        &self,
+        query: &'static str,
+        key: &DialogueKey,
+        from: i64,
+        limit: usize,
+        read: fn(&P::Row) -> sqlx::Result<T>,
+    ) -> StoreResult<Vec<T>> {
+        let values = vec![Value::Text(key.to_string()), Value::Number(from), Value::Number(count(limit))];
+        self.read(query, values, read).await
+    }
+
+    /// The rows of a bot from somewhere on.
+    pub(super) async fn page<T: Send>(
+        &self,
+        query: &'static str,
+        bot: i64,
+        from: i64,
+        limit: usize,
+        read: fn(&P::Row) -> sqlx::Result<T>,
+    ) -> StoreResult<Vec<T>> {
+        let values = vec![Value::Number(bot), Value::Number(from), Value::Number(count(limit))];
+        self.read(query, values, read).await
+    }
+
+    /// The rows of a query as the store's callers know them.
+    pub(super) async fn read<T: Send>(
+        &self,
+        query: &'static str,
+        values: Vec<Value>,
+        read: fn(&P::Row) -> sqlx::Result<T>,
+    ) -> StoreResult<Vec<T>> {
+        let rows = self.0.rows(query.into_sql_str(), values).await.map_err(unavailable)?;
+        rows.iter().map(read).collect::<sqlx::Result<_>>().map_err(unavailable)
+    }
+}
+
+/// A lease, of the columns of [`LEASE`].
+pub(in crate::store) fn lease(row: &impl Columns) -> sqlx::Result<Lease> {
+    let holder = row.json(2)?.ok_or_else(|| sqlx::Error::Decode("a lease without a holder".into()))?;
+    Ok(Lease { epoch: Epoch(row.number(0)?), holder, renewals: row.number(1)? })
+}
+
+/// Nothing happened to the lease since it was seen.
+pub(in crate::store) fn is_unchanged(seen: &Lease, held: &Lease) -> bool {
+    seen.epoch == held.epoch && seen.renewals == held.renewals && seen.holder.token == held.holder.token
+}
+
+fn input(row: &impl Columns) -> sqlx::Result<InboxRow> {
+    let origin = match row.maybe_number(4)? {
+        Some(effect) => Origin::Outcome(EffectId(effect)),
+        None => Origin::Update(Mark { bot: row.number(7)?, update_id: row.number(2)?, identity: row.text(3)? }),
+    };
+    let incoming = Incoming { key: row.key(1)?, origin, body: row.text(5)?, at: Millis(row.number(6)?) };
+    Ok(InboxRow { seq: Seq(row.number(0)?), incoming })
+}
+
+fn call(row: &impl Columns) -> sqlx::Result<OutboxRow> {
+    let Rest { uploads, if_unsure, label, edits_label } = row.json(5)?.unwrap_or_default();
+    let (chat, method, body) = (row.maybe_number(2)?, row.text(3)?, row.text(4)?);
+    Ok(OutboxRow {
+        id: OutboxId(row.number(0)?),
+        key: row.key(1)?,
+        outgoing: Outgoing { chat, method, body, uploads, if_unsure, label, edits_label },
+        was_sending: row.flag(6)? && if_unsure == IfUnsure::Drop,
+        at: Millis(row.number(7)?),
+    })
+}
+
+fn effect(row: &impl Columns) -> sqlx::Result<EffectRow> {
+    Ok(EffectRow {
+        id: EffectId(row.number(0)?),
+        key: row.key(1)?,
+        effect: Effect { kind: row.text(2)?, body: row.text(3)? },
+        at: Millis(row.number(4)?),
+    })
+}
+
+fn timer(row: &impl Columns) -> sqlx::Result<TimerRow> {
+    Ok(TimerRow {
+        id: TimerId(row.number(0)?),
+        key: row.key(1)?,
+        name: row.text(2)?,
+        due_at: Millis(row.number(3)?),
+        body: row.text(4)?,
+    })
+}

@@ -1,0 +1,25 @@
+//! Which tables are this library's, and of which version.
+
+use crate::store::{StoreError, StoreResult};
+
+/// Refuses tables that a newer library has made: their rows may mean something else.
+pub(in crate::store) fn not_newer(found: usize, known: usize) -> StoreResult<()> {
+    if found > known { Err(StoreError::Unsupported(NEWER)) } else { Ok(()) }
+}
+
+/// Refuses tables that are not of exactly this library's version; none means that there are none.
+pub(in crate::store) fn exactly(found: Option<usize>, known: usize) -> StoreResult<()> {
+    match found {
+        None => Err(StoreError::Unsupported(FOREIGN)),
+        Some(found) if found < known => Err(StoreError::Unsupported(OLDER)),
+        Some(found) => not_newer(found, known),
+    }
+}
+
+const FOREIGN: &str = "this database holds no conversations: it is not a bot's store";
+
+const OLDER: &str = "this database was made by an older version of the library: start the bot once, which brings it up to \
+                     date, or use the program of that version";
+
+const NEWER: &str = "this database was written by a newer version of the library: update the program, or open an older \
+                     backup";

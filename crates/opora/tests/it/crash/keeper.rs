@@ -1,0 +1,127 @@
+//! Where a bot keeps its state: a file, or a server of the test's own, which can be killed and started again.
+
+use std::path::Path;
+
+use parking_lot::Mutex;
+use sqlx::{Connection, PgConnection, SqliteConnection};
+
+use crate::postgres_server::{PostgresServer, PostgresSpace};
+use crate::redis_server::RedisServer;
+
+/// Which kind of store it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Sqlite,
+    /// Whatever it has answered is on its disk.
+    Redis,
+    /// Its disk is up to a second behind.
+    RedisEverySecond,
+    /// Perhaps with others' tables beside.
+    Postgres,
+    /// A server that a test may harm.
+    OwnPostgres,
+}
+
+/// A store's file or server. The server ends with it.
+pub enum Keeper {
+    File(String),
+    Redis(Mutex<RedisServer>),
+    Space(PostgresSpace),
+    Postgres(Mutex<PostgresServer>),
+}
+
+impl Keeper {
+    /// Starts a server if the kind has one; `file` is where SQLite would keep everything.
+    pub async fn start(kind: Kind, file: &Path) -> Self {
+        let redis = |fsync: &str| {
+            let server = RedisServer::start(&["--appendonly", "yes", "--appendfsync", fsync]);
+            Self::Redis(Mutex::new(server))
+        };
+        match kind {
+            Kind::Sqlite => Self::File(format!("sqlite:{}", file.display())),
+            Kind::Redis => redis("always"),
+            Kind::RedisEverySecond => redis("everysec"),
+            Kind::Postgres => Self::Space(PostgresSpace::new().await),
+            Kind::OwnPostgres => Self::Postgres(Mutex::new(PostgresServer::start(&[]))),
+        }
+    }
+
+    /// The address, as [`opora::store::open`] takes it.
+    pub fn address(&self) -> String {
+        match self {
+            Self::File(url) => url.clone(),
+            Self::Redis(server) => server.lock().url(),
+            Self::Space(space) => space.url.clone(),
+            Self::Postgres(server) => server.lock().url(),
+        }
+    }
+
+    /// Kills the server, and every process of it, with what cannot be caught.
+    pub fn kill(&self) {
+        match self {
+            Self::File(_) | Self::Space(_) => panic!("this is no server of the test's own"),
+            Self::Redis(server) => server.lock().kill(),
+            Self::Postgres(server) => server.lock().kill_all(),
+        }
+    }
+
+    /// Starts the server again on what it has kept. Not within a task: PostgreSQL ends with the thread that started it.
+    pub fn start_again(&self) {
+        match self {
+            Self::File(_) | Self::Space(_) => panic!("this is no server of the test's own"),
+            Self::Redis(server) => server.lock().start_again(),
+            Self::Postgres(server) => server.lock().start_again(),
+        }
+    }
+
+    /// The server, if it is a Redis.
+    pub fn redis(&self) -> &Mutex<RedisServer> {
+        let Self::Redis(server) = self else { panic!("this is no Redis") };
+        server
+    }
+
+    /// Whether nobody is in the midst of a write. A Redis never is: a write is one call.
+    pub async fn is_free(&self) -> bool {
+        match self {
+            Self::File(url) => is_file_free(url).await,
+            Self::Redis(_) => true,
+            Self::Space(_) => panic!("others may be writing here"),
+            Self::Postgres(_) => {
+                let held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'";
+                numbers_in_postgres(&self.address(), held).await == [0]
+            }
+        }
+    }
+
+    /// Numbers that a query of the application's own finds; none in Redis, where it has no tables.
+    pub async fn numbers(&self, query: &'static str) -> Vec<i64> {
+        match self {
+            Self::File(url) => {
+                let mut database = SqliteConnection::connect(url).await.unwrap();
+                let numbers = sqlx::query_scalar(query).fetch_all(&mut database).await.unwrap();
+                database.close().await.unwrap();
+                numbers
+            }
+            Self::Redis(_) => Vec::new(),
+            Self::Space(_) | Self::Postgres(_) => numbers_in_postgres(&self.address(), query).await,
+        }
+    }
+}
+
+async fn numbers_in_postgres(url: &str, query: &'static str) -> Vec<i64> {
+    let mut database = PgConnection::connect(url).await.unwrap();
+    let numbers = sqlx::query_scalar(query).fetch_all(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    numbers
+}
+
+async fn is_file_free(url: &str) -> bool {
+    let mut database = SqliteConnection::connect(url).await.unwrap();
+    sqlx::query("PRAGMA busy_timeout = 20").execute(&mut database).await.unwrap();
+    let is_free = match database.begin_with("BEGIN IMMEDIATE").await {
+        Ok(transaction) => transaction.rollback().await.is_ok(),
+        Err(_) => false,
+    };
+    database.close().await.unwrap();
+    is_free
+}

@@ -1,0 +1,159 @@
+//! Bots whose state is on a server, Redis or PostgreSQL: the bot is killed, or the server beneath it.
+//!
+//! The short form kills at a few failpoints, `cargo xtask soak` at all of them.
+
+use std::time::Duration;
+
+use opora::failpoints;
+use tokio::time::Instant;
+
+use super::account::Account;
+use super::bots::Part;
+use super::keeper::Kind;
+use super::kills::{Bot, COVERED, survives_kills_at};
+use super::people::{Crowd, Manner, Story};
+use super::process::Process;
+use super::stage::{PATIENCE, Stage, until};
+use crate::environment;
+
+const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
+
+/// So soon after its server a bot is back.
+const RECOVERS_WITHIN: Duration = Duration::from_secs(10);
+
+macro_rules! killed_at {
+    ($kind:ident: $($name:ident: $failpoint:ident $bot:ident,)*) => {
+        const SHORT: &[(&str, Bot)] = &[$((failpoints::$failpoint, Bot::$bot)),*];
+
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            survives_kills_at(failpoints::$failpoint, Bot::$bot, Kind::$kind).await;
+        })*
+
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn in_the_long_form_a_bot_survives_kills_everywhere_else() {
+            survives_kills_at_all_but(SHORT, Kind::$kind).await;
+        }
+    };
+}
+
+mod redis {
+    use super::*;
+
+    killed_at! {
+        Redis:
+        a_bot_survives_kills_after_a_batch_was_stored: INTAKE_AFTER_RECEIVE Example,
+        a_bot_survives_kills_before_a_commit: TURN_BEFORE_COMMIT InboxFirst,
+        a_bot_survives_kills_after_a_commit: TURN_AFTER_COMMIT Example,
+        a_bot_survives_kills_after_a_message_was_sent: OUTBOX_AFTER_SEND Example,
+        a_bot_survives_kills_within_a_commit_of_its_store: STORE_IN_COMMIT Example,
+        a_bot_survives_kills_before_a_timer_fires: SCHEDULE_BEFORE_FIRE Errand,
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_bot_outlives_kills_of_its_server_and_nothing_is_lost() {
+        outlives_kills_of_its_server(Kind::Redis).await;
+    }
+}
+
+mod postgres {
+    use super::*;
+
+    killed_at! {
+        Postgres:
+        a_bot_survives_kills_after_a_batch_was_stored: INTAKE_AFTER_RECEIVE Example,
+        a_bot_survives_kills_before_a_commit: TURN_BEFORE_COMMIT Example,
+        with_the_inbox_first_a_bot_survives_kills_before_a_commit: TURN_BEFORE_COMMIT InboxFirst,
+        a_bot_survives_kills_after_a_commit: TURN_AFTER_COMMIT Example,
+        a_bot_survives_kills_after_a_message_was_sent: OUTBOX_AFTER_SEND Example,
+        a_bot_survives_kills_within_a_commit_of_its_store: STORE_IN_COMMIT Example,
+        a_bot_survives_kills_before_a_timer_fires: SCHEDULE_BEFORE_FIRE Errand,
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_bot_outlives_kills_of_its_server_and_nothing_is_lost() {
+        outlives_kills_of_its_server(Kind::OwnPostgres).await;
+    }
+}
+
+async fn survives_kills_at_all_but(short: &[(&str, Bot)], kind: Kind) {
+    if environment::kills().is_none() {
+        println!("skipped: this is for the long form");
+        return;
+    }
+    for (failpoint, bot) in COVERED.iter().filter(|covered| !short.contains(covered)) {
+        survives_kills_at(failpoint, *bot, kind).await;
+    }
+}
+
+/// Kills the server in the middle of everything and starts it again, while the bot lives on.
+async fn outlives_kills_of_its_server(kind: Kind) {
+    let (kills, people) = (environment::kills().unwrap_or(3), environment::people().unwrap_or(30));
+    let stage = Stage::on(kind).await;
+    let process = Process::registration(&stage, "");
+    process.leads().await;
+    let crowd = Crowd::begin(&stage, people, MANNER).await;
+    let mut slowest = Duration::ZERO;
+    for _ in 0..kills {
+        assert!(stage.goes_on(60, PATIENCE).await, "{:?}", process.told());
+        stage.keeper.kill();
+        until("people are waiting", || stage.unacknowledged() >= people / 2).await;
+        stage.keeper.start_again();
+        let back = Instant::now();
+        assert!(stage.goes_on(2 * i64::try_from(people).unwrap(), PATIENCE).await, "{:?}", process.told());
+        slowest = slowest.max(back.elapsed());
+    }
+    let diaries = crowd.finish().await;
+    process.stop(&stage).await;
+    let account = Account::of(&stage, Story::Registration, &diaries, 0).await;
+    println!(
+        "{kind:?}: {kills} kills of the server, {} dialogues, {} messages repeated, slowest recovery {} ms",
+        account.walks,
+        account.repeats,
+        slowest.as_millis()
+    );
+    account.is_clean();
+    assert!(slowest < RECOVERS_WITHIN, "{slowest:?}");
+}
+
+/// What a Redis that writes its disk once a second loses: nothing if only the server is killed, up to a second of turns
+/// if its machine loses power. How much that is is told, not judged.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_the_long_form_the_loss_of_a_redis_that_is_a_second_behind_is_measured() {
+    if environment::kills().is_none() {
+        println!("skipped: this is for the long form");
+        return;
+    }
+    for power_is_lost in [false, true] {
+        let stage = Stage::on(Kind::RedisEverySecond).await;
+        let process = Process::playing(&Part::of(&stage, Story::Registration));
+        process.leads().await;
+        let manner = Manner { patience: Duration::from_secs(8), ..MANNER };
+        let crowd = Crowd::begin(&stage, environment::people().unwrap_or(30), manner).await;
+        assert!(stage.goes_on(100, PATIENCE).await);
+        let kept_bytes = stage.keeper.redis().lock().kept_bytes();
+        // People talk on for the second that is lost.
+        assert!(!stage.goes_on(i64::MAX / 2, Duration::from_secs(1)).await);
+        if power_is_lost {
+            stage.keeper.redis().lock().lose_power(kept_bytes);
+        } else {
+            stage.keeper.kill();
+        }
+        stage.keeper.start_again();
+        let diaries = crowd.finish().await;
+        process.stop(&stage).await;
+        let store = stage.store().await;
+        let account = Account::of(&stage, Story::Registration, &diaries, 0).await;
+        let stuck = diaries.iter().filter(|diary| diary.stuck.is_some()).count();
+        let what = if power_is_lost { "a loss of power" } else { "a kill of the server" };
+        let inputs: usize = diaries.iter().map(|diary| diary.inputs).sum();
+        let turns: i64 = super::account::versions(&store).await.values().sum();
+        println!(
+            "appendfsync everysec, {what}: {} of {inputs} turns lost, {stuck} of {} people wait in vain, {} complaints",
+            i64::try_from(inputs).unwrap() - turns,
+            diaries.len(),
+            account.complaints.len()
+        );
+        store.close().await.unwrap();
+    }
+}

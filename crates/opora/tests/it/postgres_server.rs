@@ -1,0 +1,273 @@
+//! A PostgreSQL for a test: the one that the caller gave, in a schema of the test's own, or one that the test starts.
+//!
+//! PostgreSQL refuses to run as root. Where we are root it runs as `postgres`, or as `nobody` if there is no such user.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use sqlx::{Connection, PgConnection};
+
+use crate::environment;
+
+const STARTS_WITHIN: Duration = Duration::from_secs(30);
+/// Another program may take the port between its choice and its use.
+const ATTEMPTS: usize = 5;
+
+/// A PostgreSQL of one test. It ends with the test.
+pub struct PostgresServer {
+    child: Child,
+    port: u16,
+    folder: tempfile::TempDir,
+    settings: Vec<String>,
+}
+
+/// Tables of one test in a PostgreSQL that it may share with others. They go with the test.
+pub struct PostgresSpace {
+    /// The address with the schema.
+    pub url: String,
+    plain: String,
+    schema: String,
+    server: Option<PostgresServer>,
+}
+
+impl PostgresServer {
+    /// Starts one; `settings` are those of the configuration file, as `name=value`.
+    pub fn start(settings: &[&str]) -> Self {
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let folder = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o711)).tempdir().unwrap();
+        make_files(&folder.path().join("data"));
+        for _ in 0..ATTEMPTS {
+            let port = free_port();
+            if let Some(child) = run(port, folder.path(), &settings) {
+                return Self { child, port, folder, settings };
+            }
+        }
+        panic!("postgres ended {ATTEMPTS} times at its start");
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub fn url(&self) -> String {
+        address(self.port)
+    }
+
+    /// Admits whom these lines of `pg_hba.conf` name, and nobody else.
+    pub async fn admit(&self, rules: &[&str]) {
+        fs::write(self.folder.path().join("data/pg_hba.conf"), rules.join("\n")).unwrap();
+        query(&self.url(), "SELECT pg_reload_conf()").await;
+    }
+
+    /// Ends it at once, as a crash would; its files have to be recovered.
+    pub fn kill(&mut self) {
+        self.end(Signal::QUIT);
+    }
+
+    /// Kills every process of it with what cannot be caught.
+    pub fn kill_all(&mut self) {
+        let server = self.child.id();
+        let started = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let started: Vec<i32> = started.split_whitespace().map(|process| process.parse().unwrap()).collect();
+        for process in started.iter().filter_map(|process| Pid::from_raw(*process)) {
+            // It may have noticed by itself.
+            let _ = kill_process(process, Signal::KILL);
+        }
+        // Whoever lives on keeps the files from the next server.
+        let began = Instant::now();
+        while started.iter().any(|process| lives(*process)) {
+            assert!(began.elapsed() < STARTS_WITHIN, "{started:?} live on");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Starts it again on its files and its port, after it was killed.
+    pub fn start_again(&mut self) {
+        self.child = run(self.port, self.folder.path(), &self.settings).expect("postgres starts again");
+    }
+
+    fn end(&mut self, farewell: Signal) {
+        if let Some(process) = Pid::from_raw(self.child.id() as i32)
+            && self.child.try_wait().unwrap().is_none()
+        {
+            kill_process(process, farewell).unwrap();
+        }
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        self.end(Signal::QUIT);
+    }
+}
+
+impl PostgresSpace {
+    pub async fn new() -> Self {
+        match environment::database_url() {
+            Some(url) => Self::at(url, None).await,
+            None => {
+                let server = PostgresServer::start(&[]);
+                Self::at(server.url(), Some(server)).await
+            }
+        }
+    }
+
+    async fn at(plain: String, server: Option<PostgresServer>) -> Self {
+        let schema = format!("opora_test_{}_{:016x}", std::process::id(), random());
+        query(&plain, &format!("CREATE SCHEMA {schema}")).await;
+        let mark = if plain.contains('?') { '&' } else { '?' };
+        Self { url: format!("{plain}{mark}options[search_path]={schema}"), plain, schema, server }
+    }
+}
+
+impl Drop for PostgresSpace {
+    fn drop(&mut self) {
+        // A server of our own takes its tables along.
+        if self.server.is_some() {
+            return;
+        }
+        let (plain, drop) = (self.plain.clone(), format!("DROP SCHEMA {} CASCADE", self.schema));
+        let sweeping = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(query(&plain, &drop));
+        });
+        // What is left behind disturbs nobody.
+        let _ = sweeping.join();
+    }
+}
+
+/// Says something to a server, outside of any store.
+pub async fn query(url: &str, statement: &str) {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+fn address(port: u16) -> String {
+    format!("postgres://postgres@127.0.0.1:{port}/postgres")
+}
+
+/// The files of an empty server. They are made once, and copied for each test.
+fn make_files(data: &Path) {
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("postgres-files");
+    if !made.is_dir() {
+        let folder = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o711)).tempdir().unwrap();
+        let fresh = folder.path().join("data");
+        fs::create_dir(&fresh).unwrap();
+        hand_over(&fresh);
+        let mut initdb = program("initdb");
+        initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--pgdata"]);
+        let done = initdb.arg(&fresh).current_dir(folder.path()).stdout(Stdio::null()).status().unwrap();
+        assert!(done.success(), "initdb says {done}");
+        let copy = made.with_file_name(format!("postgres-files-{:016x}", random()));
+        copy_all(&fresh, &copy);
+        // Another test may have been faster.
+        if fs::rename(&copy, &made).is_err() {
+            fs::remove_dir_all(&copy).unwrap();
+        }
+    }
+    copy_all(&made, data);
+    hand_over(data);
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    let done = Command::new("cp").arg("-r").arg(from).arg(to).status().unwrap();
+    assert!(done.success(), "cp says {done}");
+}
+
+/// Gives a folder to whoever the server runs as, and to nobody else.
+fn hand_over(folder: &Path) {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
+    let Some((uid, gid)) = user() else { return };
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        chown(&folder, Some(uid), Some(gid)).unwrap();
+        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            match entry.file_type().unwrap().is_dir() {
+                true => folders.push(entry.path()),
+                false => chown(entry.path(), Some(uid), Some(gid)).unwrap(),
+            }
+        }
+    }
+}
+
+/// None if it ended by itself.
+fn run(port: u16, folder: &Path, settings: &[String]) -> Option<Child> {
+    let mut command = program("postgres");
+    command.arg("-D").arg(folder.join("data")).args(["-p", &port.to_string()]);
+    for setting in ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=50"] {
+        command.args(["-c", setting]);
+    }
+    for setting in settings {
+        command.args(["-c", setting]);
+    }
+    let log = fs::File::create(folder.join("log")).unwrap();
+    let mut child = command.current_dir(folder).stdout(Stdio::null()).stderr(log).spawn().expect("postgres starts");
+    let began = Instant::now();
+    while began.elapsed() < STARTS_WITHIN {
+        if child.try_wait().unwrap().is_some() {
+            return None;
+        }
+        if fs::read_to_string(folder.join("log")).unwrap().contains("ready to accept connections") {
+            return Some(child);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    panic!("postgres does not answer on port {port}");
+}
+
+/// Whether a process has not ended; one whose end nobody has asked for has.
+fn lives(process: i32) -> bool {
+    let state = fs::read_to_string(format!("/proc/{process}/stat"));
+    state.is_ok_and(|state| state.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z')))
+}
+
+/// One of PostgreSQL's programs, as somebody who may run it; it ends with this process.
+fn program(name: &str) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "QUIT"]);
+    if let Some((uid, gid)) = user() {
+        command.arg(format!("--reuid={uid}")).arg(format!("--regid={gid}")).arg("--clear-groups");
+    }
+    command.arg(programs().join(name));
+    command
+}
+
+/// Where the programs of the newest version are.
+fn programs() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").expect("PostgreSQL is installed");
+    let newest = versions.map(|version| version.unwrap().path()).max().expect("PostgreSQL is installed");
+    newest.join("bin")
+}
+
+/// Whom the server runs as, if not as ourselves.
+fn user() -> Option<(u32, u32)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let id = |flag: &str, name: &str| {
+        let said = Command::new("id").args([flag, name]).output().unwrap();
+        String::from_utf8(said.stdout).unwrap().trim().parse::<u32>().ok()
+    };
+    ["postgres", "nobody"].iter().find_map(|name| Some((id("-u", name)?, id("-g", name)?)))
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// A number that no other test has.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}

@@ -1,0 +1,110 @@
+//! What the PostgreSQL store promises beyond the conformance suite. Tests that harm their server start one of their own.
+
+use opora::clock::Millis;
+use opora::key::DialogueKey;
+use opora::store::{
+    Commit, Committed, Epoch, Holder, IfUnsure, LeaseAnswer, Mark, Opened, Outgoing, Place, PostgresStore, StateChange,
+    Store, StoreResult, Stored, Version,
+};
+
+use crate::postgres_server::{PostgresServer, PostgresSpace};
+
+mod bot;
+mod faults;
+mod opening;
+mod several;
+mod writes;
+
+const BOT: i64 = 7_000_000_001;
+const NOW: Millis = Millis(1_000_000);
+
+/// A store with an instance that holds the lease.
+struct Bench<S> {
+    store: PostgresStore,
+    epoch: Epoch,
+    // Dropped last.
+    server: S,
+}
+
+impl Bench<PostgresSpace> {
+    /// In a schema of its own.
+    async fn new() -> Self {
+        let space = PostgresSpace::new().await;
+        let store = PostgresStore::open(&space.url).await.unwrap();
+        Self { epoch: claim(&store, "first").await, store, server: space }
+    }
+}
+
+impl Bench<PostgresServer> {
+    /// On a server of its own.
+    async fn on(server: PostgresServer) -> Self {
+        let store = PostgresStore::open(&server.url()).await.unwrap();
+        Self { epoch: claim(&store, "first").await, store, server }
+    }
+}
+
+impl<S> Bench<S> {
+    async fn turn(&self, user: i64) -> StoreResult<Committed> {
+        let version = version(&self.store, &person(user)).await?;
+        self.store.commit(self.epoch, talk(person(user), version)).await
+    }
+}
+
+async fn claim(store: &PostgresStore, token: &str) -> Epoch {
+    let seen = store.lease(BOT).await.unwrap();
+    match store.claim(BOT, &holder(token), seen.as_ref()).await.unwrap() {
+        LeaseAnswer::Granted(epoch) => epoch,
+        LeaseAnswer::Held(lease) => panic!("{lease:?} holds it"),
+    }
+}
+
+async fn version(store: &PostgresStore, key: &DialogueKey) -> StoreResult<Version> {
+    match store.open(key, None).await? {
+        Opened::At { version, .. } => Ok(version),
+        Opened::AlreadyTaken => panic!("asked without a mark"),
+    }
+}
+
+fn person(user: i64) -> DialogueKey {
+    DialogueKey::private(BOT, user)
+}
+
+fn mark(update_id: i64) -> Mark {
+    Mark { bot: BOT, update_id, identity: "message:1".into() }
+}
+
+fn at_state(state: &str) -> Stored {
+    let place = Place { dialogue: "closing".into(), state: state.into() };
+    Stored { value: format!(r#"{{"at":"{state}"}}"#).into(), places: vec![place], expires_at: None }
+}
+
+fn message(chat: i64, text: &str) -> Outgoing {
+    Outgoing {
+        chat: Some(chat),
+        method: "sendMessage".into(),
+        body: serde_json::json!({"chat_id": chat, "text": text}).to_string().into(),
+        uploads: Vec::new(),
+        if_unsure: IfUnsure::Resend,
+        label: None,
+        edits_label: None,
+    }
+}
+
+/// A turn that says one thing and stays in one state.
+fn talk(key: DialogueKey, from: Version) -> Commit {
+    let outgoing = vec![message(key.chat, "said")];
+    Commit { outgoing, state: StateChange::Set(at_state("talking")), ..Commit::new(key, from, NOW) }
+}
+
+fn holder(token: &str) -> Holder {
+    Holder {
+        host: "here".into(),
+        pid: 1,
+        process_start: 2,
+        boot_id: "boot".into(),
+        pid_namespace: "4026531836".into(),
+        since: NOW,
+        token: token.into(),
+        ttl_ms: 10_000,
+    }
+}

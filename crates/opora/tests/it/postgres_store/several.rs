@@ -1,0 +1,163 @@
+//! Several processes, and several writers of one.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
+use opora::clock::Millis;
+use opora::key::DialogueKey;
+use opora::store::{
+    Commit, ConversationRow, Filter, Incoming, Origin, OutboxId, PlaceCount, PostgresStore, Receipt, Settled,
+    Settlement, StateChange, Store, StoreError, Taken, Version,
+};
+
+use super::{BOT, Bench, NOW, at_state, claim, mark, message, person, talk, version};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_takeover_fences_all_writers_at_once() {
+    let bench = Bench::new().await;
+    let second = PostgresStore::open_existing(&bench.server.url).await.unwrap();
+    let turns = async {
+        for round in 0.. {
+            let done =
+                join_all((1..=16).map(|user| bench.store.commit(bench.epoch, talk(person(user), Version(round)))));
+            if done.await.iter().any(|one| matches!(one, Err(StoreError::Fenced { .. }))) {
+                return;
+            }
+        }
+    };
+    let takeover = async {
+        let epoch = claim(&second, "second").await;
+        let sums = async || second.transitions(BOT, 0, 1).await.unwrap().len() as i64 + said(&second).await;
+        let before = sums().await;
+        for _ in 0..20 {
+            assert_eq!(sums().await, before, "the first one wrote after it had lost the lease");
+        }
+        epoch
+    };
+    let ((), epoch) = tokio::join!(turns, takeover);
+    for user in 1..=16 {
+        let version = version(&second, &person(user)).await.unwrap();
+        second.commit(epoch, talk(person(user), version)).await.unwrap();
+    }
+}
+
+async fn said(store: &PostgresStore) -> i64 {
+    store.statistics(Some(BOT)).await.unwrap().outbox
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_a_first_turn_and_an_import_beside_it_one_wins() {
+    let bench = Bench::new().await;
+    let tool = PostgresStore::open_existing(&bench.server.url).await.unwrap();
+    for user in 1..=40 {
+        let row = ConversationRow {
+            key: person(user),
+            version: Version(3),
+            stored: Some(at_state("imported")),
+            updated_at: NOW,
+        };
+        let turn = bench.store.commit(bench.epoch, talk(person(user), Version(0)));
+        let (turned, imported) = tokio::join!(turn, tool.import(&row, false));
+        let listed = tool.list(&Filter { user: Some(user), ..Filter::default() }, None, 9).await.unwrap();
+        let state = &listed[0].stored.as_ref().unwrap().places[0].state;
+        match (&turned, &imported) {
+            (Ok(_), Ok(false) | Err(StoreError::Unavailable(_))) => assert_eq!(&**state, "talking"),
+            (Err(StoreError::Overtaken(_) | StoreError::Unavailable(_)), Ok(true)) => assert_eq!(&**state, "imported"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_update_that_comes_while_its_turn_commits_does_not_wait_for_ever() {
+    let bench = Bench::new().await;
+    for id in 1..=60 {
+        let incoming = Incoming { key: person(id), origin: Origin::Update(mark(id)), body: "{}".into(), at: NOW };
+        let turn = Commit { takes: vec![Taken::Fresh(mark(id))], ..talk(person(id), Version(0)) };
+        let (received, turned) =
+            tokio::join!(bench.store.receive(bench.epoch, vec![incoming]), bench.store.commit(bench.epoch, turn));
+        received.unwrap();
+        turned.unwrap();
+    }
+    assert_eq!(bench.store.waiting(BOT, Default::default(), 99).await.unwrap(), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn numbers_rise_in_every_chat_and_are_given_once() {
+    let bench = Bench::new().await;
+    let chats = (1..=12).map(|user| {
+        let bench = &bench;
+        async move {
+            let mut ids = Vec::new();
+            for round in 0..20 {
+                ids.extend(bench.store.commit(bench.epoch, talk(person(user), Version(round))).await.unwrap().outbox);
+            }
+            ids
+        }
+    });
+    let ids = join_all(chats).await;
+    assert!(ids.iter().all(|ids| ids.is_sorted()), "{ids:?}");
+    let unsent = bench.store.unsent(BOT, OutboxId(0), 1000).await.unwrap();
+    assert_eq!(unsent.len(), 240);
+    let batch = (1..=50).map(|id| Incoming {
+        key: person(id % 7),
+        origin: Origin::Update(mark(id)),
+        body: "{}".into(),
+        at: NOW,
+    });
+    let receipts = bench.store.receive(bench.epoch, batch.collect()).await.unwrap();
+    for chat in 0..7 {
+        let of_chat: Vec<_> = (1..=50).zip(&receipts).filter(|(id, _)| id % 7 == chat).map(|(_, one)| *one).collect();
+        let seqs = of_chat.iter().map(|one| match one {
+            Receipt::New(seq) => *seq,
+            Receipt::Known => panic!("all are new"),
+        });
+        assert!(seqs.is_sorted(), "{of_chat:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn places_are_counted_over_all_writers() {
+    let bench = Bench::new().await;
+    let people = (1..=30).map(|user| {
+        let bench = &bench;
+        async move {
+            for round in 0..10 {
+                let state = match (user + round) % 4 {
+                    0 => StateChange::Clear,
+                    1 => StateChange::Keep,
+                    place => StateChange::Set(at_state(&format!("state {place}"))),
+                };
+                let from = version(&bench.store, &person(user)).await.unwrap();
+                let turn = Commit { state, ..Commit::new(person(user), from, Millis(round)) };
+                bench.store.commit(bench.epoch, turn).await.unwrap();
+                if (user + round) % 7 == 0 {
+                    bench.store.reset(&person(user), Millis(round)).await.unwrap();
+                }
+            }
+        }
+    });
+    join_all(people).await;
+    let open = bench.store.list(&Filter::default(), None, 1000).await.unwrap();
+    let mut by_place = BTreeMap::new();
+    for row in &open {
+        *by_place.entry(row.stored.as_ref().unwrap().places[0].clone()).or_insert(0) += 1;
+    }
+    let statistics = bench.store.statistics(Some(BOT)).await.unwrap();
+    assert_eq!(statistics.active, open.len() as i64);
+    let counted = by_place.into_iter().map(|(place, conversations)| PlaceCount { place, conversations });
+    assert_eq!(statistics.by_place, counted.collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_call_with_a_nul_follows_its_chat_too() {
+    let bench = Bench::new().await;
+    let group = DialogueKey { chat: -5, ..person(1) };
+    let mut turn = talk(group, Version(0));
+    turn.outgoing = vec![message(-5, "a\0b \u{1a} 'quoted'")];
+    let ids = bench.store.commit(bench.epoch, turn).await.unwrap().outbox;
+    let moved = vec![Settled { id: ids[0], outcome: Settlement::Moved { from: -5, to: -6 } }];
+    bench.store.settle(bench.epoch, moved, NOW).await.unwrap();
+    let row = bench.store.unsent(BOT, OutboxId(0), 9).await.unwrap().pop().unwrap();
+    assert_eq!(row.outgoing, message(-6, "a\0b \u{1a} 'quoted'"));
+}

@@ -1,0 +1,184 @@
+//! A Redis for a test: the one that the caller gave, under a prefix of the test's own, or one that the test starts.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::environment;
+
+const STARTS_WITHIN: Duration = Duration::from_secs(20);
+/// Another program may take the port between its choice and its use.
+const ATTEMPTS: usize = 5;
+
+/// A Redis of one test. It ends with the test.
+pub struct RedisServer {
+    child: Child,
+    port: u16,
+    folder: tempfile::TempDir,
+    settings: Vec<String>,
+}
+
+/// Keys of one test in a Redis that it may share with others. They go with the test.
+pub struct RedisSpace {
+    /// The address with the prefix.
+    pub url: String,
+    prefix: String,
+    server: Option<RedisServer>,
+}
+
+impl RedisServer {
+    /// Starts one; `settings` are those of the configuration file.
+    pub fn start(settings: &[&str]) -> Self {
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let folder = tempfile::tempdir().unwrap();
+        for _ in 0..ATTEMPTS {
+            let port = free_port();
+            if let Some(child) = run(port, folder.path(), &settings) {
+                return Self { child, port, folder, settings };
+            }
+        }
+        panic!("redis-server ended {ATTEMPTS} times at its start");
+    }
+
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}/0", self.port)
+    }
+
+    /// Says something to it, outside of any store.
+    pub fn say(&self, words: &[&str]) -> redis::Value {
+        self.try_say(words).unwrap()
+    }
+
+    pub fn try_say(&self, words: &[&str]) -> redis::RedisResult<redis::Value> {
+        let mut connection = redis::Client::open(self.url())?.get_connection_with_timeout(Duration::from_secs(2))?;
+        let mut command = redis::Cmd::new();
+        words.iter().for_each(|word| {
+            command.arg(*word);
+        });
+        command.query(&mut connection)
+    }
+
+    /// Ends it without a word.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// How long its append-only file is by now.
+    pub fn kept_bytes(&self) -> u64 {
+        std::fs::metadata(self.kept()).unwrap().len()
+    }
+
+    /// Ends it as a loss of power does: what has come to its file beyond a length is gone with it.
+    pub fn lose_power(&mut self, kept_bytes: u64) {
+        self.kill();
+        std::fs::File::options().write(true).open(self.kept()).unwrap().set_len(kept_bytes).unwrap();
+    }
+
+    fn kept(&self) -> std::path::PathBuf {
+        self.folder.path().join("appendonlydir/appendonly.aof.1.incr.aof")
+    }
+
+    /// Starts it again on its files and its port, after it was killed.
+    pub fn start_again(&mut self) {
+        self.child = run(self.port, self.folder.path(), &self.settings).expect("redis-server starts again");
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        // It may have been killed by the test.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl RedisSpace {
+    pub fn new() -> Self {
+        let (server, url) = match environment::redis_url() {
+            Some(url) => (None, url),
+            None => {
+                let server = RedisServer::start(&[]);
+                let url = server.url();
+                (Some(server), url)
+            }
+        };
+        let prefix = format!("opora-test-{}-{:016x}", std::process::id(), fastrand_u64());
+        let plain = url.split('?').next().unwrap();
+        Self { url: format!("{plain}?prefix={prefix}"), prefix, server }
+    }
+
+    fn sweep(&self) -> redis::RedisResult<()> {
+        let plain = self.url.split('?').next().unwrap();
+        let mut connection = redis::Client::open(plain)?.get_connection_with_timeout(Duration::from_secs(2))?;
+        let mut cursor = 0_u64;
+        loop {
+            let mut scan = redis::cmd("SCAN");
+            scan.arg(cursor).arg("MATCH").arg(format!("{{{}*", self.prefix)).arg("COUNT").arg(1_000);
+            let (next, keys): (u64, Vec<Vec<u8>>) = scan.query(&mut connection)?;
+            if !keys.is_empty() {
+                redis::cmd("UNLINK").arg(keys).exec(&mut connection)?;
+            }
+            cursor = next;
+            if cursor == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Drop for RedisSpace {
+    fn drop(&mut self) {
+        // A server of our own takes its keys along.
+        if self.server.is_none() {
+            let _ = self.sweep();
+        }
+    }
+}
+
+/// None if it ended by itself.
+fn run(port: u16, folder: &std::path::Path, settings: &[String]) -> Option<Child> {
+    let mut command = Command::new("redis-server");
+    command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--daemonize", "no", "--dir"]).arg(folder);
+    if !settings.iter().any(|setting| setting == "--save") {
+        command.args(["--save", ""]);
+    }
+    command.args(settings).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("redis-server is installed");
+    let began = Instant::now();
+    while began.elapsed() < STARTS_WITHIN {
+        if child.try_wait().unwrap().is_some() {
+            return None;
+        }
+        if answers(port) {
+            return Some(child);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    panic!("redis-server does not answer on port {port}");
+}
+
+/// Whether a Redis answers there, be it only to want a password.
+fn answers(port: u16) -> bool {
+    let ping = || {
+        let client = redis::Client::open(format!("redis://127.0.0.1:{port}/")).unwrap();
+        let mut connection = client.get_connection_with_timeout(Duration::from_secs(2))?;
+        redis::cmd("PING").query::<String>(&mut connection)
+    };
+    match ping() {
+        Ok(_) => true,
+        Err(error) => error.code().is_some_and(|code| code == "NOAUTH" || code == "WRONGPASS"),
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+}
+
+/// A number that no other test has.
+fn fastrand_u64() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}

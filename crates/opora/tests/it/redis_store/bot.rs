@@ -1,0 +1,32 @@
+//! A whole bot on Redis: restarts of it, and of Redis beneath it.
+
+use std::sync::Arc;
+
+use opora::store::{self, Store};
+
+use crate::redis_server::RedisServer;
+use crate::runtime::form::{AGE, NAME, form};
+use crate::stage::{Running, Stage};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dialogue_goes_on_after_restarts_of_bot_and_server() {
+    let stage = Stage::new().await;
+    let mut server = RedisServer::start(&["--appendonly", "yes", "--appendfsync", "always"]);
+    let open = async |url: &str| -> Arc<dyn Store> { store::open(url).await.unwrap() };
+    let store = open(&server.url()).await;
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    let anna = stage.person("Anna").await;
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    bot.stops().await;
+
+    let store = open(&server.url()).await;
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    anna.says("Anna").await;
+    anna.hears_just(&[NAME, AGE]).await;
+    server.kill();
+    anna.says("33").await;
+    server.start_again();
+    anna.hears_just(&[NAME, AGE, "Anna is 33."]).await;
+    bot.stops().await;
+}
