@@ -56,13 +56,46 @@ impl Fresh {
 impl Arrivals {
     /// Waits until all are durable, for as long as given; false if some are not.
     pub(crate) async fn all_durable(&self, patience: Duration) -> bool {
-        let is_done = || self.left.load(Ordering::Acquire) == 0;
-        is_done() || tokio::time::timeout(patience, self.all.notified()).await.is_ok() || is_done()
+        let all = async {
+            loop {
+                // Asked for before the look; and a notice may be left from a time when fewer had arrived.
+                let notice = self.all.notified();
+                if self.left.load(Ordering::Acquire) == 0 {
+                    return;
+                }
+                notice.await;
+            }
+        };
+        tokio::time::timeout(patience, all).await.is_ok()
     }
 }
 
 impl PartialEq for Fresh {
     fn eq(&self, other: &Self) -> bool {
         self.incoming == other.incoming
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Millis;
+    use crate::key::DialogueKey;
+
+    fn fresh(arrivals: &Arc<Arrivals>, update_id: i64) -> Fresh {
+        let mark = Mark { bot: 1, update_id, identity: "message:1".into() };
+        let (key, origin) = (DialogueKey::private(1, update_id), Origin::Update(mark));
+        Fresh::new(Incoming { key, origin, body: "{}".into(), at: Millis(0) }, arrivals)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn arrivals_are_durable_when_the_last_one_is_however_early_the_first_was() {
+        let arrivals = Arc::new(Arrivals::default());
+        fresh(&arrivals, 1).durable();
+        let second = fresh(&arrivals, 2);
+        assert!(!arrivals.all_durable(Duration::from_millis(25)).await);
+        second.durable();
+        second.durable();
+        assert!(arrivals.all_durable(Duration::from_millis(25)).await);
     }
 }

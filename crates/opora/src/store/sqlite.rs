@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
+use self::checkpoint::Checkpoints;
 use self::file::DatabaseFile;
 use self::opens::Finder;
 use self::sent::{LeftNotes, SentNotes};
@@ -30,6 +31,7 @@ use crate::key::DialogueKey;
 
 mod alone;
 mod bulk;
+mod checkpoint;
 mod facts;
 mod file;
 mod opens;
@@ -71,10 +73,12 @@ impl SqliteStore {
     }
 
     fn start(file: DatabaseFile, connection: sqlx::SqliteConnection) -> Self {
+        let reads = reads::of(&file);
+        let checkpoints = Checkpoints::start(reads.0.clone());
         Self {
-            writer: queue::start(Writer::new(file.clone(), connection)),
+            writer: queue::start(Writer::new(file.clone(), connection, checkpoints)),
             opens: Opens::start(Finder::of(file.clone())),
-            reads: reads::of(&file),
+            reads,
             sent: Arc::new(SentNotes::beside(&file.path)),
             file,
         }
@@ -90,7 +94,11 @@ impl SqliteStore {
     /// Settles what earlier holders have sent and had no time to settle.
     async fn settle_left(&self, epoch: Epoch) -> StoreResult<()> {
         let (held, notes) = (self.reads.held_epochs().await?, Arc::clone(&self.sent));
-        let LeftNotes { ids, files } = blocking(move || notes.left(&held)).await?;
+        let left = move || {
+            notes.begin(epoch)?;
+            notes.left(&held)
+        };
+        let LeftNotes { ids, files } = blocking(left).await?;
         if !ids.is_empty() {
             tracing::info!(sends = ids.len(), "an earlier instance ended before it could settle what it had sent");
             let outcome = Settlement::Sent { labelled: None };

@@ -101,6 +101,15 @@ impl SentNotes {
         Ok(left)
     }
 
+    /// Removes a file of this epoch, which was just granted: it is from another database that lay here.
+    pub(super) fn begin(&self, epoch: Epoch) -> io::Result<()> {
+        self.files.lock().remove(&epoch);
+        match std::fs::remove_file(self.path(epoch)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Removes the files in which nothing matters any more.
     pub(super) fn tidy(&self) {
         self.files.lock().retain(|_, notes| {
@@ -200,6 +209,17 @@ mod tests {
         let mut ids = notes.left(&[]).unwrap().ids;
         ids.sort_unstable();
         assert_eq!(ids, [many - 1, many, many + 1]);
+    }
+
+    #[test]
+    fn what_another_database_left_under_the_same_epoch_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        notes(&folder).note(Epoch(1), &[11]).unwrap();
+        let notes = notes(&folder);
+        notes.begin(Epoch(1)).unwrap();
+        notes.begin(Epoch(1)).unwrap();
+        notes.note(Epoch(1), &[12]).unwrap();
+        assert_eq!(notes.left(&[]).unwrap().ids, [12]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use sqlx::{Connection, Row, SqliteConnection};
 
+use super::checkpoint::Checkpoints;
 use super::file::DatabaseFile;
 use super::{bulk, facts};
 use crate::failpoints;
@@ -26,11 +27,12 @@ pub(super) struct Writer {
     file: DatabaseFile,
     connection: Option<SqliteConnection>,
     numbers: Numbers,
+    checkpoints: Checkpoints,
 }
 
 impl Writer {
-    pub(super) fn new(file: DatabaseFile, connection: SqliteConnection) -> Self {
-        Self { file, connection: Some(connection), numbers: Numbers::default() }
+    pub(super) fn new(file: DatabaseFile, connection: SqliteConnection, checkpoints: Checkpoints) -> Self {
+        Self { file, connection: Some(connection), numbers: Numbers::default(), checkpoints }
     }
 
     async fn transact(&mut self, steps: &mut VecDeque<Step>, decisions: &mut Vec<Decided>) -> Result<(), GroupFailed> {
@@ -67,6 +69,7 @@ impl Carries for Writer {
     async fn carry_out(&mut self, mut steps: VecDeque<Step>) {
         let mut decisions = Vec::new();
         let done = self.transact(&mut steps, &mut decisions).await;
+        self.checkpoints.committed();
         if let Err(failed) = &done {
             // The connection may be anywhere in a transaction: a new one is not. Nor is it known what was reserved.
             self.connection = None;

@@ -64,7 +64,7 @@ impl Account {
     fn person(&mut self, diary: &Diary, said: &[String]) {
         let person = diary.person;
         if let Some(stuck) = &diary.stuck {
-            self.complain(format!("I1: {person} is stuck in {stuck}"));
+            self.complain(format!("I1: {person} is stuck in {stuck}, after {:?}", said.last()));
         }
         if diary.unanswered_presses > 0 {
             self.complain(format!("I3: {} presses of {person} were not answered", diary.unanswered_presses));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use opora::failpoints;
 use tokio::time::Instant;
 
-use super::account::Account;
+use super::account::{Account, versions};
 use super::bots::Part;
 use super::keeper::Kind;
 use super::kills::{Bot, COVERED, survives_kills_at};
@@ -47,12 +47,16 @@ mod redis {
         a_bot_survives_kills_after_a_commit: TURN_AFTER_COMMIT Example,
         a_bot_survives_kills_after_a_message_was_sent: OUTBOX_AFTER_SEND Example,
         a_bot_survives_kills_within_a_commit_of_its_store: STORE_IN_COMMIT Example,
-        a_bot_survives_kills_before_a_timer_fires: SCHEDULE_BEFORE_FIRE Errand,
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_bot_outlives_kills_of_its_server_and_nothing_is_lost() {
         outlives_kills_of_its_server(Kind::Redis).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_bot_whose_server_was_away_for_longer_than_its_lease_leads_again() {
+        leads_again_after_its_lease(Kind::Redis).await;
     }
 }
 
@@ -67,12 +71,16 @@ mod postgres {
         a_bot_survives_kills_after_a_commit: TURN_AFTER_COMMIT Example,
         a_bot_survives_kills_after_a_message_was_sent: OUTBOX_AFTER_SEND Example,
         a_bot_survives_kills_within_a_commit_of_its_store: STORE_IN_COMMIT Example,
-        a_bot_survives_kills_before_a_timer_fires: SCHEDULE_BEFORE_FIRE Errand,
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_bot_outlives_kills_of_its_server_and_nothing_is_lost() {
         outlives_kills_of_its_server(Kind::OwnPostgres).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_bot_whose_server_was_away_for_longer_than_its_lease_leads_again() {
+        leads_again_after_its_lease(Kind::OwnPostgres).await;
     }
 }
 
@@ -116,44 +124,83 @@ async fn outlives_kills_of_its_server(kind: Kind) {
     assert!(slowest < RECOVERS_WITHIN, "{slowest:?}");
 }
 
-/// What a Redis that writes its disk once a second loses: nothing if only the server is killed, up to a second of turns
-/// if its machine loses power. How much that is is told, not judged.
+/// The server is away until the bot has given up its lease.
+async fn leads_again_after_its_lease(kind: Kind) {
+    let (stage, people) = (Stage::on(kind).await, 30);
+    let process = Process::playing(&Part::of(&stage, Story::Registration));
+    process.leads().await;
+    let crowd = Crowd::begin(&stage, people, MANNER).await;
+    assert!(stage.goes_on(100, PATIENCE).await);
+    stage.keeper.kill();
+    process.tells("lost the lease").await;
+    stage.keeper.start_again();
+    let back = Instant::now();
+    assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
+    let recovery = back.elapsed();
+    let diaries = crowd.finish().await;
+    process.stop(&stage).await;
+    // What was sent and could not be settled before the lease was over goes again: one row of each person at most.
+    let account = Account::of(&stage, Story::Registration, &diaries, people).await;
+    println!("{kind:?}: {} messages repeated, recovery {} ms", account.repeats, recovery.as_millis());
+    account.is_clean();
+    assert!(recovery < RECOVERS_WITHIN, "{recovery:?}");
+}
+
+/// How a Redis goes whose disk is up to a second behind.
+#[derive(Clone, Copy, Debug)]
+enum Fall {
+    Killed,
+    /// As if its machine had lost power: the last second of its file is cut off.
+    WithoutPower,
+}
+
+/// Lets it fall while people talk; gives the account, and how many turns are not there of how many.
+async fn after_a(fall: Fall, people: usize) -> (Account, i64, i64) {
+    let stage = Stage::on(Kind::RedisEverySecond).await;
+    let process = Process::playing(&Part::of(&stage, Story::Registration));
+    process.leads().await;
+    let manner = Manner { patience: Duration::from_secs(6), ..MANNER };
+    let crowd = Crowd::begin(&stage, people, manner).await;
+    assert!(stage.goes_on(100, PATIENCE).await);
+    let kept_bytes = stage.keeper.redis().lock().kept_bytes();
+    // People talk on for a second.
+    assert!(!stage.goes_on(i64::MAX / 2, Duration::from_secs(1)).await);
+    match fall {
+        Fall::Killed => stage.keeper.kill(),
+        Fall::WithoutPower => stage.keeper.redis().lock().lose_power(kept_bytes),
+    }
+    stage.keeper.start_again();
+    let diaries = crowd.finish().await;
+    process.stop(&stage).await;
+    let store = stage.store().await;
+    let turns: i64 = versions(&store).await.values().sum();
+    store.close().await.unwrap();
+    let inputs: usize = diaries.iter().map(|diary| diary.inputs).sum();
+    let inputs = i64::try_from(inputs).unwrap();
+    (Account::of(&stage, Story::Registration, &diaries, 0).await, inputs - turns, inputs)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_forgets_its_last_second_is_found_out() {
+    let (account, lost, _) = after_a(Fall::WithoutPower, 20).await;
+    assert!(lost > 0 && account.breaks("I1"), "{account:?}");
+}
+
+/// How much that is is told, not judged.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn in_the_long_form_the_loss_of_a_redis_that_is_a_second_behind_is_measured() {
     if environment::kills().is_none() {
         println!("skipped: this is for the long form");
         return;
     }
-    for power_is_lost in [false, true] {
-        let stage = Stage::on(Kind::RedisEverySecond).await;
-        let process = Process::playing(&Part::of(&stage, Story::Registration));
-        process.leads().await;
-        let manner = Manner { patience: Duration::from_secs(8), ..MANNER };
-        let crowd = Crowd::begin(&stage, environment::people().unwrap_or(30), manner).await;
-        assert!(stage.goes_on(100, PATIENCE).await);
-        let kept_bytes = stage.keeper.redis().lock().kept_bytes();
-        // People talk on for the second that is lost.
-        assert!(!stage.goes_on(i64::MAX / 2, Duration::from_secs(1)).await);
-        if power_is_lost {
-            stage.keeper.redis().lock().lose_power(kept_bytes);
-        } else {
-            stage.keeper.kill();
-        }
-        stage.keeper.start_again();
-        let diaries = crowd.finish().await;
-        process.stop(&stage).await;
-        let store = stage.store().await;
-        let account = Account::of(&stage, Story::Registration, &diaries, 0).await;
-        let stuck = diaries.iter().filter(|diary| diary.stuck.is_some()).count();
-        let what = if power_is_lost { "a loss of power" } else { "a kill of the server" };
-        let inputs: usize = diaries.iter().map(|diary| diary.inputs).sum();
-        let turns: i64 = super::account::versions(&store).await.values().sum();
+    let people = environment::people().unwrap_or(30);
+    for fall in [Fall::Killed, Fall::WithoutPower] {
+        let (account, lost, inputs) = after_a(fall, people).await;
+        let stuck = account.complaints.iter().filter(|complaint| complaint.contains("is stuck")).count();
         println!(
-            "appendfsync everysec, {what}: {} of {inputs} turns lost, {stuck} of {} people wait in vain, {} complaints",
-            i64::try_from(inputs).unwrap() - turns,
-            diaries.len(),
+            "appendfsync everysec, {fall:?}: {lost} of {inputs} turns lost, {stuck} of {people} people wait in vain, {} \
+             complaints",
             account.complaints.len()
         );
-        store.close().await.unwrap();
     }
 }

@@ -140,3 +140,19 @@ async fn a_store_in_which_all_is_settled_leaves_no_notes() {
         std::fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["opora.db"]);
 }
+
+#[tokio::test]
+async fn the_log_comes_into_the_database_while_the_store_is_open() {
+    let bench = Bench::new().await;
+    let size = || std::fs::metadata(bench.path("opora.db")).unwrap().len();
+    let (before, mut version) = (size(), Version(0));
+    let deadline = std::time::Duration::from_secs(20);
+    let grown = async {
+        while size() == before {
+            version = bench.commit(full_turn(1, version, vec![])).await.unwrap().version;
+        }
+    };
+    tokio::time::timeout(deadline, grown).await.unwrap();
+    // Long before the writer would have had to do it.
+    assert!(version < Version(400), "{version:?}");
+}
