@@ -16,10 +16,13 @@ use crate::mailbox::{Arrivals, Fresh, Letter, Mailboxes};
 use crate::store::{Epoch, InboxRow, Incoming, Mark, Origin, Receipt, Seq, Store, StoreResult};
 use crate::update::{self, Route};
 
+pub(crate) use self::arriving::Arriving;
+use self::arriving::OnTheirWay;
 pub(crate) use self::haste::Haste;
 pub use self::polling::PollingSettings;
 pub use self::webhook::{Webhook, WebhookSettings};
 
+mod arriving;
 mod haste;
 pub(crate) mod polling;
 mod webhook;
@@ -41,6 +44,8 @@ pub(crate) struct Intake {
     pub(crate) unsure: Arc<Mutex<HashSet<Mark>>>,
     /// Whether turns are begun before the inbox.
     pub(crate) haste: Arc<Haste>,
+    /// What is being stored now.
+    pub(crate) arriving: Arriving,
 }
 
 /// Updates that were handed over before they were stored.
@@ -93,23 +98,26 @@ impl Intake {
         }
         metrics::counter!("opora_updates_total").increment(batch.len() as u64);
         failpoints::hit(failpoints::INTAKE_BEFORE_RECEIVE).await;
-        let (fresh, rest) = self.hand_over(batch);
+        let (fresh, rest, on_their_way) = self.hand_over(batch);
         if !rest.is_empty() {
             self.store_all(rest).await?;
         }
+        drop(on_their_way);
         self.see_durable(fresh).await?;
         failpoints::hit(failpoints::INTAKE_AFTER_RECEIVE).await;
         Ok(highest)
     }
 
     /// Starts the turns of conversations that are idle. The rest has to be stored first, behind what it waits for.
-    fn hand_over(&self, batch: Vec<Incoming>) -> (FreshBatch, Vec<Pending>) {
+    fn hand_over(&self, batch: Vec<Incoming>) -> (FreshBatch, Vec<Pending>, OnTheirWay) {
         let (mut handed, mut rest) = (FreshBatch::default(), Vec::new());
+        let mut arriving = self.arriving.look();
         let at_once = self.haste.is_on();
         for incoming in batch {
             let arrivals = &handed.arrivals;
-            // Items of an album wait for each other.
-            if !at_once || update::media_group(&incoming.body).is_some() {
+            // Items of an album wait for each other; and what stands behind another goes behind it.
+            if !at_once || arriving.has(&incoming.key) || update::media_group(&incoming.body).is_some() {
+                arriving.add(&incoming.key);
                 rest.push(Pending::New(incoming));
                 continue;
             }
@@ -117,11 +125,13 @@ impl Intake {
                 Ok(fresh) => handed.all.push(fresh),
                 Err(before) => {
                     rest.extend(before.map(Pending::Begun));
+                    arriving.add(&incoming.key);
                     rest.push(Pending::New(incoming));
                 }
             }
         }
-        (handed, rest)
+        let on_their_way = arriving.done();
+        (handed, rest, on_their_way)
     }
 
     /// Waits a moment for the turns of fresh updates, and stores those that have not committed by then.
@@ -199,3 +209,6 @@ fn mark(incoming: Incoming) -> Option<Mark> {
         Origin::Outcome(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ use crate::clock::Stopwatch;
 use crate::effects::{DOWNLOAD, Downloads, Effects};
 use crate::engine::{Engine, StateCache};
 use crate::instance::Leadership;
-use crate::intake::{Haste, Intake};
+use crate::intake::{Arriving, Haste, Intake};
 use crate::key::DialogueKey;
 use crate::mailbox::{Letter, Mailboxes};
 use crate::outbox::{Courier, CourierSettings, SendEvent};
@@ -110,6 +110,7 @@ impl Works {
                 mailboxes,
                 unsure: Arc::default(),
                 haste: Arc::new(Haste::new(settings.mailboxes.at_once)),
+                arriving: Arriving::default(),
             },
             cut,
             begin_schedule,

@@ -50,6 +50,7 @@ async fn a_batch_without_a_single_update_is_not_asked_for_again_at_once() {
         mailboxes,
         unsure: Arc::default(),
         haste: Arc::new(crate::intake::Haste::new(false)),
+        arriving: Default::default(),
     };
     let (settings, myself) = (PollingSettings::default(), String::new());
     let polling = Polling { api: Arc::clone(&babble) as _, intake, settings, allowed: Vec::new(), myself };
