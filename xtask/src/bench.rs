@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use crate::commands::Commands;
 use crate::environment::Environment;
 use crate::interruption::Interruption;
+use crate::servers::{Durability, Servers};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -23,6 +24,15 @@ enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// The cost of a turn with a thousand and with a million stored dialogues, and the room that an idle one takes
+    Dialogues {
+        /// Which stores; all of them unless given
+        #[arg(value_parser = ["sqlite", "redis", "postgres", "process"])]
+        stores: Vec<String>,
+        /// How many are many
+        #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(10_000..))]
+        many: u32,
+    },
     /// Bot frameworks side by side: bench/run.sh; --help shows its options
     #[command(disable_help_flag = true)]
     Frameworks {
@@ -37,12 +47,16 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
     match &options.benchmark {
         None => {
             println!("cargo xtask bench emulator [arguments]    calls per second of the Bot API emulator");
+            println!(
+                "cargo xtask bench dialogues [stores]      cost of a turn with few and with many stored dialogues"
+            );
             println!("cargo xtask bench frameworks [arguments]  bot frameworks side by side; see bench/README.md");
         }
         Some(Benchmark::Emulator { arguments }) => {
             let mut bench = commands.cargo(&["bench", "--package", "opora-emulator", "--bench", "calls", "--"]);
             commands.show(bench.args(arguments))?;
         }
+        Some(Benchmark::Dialogues { stores, many }) => dialogues(&commands, stores, *many)?,
         Some(Benchmark::Frameworks { arguments }) => {
             commands.show(&mut commands.cargo(&[
                 "build",
@@ -57,6 +71,7 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
                 ("opora-memory", "memory:"),
                 ("opora-sqlite", "sqlite:$RUN_DIR/state.db"),
                 ("opora-redis", "$REDIS_URL"),
+                ("opora-postgres", "$POSTGRES_URL"),
             ];
             for (name, state) in stores {
                 script.args(["--bot", &our_bot(name, state, &commands.environment)]);
@@ -66,6 +81,34 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Each store is measured by a process of its own, and beside no other.
+fn dialogues(commands: &Commands, stores: &[String], many: u32) -> Result<()> {
+    let measure = |words: &[&str]| {
+        let mut bench = commands.cargo(&["bench", "--package", "opora", "--bench", "dialogues", "--"]);
+        commands.show(bench.args(words))
+    };
+    let wants = |name: &str| stores.is_empty() || stores.iter().any(|store| store == name);
+    let many = many.to_string();
+    if wants("sqlite") {
+        let folder = tempfile::tempdir()?;
+        measure(&[&format!("sqlite:{}", folder.path().join("opora.db").display()), "none", &many])?;
+    }
+    if wants("redis") || wants("postgres") {
+        let servers = Servers::start(commands, Durability::AsUsual)?;
+        for (name, url) in [("redis", &servers.redis_url), ("postgres", &servers.database_url)] {
+            let process = servers.process_at(url).map(|process| process.to_string()).unwrap_or_default();
+            if wants(name) {
+                measure(&[url, &process, &many])?;
+            }
+        }
+        servers.stop()?;
+    }
+    if wants("process") {
+        measure(&["rooms"])?;
+    }
+    Ok(())
 }
 
 /// The registration example as one more bot of the comparison: same protocol, its settings under the names it knows.

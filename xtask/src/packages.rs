@@ -13,8 +13,9 @@ struct Package {
     is_there: fn(&Commands) -> bool,
 }
 
-const PACKAGES: [Package; 7] = [
+const PACKAGES: [Package; 8] = [
     Package { name: "redis-server", is_there: |commands| commands.find("redis-server").is_some() },
+    Package { name: "openssl", is_there: |commands| commands.find("openssl").is_some() },
     Package { name: "postgresql", is_there: |commands| postgres_programs(commands).is_some() },
     Package { name: "chromium", is_there: |commands| commands.find("chromium").is_some() },
     Package { name: "chromium-driver", is_there: |commands| commands.find("chromedriver").is_some() },

@@ -34,6 +34,11 @@ impl Running {
         Ok(Self { name, child, group })
     }
 
+    /// Its number.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
         self.child.try_wait().with_context(|| format!("cannot ask after {}", self.name))
     }

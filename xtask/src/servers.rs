@@ -1,8 +1,8 @@
-//! A private Redis and a private PostgreSQL for the length of a test run.
+//! A private Redis and a private PostgreSQL for the length of a test run or of a measurement.
 //!
 //! They listen on free loopback ports, keep their files in a temporary directory, and are stopped by their own process
-//! number. A server given by the caller is used instead, and is never stopped. Nothing here is durable: a test of
-//! durability starts servers of its own.
+//! number. A server given by the caller is used instead for tests, and is never stopped. For tests nothing is durable: a
+//! test of durability starts servers of its own. For measurements everything is, as in production.
 
 mod postgres;
 mod redis;
@@ -36,6 +36,15 @@ pub(crate) struct Servers {
     directory: Option<TempDir>,
 }
 
+/// What a server does for durability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// Nothing.
+    None,
+    /// What it does in production.
+    AsUsual,
+}
+
 /// A server process of ours.
 #[derive(Debug)]
 struct Server {
@@ -48,7 +57,7 @@ struct Server {
 
 impl Servers {
     /// Starts what the caller has not given, and checks that both answer.
-    pub(crate) fn start(commands: &Commands) -> Result<Self> {
+    pub(crate) fn start(commands: &Commands, durability: Durability) -> Result<Self> {
         let directory = tempfile::Builder::new()
             .prefix("opora-test-")
             // PostgreSQL may run as another user, who has to get through to its own directory.
@@ -56,17 +65,24 @@ impl Servers {
             .tempdir()
             .context("cannot make a temporary directory")?;
         let mut started = Vec::new();
-        let redis_url = match commands.environment.given_redis_url.clone() {
+        let given = |url: &Option<String>| url.clone().filter(|_| durability == Durability::None);
+        let redis_url = match given(&commands.environment.given_redis_url) {
             Some(url) => url,
-            None => redis::start(commands, directory.path(), &mut started)?,
+            None => redis::start(commands, directory.path(), durability, &mut started)?,
         };
-        let database_url = match commands.environment.given_database_url.clone() {
+        let database_url = match given(&commands.environment.given_database_url) {
             Some(url) => url,
-            None => postgres::start(commands, directory.path(), &mut started)?,
+            None => postgres::start(commands, directory.path(), durability, &mut started)?,
         };
         redis::check(&redis_url)?;
         postgres::check(commands, &database_url)?;
         Ok(Self { redis_url, database_url, started, directory: Some(directory) })
+    }
+
+    /// The process of the server that listens where an address says, if it is ours.
+    pub(crate) fn process_at(&self, url: &str) -> Option<u32> {
+        let listens = |server: &&Server| url.contains(&format!(":{}/", server.port));
+        self.started.iter().find(listens).map(|server| server.running.process())
     }
 
     /// Stops every server that was started here, and makes sure that nothing of them is left.

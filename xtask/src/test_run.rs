@@ -14,7 +14,7 @@ use crate::environment::Environment;
 use crate::interruption::Interruption;
 use crate::plan::{self, Step};
 use crate::report::{Done, Report};
-use crate::servers::Servers;
+use crate::servers::{Durability, Servers};
 use crate::{clients, packages, tidy, tools};
 
 #[derive(Debug, Args)]
@@ -113,7 +113,7 @@ impl TestRun<'_> {
     }
 
     fn servers(&mut self) -> Result<Done> {
-        let servers = Servers::start(&self.commands)?;
+        let servers = Servers::start(&self.commands, Durability::None)?;
         self.told.push(("TEST_REDIS_URL", servers.redis_url.clone().into()));
         self.told.push(("TEST_DATABASE_URL", servers.database_url.clone().into()));
         self.servers = Some(servers);

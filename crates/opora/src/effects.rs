@@ -22,7 +22,7 @@ use crate::clock::Clock;
 use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::mailbox::Letter;
-use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, Store, StoreError};
+use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, Store};
 use crate::turn;
 
 use self::held::Held;
@@ -277,7 +277,8 @@ impl Shared {
                 }
                 // An earlier try was carried out, and its answer was lost: nobody has been told.
                 Ok(Receipt::Known) if is_unsure => return self.pass_on_stored(row).await,
-                Ok(Receipt::Known) | Err(StoreError::Fenced { .. }) => return,
+                Ok(Receipt::Known) => return,
+                Err(error) if error.ends_the_lease() => return,
                 Err(error) => {
                     is_unsure = true;
                     tracing::warn!(effect = row.id.0, %error, "cannot store an outcome; trying again");

@@ -31,6 +31,7 @@ use crate::turn::{Context, Event, Moment, Outcome};
 mod after;
 mod cache;
 mod letters;
+mod moment;
 mod report;
 mod trouble;
 
@@ -131,6 +132,17 @@ impl<'a> Work<'a> {
 impl Engine {
     /// One try: nothing of it remains unless it commits.
     async fn attempt(&self, work: &mut Work<'_>) -> Result<(), Trouble> {
+        let done = self.turn(work).await;
+        let has_committed = matches!(done, Ok(true));
+        if !has_committed && let Err(error) = self.store.leave(self.epoch, work.key).await {
+            // It runs out by itself.
+            tracing::debug!(key = %work.key, %error, "a conversation could not be left");
+        }
+        done.map(drop)
+    }
+
+    /// One try; whether there was anything to commit.
+    async fn turn(&self, work: &mut Work<'_>) -> Result<bool, Trouble> {
         let (version, stored) = self.open(work).await?;
         // Nothing marks a turn without an input as done but the version, which only this conversation's turns raise.
         if work.takes.is_empty() && work.unsure_from.is_some_and(|from| version > from) {
@@ -146,6 +158,7 @@ impl Engine {
             now,
             refusal: work.refusal.clone(),
             context: Arc::clone(&self.context),
+            place: work.event.update().filter(|_| self.store.is_shared()).and_then(|update| letters::place(update)),
         };
         let outcome = match self.handle(moment).await {
             Ok(outcome) => outcome,
@@ -159,7 +172,7 @@ impl Engine {
         failpoints::hit(failpoints::TURN_AFTER_HANDLER).await;
         if matches!(work.event, Event::Expired) && work.takes.is_empty() && outcome.changes_nothing() {
             self.cache.put(work.key, version, stored);
-            return Ok(());
+            return Ok(false);
         }
         let moved = outcome.transition.clone();
         let after = After::of(&outcome, stored, work.key, now);
@@ -193,7 +206,7 @@ impl Engine {
         self.committed(work.key, after, committed);
         report::commit(work.letters, committing.elapsed(), self.clock.now());
         report::turn(work.key, &work.event, moved.as_ref(), took);
-        Ok(())
+        Ok(true)
     }
 
     /// The state: as this instance left it, or from the store.
@@ -203,7 +216,7 @@ impl Engine {
         {
             return Ok(held);
         }
-        match self.store.open(work.key, work.mark()).await? {
+        match self.store.enter(self.epoch, work.key, work.mark(), self.clock.now()).await? {
             Opened::AlreadyTaken => Err(Trouble::Taken),
             Opened::At { version, stored } => Ok((version, stored)),
         }

@@ -37,6 +37,18 @@ pub const SCHEDULE_BEFORE_FIRE: &str = "schedule.before_fire";
 pub const INSTANCE_BEFORE_RENEW: &str = "instance.before_renew";
 /// A store is in the midst of a commit.
 pub const STORE_IN_COMMIT: &str = "store.in_commit";
+/// What was done while Redis was away has been done there as well, one entry of the journal more.
+pub const JOURNAL_AFTER_ENTRY: &str = "journal.after_entry";
+/// A page of the journal is in Redis, and the journal still has it.
+pub const JOURNAL_AFTER_PAGE: &str = "journal.after_page";
+/// Everything is in Redis, and the journal is about to be emptied.
+pub const JOURNAL_BEFORE_EMPTY: &str = "journal.before_empty";
+/// A turn of a [`crate::store::DecidedStore`] is about to be decided by the application's writes.
+pub const STORE_BEFORE_WRITES: &str = "store.before_writes";
+/// The application's writes have run and are not committed.
+pub const STORE_IN_WRITES: &str = "store.in_writes";
+/// The application's writes are committed; their turn is not carried out in Redis yet.
+pub const STORE_AFTER_WRITES: &str = "store.after_writes";
 
 /// All failpoints there are.
 pub const ALL: &[&str] = &[
@@ -54,6 +66,12 @@ pub const ALL: &[&str] = &[
     SCHEDULE_BEFORE_FIRE,
     INSTANCE_BEFORE_RENEW,
     STORE_IN_COMMIT,
+    JOURNAL_AFTER_ENTRY,
+    JOURNAL_AFTER_PAGE,
+    JOURNAL_BEFORE_EMPTY,
+    STORE_BEFORE_WRITES,
+    STORE_IN_WRITES,
+    STORE_AFTER_WRITES,
 ];
 
 static ANY_ARMED: AtomicBool = AtomicBool::new(false);
@@ -113,6 +131,11 @@ pub fn arm_from(text: &str) -> Result<(), NotAFailpoint> {
         arm(name, action, nth)?;
     }
     Ok(())
+}
+
+/// Whether this failpoint is armed: only then a step that could be one with others is taken apart.
+pub(crate) fn is_armed(name: &str) -> bool {
+    any_armed() && ARMED.lock().iter().any(|armed| armed.name == name)
 }
 
 /// Whether any failpoint is armed: only then steps that could be one are taken apart.

@@ -5,9 +5,10 @@
 //! 3. [Sending](sending): messages, edits, media, limits, broadcasts, and what "unsure" means.
 //! 4. [Work outside](work_outside): effects, downloads, and the application's own tables.
 //! 5. [Testing](testing): a scripted chat, a clock set by hand, faults, crashes, golden files, a store of your own.
-//! 6. [Going to production](production): stores, the lease, webhooks, stopping, logs, metrics, the operator's tool.
-//! 7. [Coming from aiogram](from_aiogram).
-//! 8. [Coming from teloxide](from_teloxide).
+//! 6. [Stores](stores): which one when, what each promises, how its server is set, TLS.
+//! 7. [Going to production](production): the lease, webhooks, stopping, logs, metrics, the operator's tool.
+//! 8. [Coming from aiogram](from_aiogram).
+//! 9. [Coming from teloxide](from_teloxide).
 //!
 //! The code on these pages is compiled and, where it can be, run with the tests. There is nothing to call here.
 
@@ -25,6 +26,9 @@ pub mod work_outside {}
 
 #[doc = include_str!("guide/testing.md")]
 pub mod testing {}
+
+#[doc = include_str!("guide/stores.md")]
+pub mod stores {}
 
 #[doc = include_str!("guide/production.md")]
 pub mod production {}

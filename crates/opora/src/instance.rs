@@ -212,7 +212,7 @@ impl Leadership {
         self.renewing.abort();
         match self.store.release(self.bot, self.epoch).await {
             Ok(()) => tracing::info!(bot = self.bot, "released the lease"),
-            Err(StoreError::Fenced { .. }) => {}
+            Err(error) if error.ends_the_lease() => {}
             Err(error) => tracing::warn!(bot = self.bot, %error, "could not release the lease; it will run out"),
         }
     }
@@ -282,6 +282,8 @@ impl Renewal {
                     tracing::error!(bot = self.bot, %holder, "lost the lease: another instance has taken over");
                     break;
                 }
+                // Why is told by whoever asks for the lease next.
+                Err(StoreError::Lost { .. }) => break,
                 Err(error) => {
                     let left = self.remaining.left();
                     // One that takes far longer than it may was begun before a pause of this process.

@@ -86,6 +86,7 @@ impl Intake {
         for raw in updates {
             match Route::of(raw, self.bot) {
                 Ok(Route { key, mark }) => {
+                    let key = self.store.conversation_of(key);
                     highest = highest.max(Some(mark.update_id));
                     batch.push(Incoming { key, origin: Origin::Update(mark), body: raw.into(), at });
                 }

@@ -12,16 +12,19 @@ use futures_util::future::BoxFuture;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
+pub use self::decided::{DecidedStore, SqlDatabase};
+pub use self::journal::Journal;
+pub(crate) use self::journal::OneMoment;
 pub use self::layer::StoreLayer;
 pub use self::lease::{Epoch, Holder, Lease, LeaseAnswer};
 pub use self::memory::MemoryStore;
-pub use self::open::{OpenError, open, open_existing};
+pub use self::open::{OpenError, open, open_existing, open_with_database};
 pub use self::operator::{
     Bounds, Cleaned, ConversationRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics, TransitionRow,
 };
 pub use self::postgres::PostgresStore;
 pub(crate) use self::redis::{Address as RedisAddress, Wire as RedisWire};
-pub use self::redis::{RedisCode, RedisStore};
+pub use self::redis::{AiogramStore, FileWitness, RedisCode, RedisLoss, RedisStore, WitnessKeeper};
 pub use self::rows::{
     Commit, Committed, Effect, EffectId, EffectRow, IfUnsure, InboxRow, Incoming, Mark, Opened, Origin, OutboxId,
     OutboxRow, Outgoing, Place, Receipt, Seq, Settled, Settlement, StateChange, Stored, Taken, TimerChange, TimerId,
@@ -30,6 +33,8 @@ pub use self::rows::{
 pub use self::sqlite::SqliteStore;
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
 
+mod decided;
+mod journal;
 mod layer;
 mod lease;
 mod memory;
@@ -40,6 +45,7 @@ mod redis;
 mod rows;
 mod sql;
 mod sqlite;
+mod tls;
 mod writes;
 
 /// What went wrong in a store, split by what the caller does next.
@@ -58,6 +64,12 @@ pub enum StoreError {
         mine: Epoch,
         /// Who has the lease now, in words.
         holder: String,
+    },
+    /// The store has lost what it had kept: stop working, until an operator has decided what to do.
+    #[error("{what}")]
+    Lost {
+        /// What was expected, what was found, and what can be done about it.
+        what: String,
     },
     /// The application's own writes said no; nothing of the turn was kept.
     #[error("refused: {0}")]
@@ -82,6 +94,14 @@ pub enum StoreError {
     Unsupported(&'static str),
 }
 
+impl StoreError {
+    /// Whether nothing may be written any more under this lease.
+    #[must_use]
+    pub fn ends_the_lease(&self) -> bool {
+        matches!(self, Self::Fenced { .. } | Self::Lost { .. })
+    }
+}
+
 /// Any error, where its kind no longer matters.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -99,6 +119,16 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// What is kept where, and what a restart loses, for the log.
     fn describe(&self) -> String;
 
+    /// The conversation to which the inputs of a key belong; itself, except where several keys share one state.
+    fn conversation_of(&self, key: DialogueKey) -> DialogueKey {
+        key
+    }
+
+    /// Whether other programs change conversations here, too: then nobody may hold a state in memory between turns.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     // The lease.
 
     /// Asks for the lease of a bot. `seen` is the lease as this instance has watched it unrenewed for its whole time,
@@ -112,6 +142,13 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>>;
     /// The operator's way to end a lease whose holder cannot; the holder is fenced.
     fn clear_lease(&self, bot: i64) -> Answer<'_, ()>;
+
+    /// Waits until the store wants whoever holds the lease to finish what is under way and to ask for it anew, because it
+    /// goes on elsewhere. Most stores never do.
+    fn anew(&self, bot: i64) -> Answer<'_, ()> {
+        let _ = bot;
+        Box::pin(std::future::pending())
+    }
 
     // Before the turn.
 
@@ -127,6 +164,23 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
 
     /// The state of a conversation and its version; with a mark also whether that input was taken already.
     fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened>;
+    /// As [`Store::open`], for a turn: where others change conversations too, they are kept from this one until it commits
+    /// or [`Store::leave`] is called.
+    fn enter<'a>(
+        &'a self,
+        epoch: Epoch,
+        key: &'a DialogueKey,
+        mark: Option<&'a Mark>,
+        now: Millis,
+    ) -> Answer<'a, Opened> {
+        let _ = (epoch, now);
+        self.open(key, mark)
+    }
+    /// A turn that was [entered](Store::enter) is over without a commit.
+    fn leave<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey) -> Answer<'a, ()> {
+        let _ = (epoch, key);
+        Box::pin(async { Ok(()) })
+    }
     /// Makes a turn durable, or leaves nothing of it.
     fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed>;
     /// Sets an input aside for the operator: it leaves the inbox (or the timers) and counts as taken. In the same step
@@ -210,6 +264,12 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>>;
     /// Copies everything consistently into a new file while the bot runs.
     fn backup<'a>(&'a self, to: &'a std::path::Path) -> Answer<'a, ()>;
+    /// What other versions of this library have left on the server and whoever still needs it makes again, by name; it is
+    /// removed, unless `is_dry_run`.
+    fn tidy(&self, is_dry_run: bool) -> Answer<'_, Vec<String>> {
+        let _ = is_dry_run;
+        Box::pin(async { Ok(Vec::new()) })
+    }
     /// Finishes what was begun and lets go of files and connections.
     fn close(&self) -> Answer<'_, ()>;
 }

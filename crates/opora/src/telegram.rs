@@ -37,6 +37,7 @@ mod error;
 mod file;
 mod form;
 mod http;
+mod nearby;
 mod params;
 mod say;
 mod tag;

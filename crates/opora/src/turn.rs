@@ -317,7 +317,7 @@ impl Turn {
 impl Turn {
     pub(crate) fn new(moment: &Moment, talk: Conversation) -> Self {
         let mut turn = Self {
-            place: Destination::from(&moment.key),
+            place: moment.place.clone().unwrap_or_else(|| Destination::from(&moment.key)),
             key: moment.key.clone(),
             now: moment.now,
             made: Version(moment.version.0 + 1),

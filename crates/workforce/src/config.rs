@@ -12,13 +12,27 @@ pub fn start_log() {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
 }
 
-/// Where conversations are kept: `STATE_URL`, else `opora.db` in `DATA_DIR`, else in `data`.
-pub fn state_address() -> anyhow::Result<String> {
+/// Where conversations are kept, and which variable says so: `STATE_URL`, else `REDIS_URL`, else `opora.db` in
+/// `DATA_DIR`, else in `data`.
+pub fn state_address() -> anyhow::Result<(String, &'static str)> {
     if let Some(address) = variable("STATE_URL")? {
-        return Ok(address);
+        return Ok((address, "STATE_URL"));
+    }
+    if let Some(address) = variable("REDIS_URL")? {
+        return Ok((state_database(&address), "REDIS_URL"));
     }
     let data = variable("DATA_DIR")?.unwrap_or_else(|| "data".to_owned());
-    Ok(format!("sqlite:{}/opora.db", data.trim_end_matches('/')))
+    Ok((format!("sqlite:{}/opora.db", data.trim_end_matches('/')), "DATA_DIR"))
+}
+
+/// Database 1 of a Redis whose address names none: 0 is where caches are.
+fn state_database(address: &str) -> String {
+    let (plain, settings) = address.split_at(address.find('?').unwrap_or(address.len()));
+    let begins = plain.find("://").map_or(0, |scheme| scheme + 3);
+    match plain[begins..].find('/') {
+        Some(slash) if begins + slash + 1 < plain.len() => address.to_owned(),
+        _ => format!("{}/1{settings}", plain.trim_end_matches('/')),
+    }
 }
 
 /// Where an aiogram bot keeps its states: `REDIS_URL`. An address on the command line shows its password to others.
@@ -32,5 +46,23 @@ fn variable(name: &str) -> anyhow::Result<Option<String>> {
         Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
         Err(std::env::VarError::NotPresent) => Ok(None),
         Err(std::env::VarError::NotUnicode(_)) => bail!("{name} is not UTF-8"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_lie_in_database_1_unless_the_address_names_one() {
+        for (address, meant) in [
+            ("redis://host", "redis://host/1"),
+            ("redis://:pw@host:7000/", "redis://:pw@host:7000/1"),
+            ("redis://host/0", "redis://host/0"),
+            ("rediss://host:1?ca=/etc/ca.pem", "rediss://host:1/1?ca=/etc/ca.pem"),
+            ("redis://host/2?prefix=shop", "redis://host/2?prefix=shop"),
+        ] {
+            assert_eq!(state_database(address), meant);
+        }
     }
 }

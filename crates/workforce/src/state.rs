@@ -9,6 +9,7 @@ use opora::store::Store;
 
 pub use self::backup::Backup;
 
+mod accept;
 mod backup;
 mod confirm;
 mod export;
@@ -22,8 +23,13 @@ mod parked;
 mod reset;
 mod show;
 mod stats;
+mod tidy;
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 done; 1 not done, with the reason on standard error; 2 the command line was not \
+                        understood. What destroys something asks first; --yes answers."
+)]
 pub struct State {
     #[command(flatten)]
     store: open::Address,
@@ -47,8 +53,12 @@ enum Command {
     Stats(stats::Stats),
     /// Turns that failed for good: look at them, run them again, drop them
     Parked(parked::Parked),
+    /// Go on with a Redis that has lost something: what is missing is gone for good. Without --yes it only says what it is
+    Accept(accept::Accept),
     /// Who holds the lease, that is which process works for a bot
     Lease(lease::LeaseArgs),
+    /// Remove what other versions of this program left on a server: after an update, its former functions in Redis
+    Tidy(tidy::Tidy),
 }
 
 /// What every command gets.
@@ -59,6 +69,9 @@ struct Desk<'a> {
 
 /// `opora state`.
 pub async fn run(arguments: State) -> anyhow::Result<()> {
+    if let Command::Accept(accept) = arguments.command {
+        return accept::run(&arguments.store.named()?.0, accept).await;
+    }
     let store = arguments.store.open().await?;
     let desk = Desk { store: &*store, now: Clock::machine().now() };
     let done = match arguments.command {
@@ -70,6 +83,8 @@ pub async fn run(arguments: State) -> anyhow::Result<()> {
         Command::Stats(arguments) => stats::run(&desk, arguments).await,
         Command::Parked(arguments) => parked::run(&desk, arguments).await,
         Command::Lease(arguments) => lease::run(&desk, arguments).await,
+        Command::Tidy(arguments) => tidy::run(&desk, arguments).await,
+        Command::Accept(_) => Ok(()),
     };
     store.close().await?;
     done

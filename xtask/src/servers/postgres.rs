@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 
-use super::{Server, Start, bound_to_us};
+use super::{Durability, Server, Start, bound_to_us};
 use crate::commands::Commands;
 use crate::packages::postgres_programs;
 
@@ -19,7 +19,12 @@ const FAREWELL: Signal = Signal::INT;
 const FAREWELL_NAME: &str = "INT";
 
 /// Starts a PostgreSQL with an empty database; returns its address.
-pub(super) fn start(commands: &Commands, directory: &Path, started: &mut Vec<Server>) -> Result<String> {
+pub(super) fn start(
+    commands: &Commands,
+    directory: &Path,
+    durability: Durability,
+    started: &mut Vec<Server>,
+) -> Result<String> {
     let programs = postgres_programs(commands).context("PostgreSQL's programs are missing")?;
     let user = if rustix::process::geteuid().is_root() { Some(User::without_rights(commands)?) } else { None };
     let data = data_directory(directory, user.as_ref())?;
@@ -36,8 +41,10 @@ pub(super) fn start(commands: &Commands, directory: &Path, started: &mut Vec<Ser
             let mut command = as_user(commands, user.as_ref(), &programs.join("postgres"));
             command.arg("-D").arg(&data).args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
             // No socket file: its usual directory belongs to the system's own server.
-            command.args(["-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "full_page_writes=off"]);
-            command.args(["-c", "synchronous_commit=off", "-c", "max_connections=200"]).current_dir(directory);
+            command.args(["-c", "unix_socket_directories=", "-c", "max_connections=200"]).current_dir(directory);
+            if durability == Durability::None {
+                command.args(["-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]);
+            }
             command
         },
         answers: &|port| check(commands, &address(port)),

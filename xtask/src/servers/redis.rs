@@ -8,13 +8,19 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
 
-use super::{Server, Start, bound_to_us};
+use super::{Durability, Server, Start, bound_to_us};
 use crate::commands::Commands;
 
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Starts a Redis that keeps nothing on disk; returns its address.
-pub(super) fn start(commands: &Commands, directory: &Path, started: &mut Vec<Server>) -> Result<String> {
+/// Starts a Redis that keeps nothing on disk, or an append-only file; returns its address.
+pub(super) fn start(
+    commands: &Commands,
+    directory: &Path,
+    durability: Durability,
+    started: &mut Vec<Server>,
+) -> Result<String> {
+    let appends = if durability == Durability::None { "no" } else { "yes" };
     let log = directory.join("redis.log");
     let start = Start {
         name: "redis-server",
@@ -29,7 +35,7 @@ pub(super) fn start(commands: &Commands, directory: &Path, started: &mut Vec<Ser
                 "--save",
                 "",
                 "--appendonly",
-                "no",
+                appends,
                 "--daemonize",
                 "no",
             ]);

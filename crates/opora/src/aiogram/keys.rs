@@ -145,7 +145,7 @@ impl KeyBuilder {
     }
 
     /// The pattern by which Redis finds all keys of these options.
-    pub(super) fn pattern(&self) -> String {
+    pub(crate) fn pattern(&self) -> String {
         let mut pattern = String::new();
         for character in self.prefix.chars().chain(self.separator.chars()) {
             if matches!(character, '*' | '?' | '[' | ']' | '\\') {

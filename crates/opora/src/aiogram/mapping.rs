@@ -11,6 +11,7 @@ use crate::dialogue::{States, WrittenState};
 
 type Reads<S> = Box<dyn Fn(&Data) -> Result<S, Unfit> + Send + Sync>;
 type Writes<S> = Box<dyn Fn(&S, &mut Data) -> Result<&'static str, Unfit> + Send + Sync>;
+type Ends = Box<dyn Fn(&mut Data) + Send + Sync>;
 
 /// What aiogram keeps for one key.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,10 +22,23 @@ pub struct Record {
     pub data: Data,
 }
 
-/// Turns what aiogram keeps into a state of a dialogue.
+/// Turns what aiogram keeps into a state of a dialogue, and back.
 pub trait Translate: Send + Sync {
     /// The state that a record means.
     fn translate(&self, record: &Record) -> Result<WrittenState, Untranslated>;
+
+    /// The record that a state makes of the data that is there. Whatever only imports needs none.
+    fn record(&self, state: &WrittenState, there: &Data) -> Result<Record, Untranslated> {
+        let _ = there;
+        Err(Untranslated::NotMapped(state.place.to_string().into()))
+    }
+
+    /// What stays of the data when nothing is open any more; none where nothing is said on that: then all of it goes, as
+    /// by `state.clear()`.
+    fn remains(&self, there: &Data) -> Option<Data> {
+        let _ = there;
+        None
+    }
 }
 
 /// Why a record was not translated.
@@ -80,13 +94,14 @@ pub enum Untranslated {
 pub struct Mapping<S> {
     reads: BTreeMap<Box<str>, Reads<S>>,
     write: Option<Writes<S>>,
+    end: Option<Ends>,
 }
 
 impl<S: States> Mapping<S> {
     /// A mapping that knows no state yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { reads: BTreeMap::new(), write: None }
+        Self { reads: BTreeMap::new(), write: None, end: None }
     }
 
     /// Says what a state's name and its data mean. The empty name is data without a state.
@@ -104,6 +119,13 @@ impl<S: States> Mapping<S> {
         write: impl Fn(&S, &mut Data) -> Result<&'static str, Unfit> + Send + Sync + 'static,
     ) -> Self {
         self.write = Some(Box::new(write));
+        self
+    }
+
+    /// Says what is taken out of the data when the dialogue is over. Without this all of it goes, as by `state.clear()`.
+    #[must_use]
+    pub fn end(mut self, end: impl Fn(&mut Data) + Send + Sync + 'static) -> Self {
+        self.end = Some(Box::new(end));
         self
     }
 
@@ -129,6 +151,21 @@ impl<S: States> Translate for Mapping<S> {
         let unfit = |error| Untranslated::Unfit { state: record.state.clone(), why: Unfit::Other(Box::new(error)) };
         WrittenState::of(&self.read(record)?).map_err(unfit)
     }
+
+    fn record(&self, state: &WrittenState, there: &Data) -> Result<Record, Untranslated> {
+        if *state.place.dialogue != *S::DIALOGUE {
+            return Err(Untranslated::NotMapped(state.place.to_string().into()));
+        }
+        let unfit =
+            |error| Untranslated::Unfit { state: state.place.state.clone(), why: Unfit::Other(Box::new(error)) };
+        self.write_back(&serde_json::from_str(state.state.get()).map_err(unfit)?, there)
+    }
+
+    fn remains(&self, there: &Data) -> Option<Data> {
+        let mut data = there.clone();
+        self.end.as_ref()?(&mut data);
+        Some(data)
+    }
 }
 
 /// Of several dialogues, the first that knows the state's name.
@@ -137,6 +174,16 @@ impl Translate for Vec<Box<dyn Translate>> {
         let answers = self.iter().map(|one| one.translate(record));
         let known = answers.into_iter().find(|answer| !matches!(answer, Err(Untranslated::NotMapped(_))));
         known.unwrap_or_else(|| Err(Untranslated::NotMapped(record.state.clone())))
+    }
+
+    fn record(&self, state: &WrittenState, there: &Data) -> Result<Record, Untranslated> {
+        let answers = self.iter().map(|one| one.record(state, there));
+        let known = answers.into_iter().find(|answer| !matches!(answer, Err(Untranslated::NotMapped(_))));
+        known.unwrap_or_else(|| Err(Untranslated::NotMapped(state.place.to_string().into())))
+    }
+
+    fn remains(&self, there: &Data) -> Option<Data> {
+        self.iter().find_map(|one| one.remains(there))
     }
 }
 

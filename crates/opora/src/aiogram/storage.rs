@@ -85,10 +85,13 @@ struct Named {
 type Values = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 impl Storage {
-    /// Connects to `redis://[user][:password@]host[:port][/database]`, or `rediss://` with TLS.
+    /// Connects to `redis://[user][:password@]host[:port][/database]`, or `rediss://` with TLS, whose files are named as
+    /// for [`crate::store::RedisStore::open`].
     pub async fn open(address: &str, layout: Layout) -> StoreResult<Self> {
-        if address.contains('?') {
-            return Err(StoreError::Unsupported("the address of aiogram's Redis has no settings behind a `?`"));
+        if address.split_once('?').is_some_and(|(_, settings)| !settings.split('&').all(is_of_tls)) {
+            return Err(StoreError::Unsupported(
+                "the address of aiogram's Redis may only name files of TLS behind its `?`",
+            ));
         }
         Ok(Self { wire: RedisWire::connect(RedisAddress::parse(address)?).await?, layout })
     }
@@ -188,6 +191,11 @@ impl Storage {
     fn full(&self, named: &Named, part: Part) -> String {
         [&*named.name, &*self.layout.keys.separator, part.name()].concat()
     }
+}
+
+/// Whether a setting of an address names a file of TLS.
+fn is_of_tls(setting: &str) -> bool {
+    ["ca=", "cert=", "key="].iter().any(|name| setting.starts_with(name))
 }
 
 /// The address has a password.

@@ -124,13 +124,17 @@ impl Handle {
 impl Running {
     /// Changes a timer in a commit of its own; a turn that comes between goes first.
     async fn change_timer(&self, key: &DialogueKey, change: TimerChange) -> Result<(), StoreError> {
+        let key = self.store.conversation_of(key.clone());
         loop {
+            let now = self.clock.now();
+            let opened = self.store.enter(self.epoch, &key, None, now).await?;
             // Without a mark there is nothing that could be taken.
-            let Opened::At { version, .. } = self.store.open(key, None).await? else { return Ok(()) };
-            let commit = Commit::new(key.clone(), version, self.clock.now());
+            let Opened::At { version, .. } = opened else { return Ok(()) };
+            let commit = Commit::new(key.clone(), version, now);
             match self.store.commit(self.epoch, Commit { timers: vec![change.clone()], ..commit }).await {
                 Err(StoreError::Overtaken(_)) => {}
-                done => return done.map(drop),
+                Ok(_) => return Ok(()),
+                Err(error) => return self.store.leave(self.epoch, &key).await.and(Err(error)),
             }
         }
     }

@@ -11,7 +11,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::handle::Handle;
-use super::works::Works;
+use super::works::{Closing, Works};
 use super::{BotError, OnEvent, Settings, Stop};
 use crate::clock::Clock;
 use crate::dialogue::Script;
@@ -20,7 +20,7 @@ use crate::instance::{self, Leadership, NotLeading};
 use crate::intake::polling::{Ended, Polling};
 use crate::intake::{Webhook, WebhookSettings};
 use crate::mailbox::Letter;
-use crate::store::{Seq, Store};
+use crate::store::{Seq, Store, StoreError};
 use crate::telegram::{Api, ApiError, RefusalKind};
 use crate::turn::Context;
 
@@ -54,6 +54,8 @@ pub(super) struct Life {
 enum TermEnd {
     Stopped,
     Lost,
+    /// The store goes on elsewhere: the lease is asked for anew.
+    Anew,
     Unauthorized(String),
 }
 
@@ -77,10 +79,16 @@ impl Life {
             let leadership = match leading {
                 Ok(leadership) => leadership,
                 Err(NotLeading::Stopped) => return Ok(()),
-                Err(error) => return Err(BotError::NotLeading(error)),
+                Err(error) => {
+                    if let NotLeading::Store(StoreError::Lost { what }) = &error {
+                        tracing::error!(bot = self.bot, %what, "the store has lost something: the bot stops");
+                    }
+                    return Err(BotError::NotLeading(error));
+                }
             };
             match self.term(leadership, stop).await? {
                 TermEnd::Stopped => return Ok(()),
+                TermEnd::Anew => tracing::info!(bot = self.bot, "begins anew, for its store goes on elsewhere"),
                 TermEnd::Lost => tracing::warn!(bot = self.bot, "does not lead any more; stands by"),
                 TermEnd::Unauthorized(reason) => return Err(BotError::Unauthorized(reason)),
             }
@@ -95,14 +103,20 @@ impl Life {
             biased;
             () = stop.begin.cancelled() => TermEnd::Stopped,
             () = leadership.lost.cancelled() => TermEnd::Lost,
+            _ = self.store.anew(self.bot) => TermEnd::Anew,
             end = self.lead(&works, &leadership) => end,
         };
         if let Some((_, webhook)) = &self.webhook {
             webhook.set(None);
         }
         self.handle.set(None);
-        let is_lost = matches!(end, TermEnd::Lost);
-        if is_lost {
+        let closing = match end {
+            TermEnd::Lost => Closing::WithoutLease,
+            TermEnd::Anew => Closing::Anew,
+            TermEnd::Stopped | TermEnd::Unauthorized(_) => Closing::InOrder,
+        };
+        // Who waits for the store would wait in vain.
+        if closing != Closing::InOrder {
             works.cut.cancel();
         }
         let (cut, effects) = (works.cut.clone(), works.effects.clone());
@@ -112,7 +126,7 @@ impl Life {
                 effects.let_go();
                 tracing::warn!("cut short: what was under way is done after the next start");
             }
-            () = works.stop(self, is_lost) => {}
+            () = works.stop(self, closing) => {}
         }
         if tokio::time::timeout(RELEASE_PATIENCE, leadership.release()).await.is_err() {
             tracing::warn!(bot = self.bot, "the store does not take the lease back; it will run out");

@@ -22,6 +22,20 @@ use crate::schedule::{Schedule, Upkeep, Wakeup};
 use crate::store::Filter;
 use crate::telegram::{Destination, IntoOutgoing, Say, Tag};
 
+/// How long what is under way may take when the store goes on elsewhere: people wait meanwhile.
+const ANEW_WITHIN: Duration = Duration::from_secs(2);
+
+/// Why everything stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Closing {
+    /// The bot stops.
+    InOrder,
+    /// The store goes on elsewhere, and the bot with it.
+    Anew,
+    /// The lease is over: nothing more may be sent.
+    WithoutLease,
+}
+
 /// Everything that works while the bot leads.
 pub(super) struct Works {
     pub(super) running: Running,
@@ -68,7 +82,7 @@ impl Works {
             effects: effects.clone(),
             wakeup: wakeup.clone(),
             settings: settings.turns,
-            cache: StateCache::new(settings.turns.cached),
+            cache: StateCache::new(if store.is_shared() { 0 } else { settings.turns.cached }),
             lost: leadership.lost.clone(),
             cut: cut.clone(),
         };
@@ -119,8 +133,9 @@ impl Works {
     }
 
     /// Stops in order, each step within the deadline that is left.
-    pub(super) async fn stop(mut self, life: &Life, is_lost: bool) {
-        let (deadline, watch) = (life.settings.stop.deadline, Stopwatch::start());
+    pub(super) async fn stop(mut self, life: &Life, closing: Closing) {
+        let longest = if closing == Closing::Anew { ANEW_WITHIN } else { Duration::MAX };
+        let (deadline, watch) = (life.settings.stop.deadline.min(longest), Stopwatch::start());
         let left = || deadline.saturating_sub(watch.elapsed());
         tracing::info!(deadline_s = deadline.as_secs(), "stopping: no more updates and timers; finishing turns");
         self.stop_schedule.cancel();
@@ -134,14 +149,15 @@ impl Works {
         }
         self.effects.close().await;
         self.outcomes.abort();
-        if life.settings.stop.tell_people && !is_lost {
+        if life.settings.stop.tell_people && closing == Closing::InOrder {
             let told = tokio::time::timeout(left(), self.tell_people(life)).await;
             if told.is_err() {
                 tracing::warn!("not everybody could be told about the stop in time");
             }
         }
         // Without the lease nothing may be sent: the one who has it does.
-        self.running.courier.drain(if is_lost { Duration::ZERO } else { left() }).await;
+        let patience = if closing == Closing::WithoutLease { Duration::ZERO } else { left() };
+        self.running.courier.drain(patience).await;
     }
 
     /// Tells everybody in the middle of a dialogue that the bot will be back. It is true only now, so nothing of it is

@@ -71,6 +71,10 @@ impl<'s> Play<'s> {
                 }
                 Ok(())
             }
+            Event::Again => {
+                self.by = "again";
+                self.again().await
+            }
             Event::Unreadable { .. } => {
                 self.by = "unreadable";
                 let dialogue = self.before.as_ref().map(|place| place.dialogue.clone());

@@ -149,6 +149,11 @@ impl Script {
         is_open.then(|| self.texts.restart(&language).into_owned())
     }
 
+    /// What a person is told whose conversation has to wait.
+    pub(crate) fn one_moment(&self, language: &str) -> String {
+        self.texts.one_moment(language).into_owned()
+    }
+
     /// Takes an event through its turn. Nothing happens: what should happen is in the outcome.
     pub(crate) async fn run(&self, moment: Moment) -> Result<Outcome, TurnError> {
         let talk = match (&moment.stored, &moment.event) {

@@ -30,9 +30,13 @@ impl WrittenState {
     /// A conversation in which this alone is open. Buttons of turns before `entry` are stale in it. Without an end, its life
     /// begins with the person's next input.
     pub fn stored(self, entry: Version, until: Option<Millis>) -> Result<Stored, serde_json::Error> {
+        self.conversation(entry, until).to_stored()
+    }
+
+    pub(crate) fn conversation(self, entry: Version, until: Option<Millis>) -> Conversation {
         let Self { place: Place { dialogue, state: at }, schema, state } = self;
         let frame = Frame { dialogue, schema, at, state, entry, history: Vec::new() };
         let slot = Slot { stack: vec![frame], until, ..Slot::default() };
-        Conversation { slots: vec![slot], ..Conversation::default() }.to_stored()
+        Conversation { slots: vec![slot], ..Conversation::default() }
     }
 }

@@ -97,6 +97,15 @@ pub trait Texts: Send + Sync + 'static {
         }
     }
 
+    /// What the person was talking about cannot be looked up at the moment; the answer comes later by itself.
+    fn one_moment(&self, language: &str) -> Text {
+        pick(
+            language,
+            "One moment, please: I will answer as soon as I can.",
+            "Одну минуту, пожалуйста: отвечу, как только смогу.",
+        )
+    }
+
     /// The bot will be restarted shortly, as the operator announced.
     fn restart(&self, language: &str) -> Text {
         pick(

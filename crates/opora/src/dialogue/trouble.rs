@@ -80,6 +80,16 @@ impl Play<'_> {
         Ok(())
     }
 
+    /// What was said last may not fit what is stored: the person is asked where the dialogue stands.
+    pub async fn again(&mut self) -> Result<(), TurnError> {
+        self.turn.slot = self.turn.talk.front.clone();
+        if self.top().is_none() {
+            return Ok(());
+        }
+        self.refresh_top()?;
+        self.go_on().await
+    }
+
     /// Offers to take a kept draft up, or to drop it.
     pub fn offer_again(&mut self) {
         let again = Button::new(self.sentence(Texts::try_again), AGAIN);

@@ -36,6 +36,9 @@ impl StateCache {
     }
 
     pub(crate) fn put(&self, key: &DialogueKey, version: Version, stored: Option<Stored>) {
+        if self.limit == 0 {
+            return;
+        }
         let mut generations = self.generations.lock();
         if generations.young.len() >= self.limit {
             generations.old = std::mem::take(&mut generations.young);
@@ -45,6 +48,10 @@ impl StateCache {
 
     pub(crate) fn forget(&self, key: &DialogueKey) {
         drop(self.take(key));
+    }
+
+    pub(crate) fn forget_all(&self) {
+        *self.generations.lock() = Generations::default();
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use frankenstein::types::MaybeInaccessibleMessage;
 use serde_json::json;
 
-use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::mailbox::Letter;
-use crate::store::{ConversationRow, Origin, Outgoing, Parked, ParkedId};
+use crate::store::{Origin, Outgoing, Parked};
+use crate::telegram::Destination;
 use crate::turn::Event;
 use crate::update::{self, Content, Update};
 
@@ -20,6 +21,19 @@ pub(super) fn event(letters: &[Letter]) -> Result<Event, String> {
         [Letter::Inbox(row)] if matches!(row.incoming.origin, Origin::Outcome(_)) => Event::outcome(&row.incoming.body),
         letters => updates(bodies(letters)),
     }
+}
+
+/// Where an update came from, for answers where a conversation is wider than that.
+pub(super) fn place(update: &Update) -> Option<Destination> {
+    if let Content::Callback(query) = &update.content
+        && let Some(MaybeInaccessibleMessage::InaccessibleMessage(message)) = &query.message
+    {
+        return Some(Destination::chat(message.chat.id));
+    }
+    let message = update.message()?;
+    let thread = message.message_thread_id.filter(|_| message.is_topic_message == Some(true));
+    let business = message.business_connection_id.as_deref().unwrap_or_default().into();
+    Some(Destination { chat: message.chat.id, thread: thread.map_or(0, i64::from), business })
 }
 
 /// A letter's input as an operator sees it, and as it can be run again.
@@ -40,15 +54,7 @@ pub(super) fn parked(key: &DialogueKey, letters: &[Letter], reason: String, atte
             }
         }
     };
-    set_aside(key, kind, body, reason, attempts)
-}
-
-/// A state that is ended, as an operator sees it: whole, so that it can be imported once it can be read.
-pub(super) fn parked_state(row: ConversationRow, reason: String) -> Parked {
-    // Names and numbers can always be written; if not, the state proper is better than nothing.
-    let bare = |_| row.stored.as_ref().map_or_else(String::new, |stored| stored.value.to_string());
-    let body = serde_json::to_string(&row).unwrap_or_else(bare);
-    set_aside(&row.key, "state", body, reason, 1)
+    Parked::new(key.clone(), kind, body, reason, attempts)
 }
 
 /// Answers to the buttons of a turn that has failed: they must not keep spinning.
@@ -73,11 +79,6 @@ fn callback_answer(id: &str) -> Outgoing {
         label: None,
         edits_label: None,
     }
-}
-
-fn set_aside(key: &DialogueKey, kind: &str, body: String, reason: String, attempts: u32) -> Parked {
-    let (id, at) = (ParkedId::default(), Millis::default());
-    Parked { id, key: key.clone(), kind: kind.to_owned(), body, reason, attempts, at, retry: false }
 }
 
 /// The updates; only they are gathered into albums.
@@ -108,6 +109,7 @@ fn retried(parked: &Parked) -> Result<Event, String> {
         }
         "outcome" => Event::outcome(&parked.body),
         "expired" => Ok(Event::Expired),
+        "again" => Ok(Event::Again),
         "album" => {
             let items: Vec<&serde_json::value::RawValue> = serde_json::from_str(&parked.body).map_err(unreadable)?;
             updates(items.iter().map(|item| item.get()))

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{Engine, Work, letters};
+use super::{Engine, Work, letters, moment};
 use crate::key::DialogueKey;
 use crate::mailbox::Letter;
 use crate::store::{
@@ -148,7 +148,10 @@ impl Engine {
     /// Waits for a store that is away. False when the bot stops meanwhile: the input stays in the inbox.
     async fn wait(&self, work: &mut Work<'_>, error: &StoreError) -> bool {
         if work.waits == 0 {
-            tracing::error!(key = %work.key, %error, "the store is away; the turn waits");
+            match moment::of(error) {
+                Some(moment) => self.one_moment(work, &moment.once).await,
+                None => tracing::error!(key = %work.key, %error, "the store is away; the turn waits"),
+            }
         }
         work.waits += 1;
         let pause =
@@ -219,12 +222,17 @@ impl Engine {
 
     /// Ends a conversation, with a copy of its state for the operator.
     async fn end(&self, key: &DialogueKey) -> Result<(), StoreError> {
-        let Opened::At { version, stored } = self.store.open(key, None).await? else { return Ok(()) };
+        let ended = self.try_to_end(key).await;
+        ended.and(self.store.leave(self.epoch, key).await)
+    }
+
+    async fn try_to_end(&self, key: &DialogueKey) -> Result<(), StoreError> {
+        let opened = self.store.enter(self.epoch, key, None, self.clock.now()).await?;
+        let Opened::At { version, stored } = opened else { return Ok(()) };
         if let Some(stored) = stored {
             let reason = "its person could not be helped".to_owned();
             let (key, updated_at) = (key.clone(), self.clock.now());
-            let copy =
-                letters::parked_state(ConversationRow { key, version, stored: Some(stored), updated_at }, reason);
+            let copy = Parked::state(&ConversationRow { key, version, stored: Some(stored), updated_at }, reason);
             if !matches!(self.park(&[], copy, Vec::new()).await, Parking::Done(_)) {
                 return Ok(());
             }
@@ -237,7 +245,7 @@ impl Engine {
     /// Keeps a copy of a state that cannot be read for the operator, tells the person, and ends it. False when the bot
     /// stops before there is a copy: then nothing is touched.
     async fn set_aside(&self, work: &Work<'_>, row: ConversationRow, failure: Failure) -> bool {
-        let copy = letters::parked_state(row, failure.words.clone());
+        let copy = Parked::state(&row, failure.words.clone());
         let Parking::Done(id) = self.park(&[], copy, Vec::new()).await else { return false };
         tell(work.key, id, 1, &failure, "a stored state cannot be read and is set aside");
         self.afterwards(Work::new(work.key, &[], work.event.clone().unreadable())).await;
@@ -269,7 +277,7 @@ impl Engine {
                     return Parking::Done(None);
                 }
                 Err(StoreError::AlreadyTaken) => return Parking::TakenBefore,
-                Err(StoreError::Fenced { .. }) => {
+                Err(error) if error.ends_the_lease() => {
                     self.lost.cancel();
                     return Parking::NotNow;
                 }
@@ -302,7 +310,7 @@ impl From<StoreError> for Trouble {
         match error {
             StoreError::Overtaken(_) => Self::Again,
             StoreError::AlreadyTaken => Self::Taken,
-            StoreError::Fenced { .. } => Self::Stop,
+            StoreError::Fenced { .. } | StoreError::Lost { .. } => Self::Stop,
             StoreError::Refused(refusal) => Self::Refused(refusal),
             StoreError::Unreadable { source, .. } => Self::Unreadable(None, Kind::State.because(source.to_string())),
             error @ (StoreError::WritesFailed(_) | StoreError::Unsupported(_)) => {

@@ -116,6 +116,7 @@ impl Polling {
                     tracing::error!(%holder, "lost the lease while storing updates; they stay with Telegram");
                     return None;
                 }
+                Err(StoreError::Lost { .. }) => return None,
                 Err(error) => {
                     failures = failures.saturating_add(1);
                     if failures == 1 {

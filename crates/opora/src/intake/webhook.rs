@@ -14,7 +14,6 @@ use parking_lot::RwLock;
 use subtle::ConstantTimeEq;
 
 use super::Intake;
-use crate::store::StoreError;
 
 /// The header in which Telegram sends the secret.
 static SECRET: HeaderName = HeaderName::from_static("x-telegram-bot-api-secret-token");
@@ -95,7 +94,7 @@ async fn receive(State(webhook): State<Webhook>, headers: HeaderMap, body: Bytes
     match received.await {
         // What is not an update was logged; asking Telegram to bring it again would help nobody.
         Ok(Ok(_)) => StatusCode::OK.into_response(),
-        Ok(Err(StoreError::Fenced { .. })) => later("another instance has taken over"),
+        Ok(Err(error)) if error.ends_the_lease() => later("another instance has taken over"),
         Err(error) => {
             tracing::error!(%error, "an update could not be received; it stays with Telegram");
             later("the update cannot be stored now; come again")

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::courier::Shared;
 use super::lanes::{Item, Lanes};
 use super::verdict::backoff;
-use crate::store::{OutboxId, OutboxRow, Settled, Settlement, StoreError};
+use crate::store::{OutboxId, OutboxRow, Settled, Settlement};
 
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
@@ -197,7 +197,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
             }
             Err(error) => {
                 shared.lanes.lock().memory.abandon_page(after);
-                if let StoreError::Fenced { .. } = error {
+                if error.ends_the_lease() {
                     return shared.fenced();
                 }
                 failures += 1;

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use super::courier::Shared;
 use super::verdict::backoff;
 use crate::failpoints;
-use crate::store::{Settled, Settlement, StoreError};
+use crate::store::{Settled, Settlement};
 
 /// So many rows go to the store in one step.
 const BATCH: usize = 1000;
@@ -128,7 +128,7 @@ async fn tell(shared: &Shared, batch: &[Settled]) -> bool {
     loop {
         match shared.store.settle(shared.epoch, batch.to_vec(), shared.clock.now()).await {
             Ok(()) => return true,
-            Err(StoreError::Fenced { .. }) => return false,
+            Err(error) if error.ends_the_lease() => return false,
             Err(error) => {
                 failures += 1;
                 if failures == 1 {

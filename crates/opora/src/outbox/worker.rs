@@ -15,7 +15,7 @@ use super::rewrite::with_message_id;
 use super::verdict::{Verdict, backoff};
 use crate::clock::timer_now;
 use crate::failpoints;
-use crate::store::{IfUnsure, OutboxRow, Settled, Settlement, StoreError, StoreResult};
+use crate::store::{IfUnsure, OutboxRow, Settled, Settlement, StoreResult};
 use crate::telegram::{ApiError, RefusalKind};
 
 /// How often a worker looks whether the lease was renewed.
@@ -124,7 +124,7 @@ impl Shared {
         loop {
             match ask().await {
                 Ok(answer) => return answer,
-                Err(StoreError::Fenced { .. }) => {
+                Err(error) if error.ends_the_lease() => {
                     self.fenced();
                     std::future::pending::<()>().await;
                 }

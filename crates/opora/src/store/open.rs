@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{BoxError, MemoryStore, PostgresStore, RedisStore, SqliteStore, Store, StoreError, StoreResult};
+use super::{
+    AiogramStore, BoxError, DecidedStore, Journal, MemoryStore, PostgresStore, RedisAddress, RedisStore, SqlDatabase,
+    SqliteStore, Store, StoreError, StoreResult,
+};
 
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +14,12 @@ pub enum OpenError {
     /// The address names no store that is known.
     #[error("`{0}` names no store: memory:, sqlite:<path>, redis://host or postgres://host/database was expected")]
     UnknownAddress(String),
+    /// The application's tables cannot commit with these conversations.
+    #[error("the tables must lie in the database that keeps the conversations, or the conversations in a Redis")]
+    Apart,
+    /// Turns that write to a database cannot go on without their Redis.
+    #[error("a Redis with a journal cannot have the application's tables beside it: choose one of the two")]
+    JournalAndDatabase,
     /// The store is known and cannot be opened.
     #[error("{0}")]
     CannotOpen(#[source] BoxError),
@@ -20,10 +29,28 @@ pub enum OpenError {
 }
 
 /// Opens the store that an address names, as a bot does: what is missing is made, and what an older version made is brought
-/// up to date. An address is `memory:`, `sqlite:<path>`, or what [`RedisStore::open`] or
+/// up to date. An address is `memory:`, `sqlite:<path>`, or what [`RedisStore::open`], [`AiogramStore::open`] or
 /// [`PostgresStore::open`] take.
 pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
     open_by(address, Opening::Make).await
+}
+
+/// Opens the store of a bot whose application has tables of its own: conversations at `state`, the tables at `database`.
+///
+/// The two may be one database, or `database` be left out: then this is [`open`]. If the conversations are in a Redis, the
+/// tables may be in `sqlite:<path>` or `postgres://…`, see [`DecidedStore`].
+pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<Arc<dyn Store>, OpenError> {
+    let Some(database) = database.filter(|database| *database != state) else { return open(state).await };
+    if names_journal(state) {
+        return Err(OpenError::JournalAndDatabase);
+    }
+    let database = match (Kind::of(state)?, Kind::of(database)?) {
+        (Kind::Redis, Kind::Sqlite(path)) => SqliteStore::open(path).await.map(SqlDatabase::from),
+        (Kind::Redis, Kind::Postgres) => PostgresStore::open(database).await.map(SqlDatabase::from),
+        _ => return Err(OpenError::Apart),
+    };
+    let both = async { DecidedStore::open(RedisStore::open(state).await?, database?).await };
+    opened(both.await)
 }
 
 /// Opens a store as a tool beside a bot does: nothing is made or changed, and what an older version made is refused.
@@ -39,28 +66,68 @@ enum Opening {
 }
 
 async fn open_by(address: &str, opening: Opening) -> Result<Arc<dyn Store>, OpenError> {
-    // The address may hold a password: only its scheme is repeated in an error.
-    let unknown = || OpenError::UnknownAddress(address.split(':').next().unwrap_or_default().to_owned());
-    match address.split_once(':') {
-        Some(("memory", "")) => Ok(Arc::new(MemoryStore::new())),
-        Some(("sqlite", path)) if !path.is_empty() => {
-            let path = Path::new(path.strip_prefix("//").unwrap_or(path));
-            opened(match opening {
-                Opening::Make => SqliteStore::open(path).await,
-                Opening::AsItIs => SqliteStore::open_existing(path).await,
-            })
+    match Kind::of(address)? {
+        Kind::Memory => Ok(Arc::new(MemoryStore::new())),
+        Kind::Sqlite(path) => opened(match opening {
+            Opening::Make => SqliteStore::open(path).await,
+            Opening::AsItIs => SqliteStore::open_existing(path).await,
+        }),
+        Kind::Redis if names_journal(address) && matches!(opening, Opening::Make) => {
+            opened(Journal::open(address).await)
         }
-        Some(("redis" | "rediss", _)) => opened(match opening {
+        Kind::Redis if AiogramStore::is_at(address) => opened(match opening {
+            Opening::Make => AiogramStore::open_raw(address).await,
+            Opening::AsItIs => AiogramStore::open_existing(address).await,
+        }),
+        Kind::Redis => opened(match opening {
             Opening::Make => RedisStore::open(address).await,
             Opening::AsItIs => RedisStore::open_existing(address).await,
         }),
-        Some(("postgres" | "postgresql", _)) => opened(match opening {
+        Kind::Postgres => opened(match opening {
             Opening::Make => PostgresStore::open(address).await,
             Opening::AsItIs => PostgresStore::open_existing(address).await,
         }),
-        _ => Err(unknown()),
     }
 }
+
+/// What an address names.
+enum Kind<'a> {
+    Memory,
+    Sqlite(&'a Path),
+    Redis,
+    Postgres,
+}
+
+impl<'a> Kind<'a> {
+    fn of(address: &'a str) -> Result<Self, OpenError> {
+        match address.split_once(':') {
+            Some(("memory", "")) => Ok(Self::Memory),
+            Some(("sqlite", path)) if !path.is_empty() => {
+                Ok(Self::Sqlite(Path::new(path.strip_prefix("//").unwrap_or(path))))
+            }
+            Some(("redis" | "rediss", _)) => Ok(Self::Redis),
+            Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres),
+            // The address may hold a password: only its scheme is repeated in an error.
+            _ => Err(OpenError::UnknownAddress(address.split(':').next().unwrap_or_default().to_owned())),
+        }
+    }
+}
+
+/// Whether a Redis has a journal before it.
+fn names_journal(address: &str) -> bool {
+    RedisAddress::parse(address).is_ok_and(|address| address.journal.is_some())
+}
+
+/// What is wrong with an address in which a part of a password may stand where everybody sees it: a `/` within it ends
+/// what is kept secret.
+pub(super) fn shows_a_secret(address: &str) -> Option<&'static str> {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let rest = rest.split('?').next().unwrap_or_default();
+    let (server, path) = rest.split_at(rest.find(['/', '#']).unwrap_or(rest.len()));
+    (path.contains('@') && !server.contains('@')).then_some(ESCAPES)
+}
+
+const ESCAPES: &str = "in a user's name or password `/` is written as %2F, `?` as %3F, `#` as %23 and `@` as %40";
 
 fn opened<S: Store>(answer: StoreResult<S>) -> Result<Arc<dyn Store>, OpenError> {
     match answer {

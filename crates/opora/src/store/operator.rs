@@ -65,7 +65,8 @@ pub struct Parked {
     pub id: ParkedId,
     /// Whose turn it was.
     pub key: DialogueKey,
-    /// What kind of input: `update`, `album`, `outcome`, `timer`, `expired`; or `state`, a state that was ended.
+    /// What kind of input: `update`, `album`, `outcome`, `timer`, `expired`, `again`, a question to be asked again; or `state`, a
+    /// state that was ended or did not fit.
     pub kind: String,
     /// The input, as JSON where it is; of a `state` the [`ConversationRow`], as [`super::Store::import`] takes it.
     pub body: String,
@@ -77,6 +78,22 @@ pub struct Parked {
     pub at: Millis,
     /// The operator wants it to run again.
     pub retry: bool,
+}
+
+impl Parked {
+    /// One that is to be parked; its number and its time are given later.
+    pub(crate) fn new(key: DialogueKey, kind: &str, body: String, reason: String, attempts: u32) -> Self {
+        let (id, at) = (ParkedId::default(), Millis::default());
+        Self { id, key, kind: kind.to_owned(), body, reason, attempts, at, retry: false }
+    }
+
+    /// A state that is not kept where it was: whole, so that it can be imported once that is right.
+    pub(crate) fn state(row: &ConversationRow, reason: String) -> Self {
+        // Names and numbers can always be written; if not, the state proper is better than nothing.
+        let bare = |_| row.stored.as_ref().map_or_else(String::new, |stored| stored.value.to_string());
+        let body = serde_json::to_string(row).unwrap_or_else(bare);
+        Self::new(row.key.clone(), "state", body, reason, 1)
+    }
 }
 
 /// What parking answers.

@@ -4,16 +4,20 @@
 //! belongs to a chat lies in one of sixteen partitions, whose keys bear a common tag. How durable an answer is, the
 //! server's `appendfsync` says; [`RedisStore::open`] asks and tells.
 //!
-//! It cannot carry out the application's SQL and makes no backups: the server's own do that.
+//! It cannot carry out the application's SQL, for which a [`super::DecidedStore`] has a database beside it, and makes no
+//! backups: the server's own do that.
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 use self::keys::Keys;
 use self::numbers::Numbers;
+use self::rounds::Rounds;
 use self::server::Server;
+use self::witness::Witness;
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter,
     Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
@@ -23,9 +27,15 @@ use crate::clock::Millis;
 use crate::key::DialogueKey;
 
 pub(crate) use self::address::Address;
-pub(crate) use self::wire::Wire;
+pub use self::aiogram::AiogramStore;
+pub(super) use self::decisions::CarriedOut;
+pub(crate) use self::wire::{NotReached, Wire};
+pub use self::witness::{FileWitness, RedisLoss, WitnessKeeper};
 
 mod address;
+mod aiogram;
+mod decisions;
+mod expiry;
 mod gather;
 mod inbox;
 mod keeping;
@@ -37,25 +47,34 @@ mod opening;
 mod operator;
 mod ordered;
 mod packed;
+mod progress;
+mod rounds;
 mod rows;
 mod sends;
 mod server;
+mod tidy;
+mod tls;
 mod turns;
 mod wire;
+mod witness;
 
 /// Why application writes are refused here.
-const NO_WRITES: &str = "Redis has no SQL: application writes need a store that is a database";
+const NO_WRITES: &str = "Redis has no SQL: application writes need a database, as the store or beside it";
 /// Why there is no backup.
 const NO_BACKUP: &str = "a Redis is copied by its own means: BGSAVE, or its append-only file";
 
 /// Keeps everything in a Redis, 7 or newer; 6.2 will do.
 #[derive(Debug)]
 pub struct RedisStore {
-    wire: Wire,
-    keys: Keys,
+    wire: Arc<Wire>,
+    keys: Arc<Keys>,
     numbers: Numbers,
+    rounds: Rounds,
     server: Server,
+    // How long keys outlive a bot that never comes back; none if for ever.
+    keep_ms: Option<i64>,
     generation: String,
+    witness: Arc<Witness>,
     // The tokens of claims whose answers were lost, by bot.
     lost_claims: Mutex<HashMap<i64, String>>,
 }
@@ -71,8 +90,16 @@ pub enum RedisCode {
 }
 
 impl RedisStore {
-    /// Opens the store at `redis://[user][:password@]host[:port][/database][?prefix=name]`, or `rediss://` with TLS.
-    /// All keys begin with the prefix, `opora` unless told; several bots can share one.
+    /// Opens the store at `redis://[user][:password@]host[:port][/database]`, or `rediss://` with TLS. Behind a `?` may
+    /// stand settings, with `&` between them:
+    /// - `prefix=name`: all keys begin with it, `opora` unless told; several bots can share one;
+    /// - `keep_days=400`: how long everything of a bot is kept that never comes back; 0 is for ever;
+    /// - `ca=file`: the certificate of the authority that vouches for the server, instead of those that the system
+    ///   trusts; `cert=file` and `key=file`: our own certificate, for a server that asks for one. All are PEM.
+    ///
+    /// With `data=DIRECTORY` what is seen of this Redis is kept there, so that also a restarted bot notices when it has
+    /// come back empty or older: it stops then, with [`StoreError::Lost`], unless no more is gone than a server with
+    /// `appendfsync everysec` may lose; `after_loss=stop` or `after_loss=go_on` decide otherwise.
     ///
     /// Warns in the log if the server may throw keys away or keeps nothing over a restart.
     pub async fn open(address: &str) -> StoreResult<Self> {
@@ -81,12 +108,32 @@ impl RedisStore {
 
     /// The same, with a say in how the server's side is kept.
     pub async fn open_with(address: &str, code: RedisCode) -> StoreResult<Self> {
-        Self::make(address, code).await
+        Self::make(address, code, Vec::new()).await
+    }
+
+    /// The same, and what is seen of this Redis is kept here as well: beside the file in `?data=`, a table for instance.
+    pub async fn open_witnessed(address: &str, keepers: Vec<Arc<dyn WitnessKeeper>>) -> StoreResult<Self> {
+        Self::make(address, RedisCode::default(), keepers).await
     }
 
     /// Opens the store as it is, for tools beside a bot: one that was never made, or that has another form, is refused.
     pub async fn open_existing(address: &str) -> StoreResult<Self> {
         Self::find(address).await
+    }
+
+    /// Where it is: host, port, database, and the prefix if it is not the usual one.
+    pub(super) fn place(&self) -> String {
+        self.wire.address.to_string()
+    }
+
+    /// Asks for nothing but an answer.
+    pub(super) async fn ping(&self) -> StoreResult<()> {
+        self.wire.ask::<String>(&redis::cmd("PING")).await.map(drop)
+    }
+
+    /// How often this opening of the store has gone on after a loss.
+    pub(super) fn losses_accepted(&self) -> u64 {
+        self.witness.accepted.load(std::sync::atomic::Ordering::Acquire)
     }
 
     /// Tells this content from another: it is made with the first opening, and a Redis that was emptied gets a new one.
@@ -104,7 +151,7 @@ impl Store for RedisStore {
     }
 
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
-        Box::pin(self.claim_lease(bot, holder, seen))
+        Box::pin(self.claim_above(Epoch(0), bot, holder, seen))
     }
 
     fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
@@ -112,7 +159,14 @@ impl Store for RedisStore {
     }
 
     fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        Box::pin(self.let_go(bot, Some(epoch)))
+        Box::pin(async move {
+            // Both are on their way at once: whoever stops does not wait twice for a server that is away.
+            let (put_off, let_go) = tokio::join!(self.put_off_expiry(epoch), self.let_go(bot, Some(epoch)));
+            if let Err(error) = put_off {
+                tracing::debug!(bot, %error, "the expiry of a bot's keys was not put off");
+            }
+            let_go
+        })
     }
 
     fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>> {
@@ -198,7 +252,13 @@ impl Store for RedisStore {
     }
 
     fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
-        Box::pin(self.clean_all(epoch, bounds))
+        Box::pin(async move {
+            let cleaned = self.clean_all(epoch, bounds).await?;
+            if cleaned.nothing() {
+                self.put_off_expiry(epoch).await?;
+            }
+            Ok(cleaned)
+        })
     }
 
     fn list<'a>(
@@ -258,8 +318,13 @@ impl Store for RedisStore {
         Box::pin(async { Err(StoreError::Unsupported(NO_BACKUP)) })
     }
 
+    fn tidy(&self, is_dry_run: bool) -> Answer<'_, Vec<String>> {
+        Box::pin(self.drop_old_libraries(is_dry_run))
+    }
+
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
+            self.witness.keep().await;
             self.wire.close();
             Ok(())
         })

@@ -41,7 +41,7 @@ pub struct EffectId(pub i64);
 pub struct TimerId(pub i64);
 
 /// What tells an update from another: its id and its identity, because Telegram's ids may restart lower.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mark {
     /// The bot that received it.
     pub bot: i64,
@@ -133,7 +133,8 @@ impl std::fmt::Display for Place {
 }
 
 /// What a turn does to the state. The version rises in each case.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StateChange {
     /// Leaves it as it is.
     Keep,
@@ -144,7 +145,8 @@ pub enum StateChange {
 }
 
 /// What a turn used up.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Taken {
     /// An update from the inbox; its mark is kept.
     Update {
@@ -164,7 +166,7 @@ pub enum Taken {
 }
 
 /// Everything that a turn changes.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Commit {
     /// Whose turn it was.
     pub key: DialogueKey,
@@ -182,7 +184,8 @@ pub struct Commit {
     pub effects: Vec<Effect>,
     /// The change of state, for the records.
     pub transition: Option<Transition>,
-    /// The application's own writes.
+    /// The application's own writes; they are code, and nowhere stored.
+    #[serde(skip)]
     pub writes: Option<DomainWrites>,
     /// When the turn was.
     pub at: Millis,
@@ -204,6 +207,11 @@ impl Commit {
             writes: None,
             at,
         }
+    }
+
+    /// The version that it leads to.
+    pub(super) fn to(&self) -> Version {
+        Version(self.from.0.saturating_add(1))
     }
 }
 
@@ -327,7 +335,8 @@ pub enum Settlement {
 }
 
 /// A change to a conversation's timers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TimerChange {
     /// Sets a timer, in place of one of the same name.
     Set {
@@ -358,7 +367,7 @@ pub struct TimerRow {
 }
 
 /// Work outside that a turn asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Effect {
     /// Which work: the name under which it is registered.
     pub kind: Box<str>,
@@ -380,7 +389,7 @@ pub struct EffectRow {
 }
 
 /// A change of state, for the records.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transition {
     /// Where the dialogue stood; none if nothing was open.
     pub from: Option<Place>,

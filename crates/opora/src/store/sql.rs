@@ -2,8 +2,8 @@
 //!
 //! Operations wait in a queue and are carried out in groups: the questions of a group are asked in one query, a plan
 //! decides each operation by the answers and by what the group did before it, and all rows are written together. Here is
-//! everything of it that is not SQL, and the queries that both databases understand. Each store keeps its own
-//! connections, its transactions, its tables, and the SQL that differs.
+//! everything of it that is not SQL, and the queries that both databases understand; `store` is the whole face. Each
+//! database keeps its own connections, its transactions, its tables, and the SQL that differs.
 
 pub(super) mod alone;
 pub(super) mod bulk;
@@ -19,4 +19,6 @@ pub(super) mod plan;
 pub(super) mod queue;
 pub(super) mod reads;
 pub(super) mod rows;
+pub(super) mod store;
 pub(super) mod versions;
+pub(super) mod writers;

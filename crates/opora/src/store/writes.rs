@@ -25,7 +25,7 @@ impl<'c> Database<'c> {
         Self(Connection::Postgres(postgres))
     }
 
-    /// Whether conversations are kept in PostgreSQL, for applications that run on either database.
+    /// Whether the application's tables are in PostgreSQL, for applications that run on either database.
     #[must_use]
     pub fn is_postgres(&self) -> bool {
         matches!(self.0, Connection::Postgres(_))
@@ -34,22 +34,22 @@ impl<'c> Database<'c> {
     /// The connection, for queries of [`sqlx`]. Begin no transaction on it and end none: the commit does.
     ///
     /// # Panics
-    /// If conversations are not kept in SQLite. The turn fails then, and the store goes on.
+    /// If the tables are not in SQLite. The turn fails then, and the store goes on.
     pub fn sqlite(&mut self) -> &mut sqlx::SqliteConnection {
         match &mut self.0 {
             Connection::Sqlite(sqlite) => sqlite,
-            Connection::Postgres(_) => panic!("the store is a PostgreSQL database, not an SQLite file"),
+            Connection::Postgres(_) => panic!("the tables are in a PostgreSQL database, not in an SQLite file"),
         }
     }
 
     /// The connection, for queries of [`sqlx`]. Begin no transaction on it and end none: the commit does.
     ///
     /// # Panics
-    /// If conversations are not kept in PostgreSQL. The turn fails then, and the store goes on.
+    /// If the tables are not in PostgreSQL. The turn fails then, and the store goes on.
     pub fn postgres(&mut self) -> &mut sqlx::PgConnection {
         match &mut self.0 {
             Connection::Postgres(postgres) => postgres,
-            Connection::Sqlite(_) => panic!("the store is an SQLite file, not a PostgreSQL database"),
+            Connection::Sqlite(_) => panic!("the tables are in an SQLite file, not in a PostgreSQL database"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The Bot API over HTTP.
 //!
-//! One client with its pool of connections serves all calls. It adds nothing of its own: no retries, no limits. The
-//! token stands in every address, so no address ever gets into an error, a log or a `Debug`.
+//! One client with its pool of connections serves all calls but those of `nearby`. It adds nothing of its own: no retries,
+//! no limits. The token stands in every address, so no address ever gets into an error, a log or a `Debug`.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::error::{ApiError, Parameters, classify};
+use super::nearby::{Nearby, Trouble, in_words, is_loopback};
 use super::{Api, ApiAnswer, Download, form};
 use crate::store::Upload;
 
@@ -34,6 +35,8 @@ const LONG_CALL_MARGIN: Duration = Duration::from_secs(10);
 /// The Bot API at an address, for the bot of a token.
 pub struct Telegram {
     client: Client,
+    /// The way of plain calls, where there is one.
+    nearby: Option<Nearby>,
     calls: Box<str>,
     /// The addresses of methods called so far: parsing one costs as much as a small call.
     addresses: RwLock<HashMap<Box<str>, Url>>,
@@ -61,10 +64,7 @@ impl Telegram {
     pub fn new(token: &str, base_url: &str) -> Result<Self, BadAddress> {
         let bad = || BadAddress::Address(base_url.to_owned());
         let url = Url::parse(base_url).ok().filter(|url| matches!(url.scheme(), "http" | "https")).ok_or_else(bad)?;
-        let is_loopback = match url.host_str() {
-            Some(host) => matches!(host, "localhost" | "[::1]") || host.starts_with("127."),
-            None => return Err(bad()),
-        };
+        let is_loopback = is_loopback(url.host_str().ok_or_else(bad)?);
         let (id, secret) = token.split_once(':').ok_or(BadAddress::Token)?;
         let spelled =
             |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
@@ -74,6 +74,7 @@ impl Telegram {
         let base = base_url.trim_end_matches('/');
         Ok(Self {
             client: client(is_loopback)?,
+            nearby: Nearby::at(&url, &format!("{}/bot{token}/", url.path().trim_end_matches('/'))),
             calls: format!("{base}/bot{token}/").into(),
             addresses: RwLock::default(),
             files: format!("{base}/file/bot{token}/").into(),
@@ -112,6 +113,15 @@ impl Telegram {
         Some(url)
     }
 
+    async fn ask(&self, method: &str, body: &str, patience: Duration) -> Result<Box<RawValue>, ApiError> {
+        let Some(nearby) = &self.nearby else { return self.answer(self.post(method, body, patience)).await };
+        match nearby.call(method, body, patience).await {
+            Ok(answer) => read(answer.status(), retry_after(answer.headers()), answer.body()),
+            Err(Trouble::NotSent(words)) => Err(ApiError::NotSent(self.without_token(&words))),
+            Err(Trouble::Unsure(words)) => Err(ApiError::Unsure(self.without_token(&words))),
+        }
+    }
+
     async fn answer(&self, request: RequestBuilder) -> Result<Box<RawValue>, ApiError> {
         let response = request.send().await.map_err(|error| self.failure(error))?;
         let (status, retry_after) = (response.status(), retry_after(response.headers()));
@@ -122,16 +132,13 @@ impl Telegram {
     /// A transport's error without the address.
     fn failure(&self, error: reqwest::Error) -> ApiError {
         let not_sent = error.is_connect() || error.is_builder();
-        let error = error.without_url();
-        let mut words = error.to_string();
-        let mut source = std::error::Error::source(&error);
-        while let Some(cause) = source {
-            words = format!("{words}: {cause}");
-            source = cause.source();
-        }
-        // No cause is known to quote an address; if one ever does, the token still stays inside.
-        let words = words.replace(&*self.token, "<token>").into();
+        let words = self.without_token(&in_words(&error.without_url()));
         if not_sent { ApiError::NotSent(words) } else { ApiError::Unsure(words) }
+    }
+
+    /// No cause is known to quote an address; if one ever does, the token still stays inside.
+    fn without_token(&self, words: &str) -> Box<str> {
+        words.replace(&*self.token, "<token>").into()
     }
 
     async fn begin_download(&self, file_path: &str, from_byte: u64) -> Result<Download, ApiError> {
@@ -183,7 +190,7 @@ impl Telegram {
 impl Api for Telegram {
     fn call<'a>(&'a self, method: &'a str, body: &'a str, uploads: &'a [Upload]) -> ApiAnswer<'a> {
         if uploads.is_empty() {
-            return Box::pin(self.answer(self.post(method, body, self.patience)));
+            return Box::pin(self.ask(method, body, self.patience));
         }
         Box::pin(async move {
             let form = form::of(body, uploads).await?;
@@ -193,7 +200,7 @@ impl Api for Telegram {
     }
 
     fn long_call<'a>(&'a self, method: &'a str, body: &'a str, patience: Duration) -> ApiAnswer<'a> {
-        Box::pin(self.answer(self.post(method, body, patience + LONG_CALL_MARGIN)))
+        Box::pin(self.ask(method, body, patience + LONG_CALL_MARGIN))
     }
 
     fn download<'a>(&'a self, file_path: &'a str, from_byte: u64) -> BoxFuture<'a, Result<Download, ApiError>> {

@@ -11,6 +11,7 @@ use crate::key::DialogueKey;
 use crate::store::{
     BoxError, DomainWrites, Effect, Outgoing, Place, Refusal, StateChange, Stored, TimerChange, Version,
 };
+use crate::telegram::Destination;
 use crate::update::Update;
 
 /// Everything a turn starts from.
@@ -25,6 +26,8 @@ pub(crate) struct Moment {
     /// Why the application's writes refused this turn the last time.
     pub refusal: Option<Refusal>,
     pub context: Arc<Context>,
+    /// Where the input came from, if that is not the conversation's own place.
+    pub place: Option<Destination>,
 }
 
 /// What a turn is about.
@@ -39,6 +42,8 @@ pub(crate) enum Event {
     Outcome(Finish),
     /// The life of something here is over.
     Expired,
+    /// The person is asked again where the dialogue stands.
+    Again,
     /// A turn was parked: its person is helped in a turn of its own.
     Failed {
         reason: String,
@@ -83,6 +88,7 @@ impl Event {
             Self::Timer { .. } => "timer",
             Self::Outcome(_) => "outcome",
             Self::Expired => "expired",
+            Self::Again => "again",
             Self::Failed { .. } => "failed",
             Self::Unreadable { .. } => "unreadable",
         }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use opora::store::{MemoryStore, PostgresStore, RedisCode, RedisStore, SqliteStore, Store};
+use opora::store::{DecidedStore, MemoryStore, PostgresStore, RedisCode, RedisStore, SqliteStore, Store};
 use opora::testing::conformance::Subject;
 
 use crate::postgres_server::PostgresSpace;
 use crate::redis_server::RedisSpace;
 
+mod as_aiogram;
 mod broken;
 mod twins;
 
@@ -29,6 +30,46 @@ mod redis {
 
 mod redis_by_scripts {
     opora::store_conformance!(|| super::redis_in_a_space(super::RedisCode::Scripts));
+}
+
+mod redis_and_sqlite {
+    opora::store_conformance!(super::redis_and_sqlite);
+}
+
+mod redis_and_postgres {
+    opora::store_conformance!(super::redis_and_postgres);
+}
+
+/// Redis, with the application's tables in a file.
+async fn redis_and_sqlite() -> Subject {
+    let both = Arc::new((RedisSpace::new(), tempfile::tempdir().unwrap()));
+    let open = move || {
+        let both = Arc::clone(&both);
+        async move {
+            let file = SqliteStore::open(&both.1.path().join("tables.db")).await.unwrap();
+            let redis = RedisStore::open(&both.0.url).await.unwrap();
+            Arc::new(DecidedStore::open(redis, file).await.unwrap()) as Arc<dyn Store>
+        }
+    };
+    Subject::reopening(open().await, open)
+}
+
+/// Redis, with the application's tables in PostgreSQL.
+async fn redis_and_postgres() -> Subject {
+    let both = Arc::new((RedisSpace::new(), PostgresSpace::new().await));
+    let open = move || {
+        let both = Arc::clone(&both);
+        async move {
+            let database = PostgresStore::open(&both.1.url).await.unwrap();
+            let redis = RedisStore::open(&both.0.url).await.unwrap();
+            Arc::new(DecidedStore::open(redis, database).await.unwrap()) as Arc<dyn Store>
+        }
+    };
+    Subject::reopening(open().await, open)
+}
+
+mod redis_as_aiogram {
+    opora::store_conformance!(super::as_aiogram::aiogram_in_a_space);
 }
 
 /// PostgreSQL, in a schema that no other test has.

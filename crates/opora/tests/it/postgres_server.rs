@@ -184,7 +184,7 @@ fn copy_all(from: &Path, to: &Path) {
 }
 
 /// Gives a folder to whoever the server runs as, and to nobody else.
-fn hand_over(folder: &Path) {
+pub fn hand_over(folder: &Path) {
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
     let Some((uid, gid)) = user() else { return };
     let mut folders = vec![folder.to_owned()];

@@ -78,7 +78,8 @@ fn at_state(state: &str) -> Stored {
     Stored { value: format!(r#"{{"at":"{state}"}}"#).into(), places: vec![place], expires_at: None }
 }
 
-fn message(chat: i64, text: &str) -> Outgoing {
+/// A message to a chat.
+pub fn message(chat: i64, text: &str) -> Outgoing {
     Outgoing {
         chat: Some(chat),
         method: "sendMessage".into(),

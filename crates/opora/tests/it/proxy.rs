@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 
 /// Passes everything on to a port.
 pub struct Proxy {
@@ -20,6 +21,8 @@ struct Shared {
     cut_after: Mutex<Option<Vec<u8>>>,
     has_cut: AtomicBool,
     ways: AtomicUsize,
+    /// Nothing is passed on.
+    is_cut_off: watch::Sender<bool>,
 }
 
 impl Proxy {
@@ -41,6 +44,11 @@ impl Proxy {
         *self.shared.cut_after.lock() = Some(said.to_vec());
     }
 
+    /// Ends all connections and lets none come, or lets them come again.
+    pub fn cut_off(&self, is_cut_off: bool) {
+        self.shared.is_cut_off.send_replace(is_cut_off);
+    }
+
     pub fn has_cut(&self) -> bool {
         self.shared.has_cut.load(Ordering::Acquire)
     }
@@ -51,7 +59,15 @@ impl Proxy {
     }
 }
 
-async fn pass(mut client: TcpStream, server: u16, shared: Arc<Shared>) {
+async fn pass(client: TcpStream, server: u16, shared: Arc<Shared>) {
+    let mut is_cut_off = shared.is_cut_off.subscribe();
+    tokio::select! {
+        _ = is_cut_off.wait_for(|is_cut_off| *is_cut_off) => {}
+        () = pass_on(client, server, Arc::clone(&shared)) => {}
+    }
+}
+
+async fn pass_on(mut client: TcpStream, server: u16, shared: Arc<Shared>) {
     let mut server = TcpStream::connect(SocketAddr::from(([127, 0, 0, 1], server))).await.unwrap();
     client.set_nodelay(true).unwrap();
     server.set_nodelay(true).unwrap();

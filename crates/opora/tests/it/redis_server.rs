@@ -75,6 +75,28 @@ impl RedisServer {
         std::fs::File::options().write(true).open(self.kept()).unwrap().set_len(kept_bytes).unwrap();
     }
 
+    /// A copy of everything that it has on its disk, made while it does not run.
+    pub fn copy(&self) -> tempfile::TempDir {
+        let copy = tempfile::tempdir().unwrap();
+        copy_all(self.folder.path(), copy.path());
+        copy
+    }
+
+    /// Puts a copy back, or nothing at all, while it does not run.
+    pub fn restore(&self, copy: Option<&tempfile::TempDir>) {
+        for entry in std::fs::read_dir(self.folder.path()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { std::fs::remove_dir_all(path).unwrap() } else { std::fs::remove_file(path).unwrap() }
+        }
+        if let Some(copy) = copy {
+            copy_all(copy.path(), self.folder.path());
+        }
+    }
+
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     fn kept(&self) -> std::path::PathBuf {
         self.folder.path().join("appendonlydir/appendonly.aof.1.incr.aof")
     }
@@ -170,6 +192,19 @@ fn answers(port: u16) -> bool {
     match ping() {
         Ok(_) => true,
         Err(error) => error.code().is_some_and(|code| code == "NOAUTH" || code == "WRONGPASS"),
+    }
+}
+
+fn copy_all(from: &std::path::Path, to: &std::path::Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let beside = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            std::fs::create_dir_all(&beside).unwrap();
+            copy_all(&path, &beside);
+        } else {
+            std::fs::copy(&path, &beside).unwrap();
+        }
     }
 }
 

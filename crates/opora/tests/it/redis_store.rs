@@ -11,10 +11,13 @@ use crate::redis_server::RedisServer;
 
 mod bot;
 mod counting;
+mod deploy;
+mod expiry;
 mod fences;
 mod loss;
 mod marks;
 mod opening;
+mod together;
 
 const BOT: i64 = 7_000_000_001;
 
@@ -73,7 +76,8 @@ fn at_state(state: &str) -> StateChange {
     StateChange::Set(Stored { value: "{}".into(), places: vec![place], expires_at: None })
 }
 
-fn holder(token: &str) -> Holder {
+/// An instance on some machine.
+pub fn holder(token: &str) -> Holder {
     Holder {
         host: "machine".into(),
         pid: 42,

@@ -19,5 +19,5 @@ mod sight;
 mod standby;
 mod stopping;
 mod time;
-mod webhook;
+pub mod webhook;
 mod writes;

@@ -7,6 +7,8 @@ use opora::store::{ConversationRow, Filter, Store};
 
 /// How many conversations are read at once.
 pub const PAGE: usize = 500;
+/// How many are read at once near a key: mostly it is the first.
+const NEIGHBOURS: usize = 8;
 
 #[derive(Debug, Args)]
 pub struct Filters {
@@ -51,11 +53,12 @@ pub async fn up_to(store: &dyn Store, filter: &Filter, limit: usize) -> anyhow::
 
 /// The conversation under a key, also if it has ended.
 pub async fn by_key(store: &dyn Store, key: &DialogueKey) -> anyhow::Result<Option<ConversationRow>> {
-    let filter = Filter { bot: Some(key.bot), user: Some(key.user), ended: true, ..Filter::default() };
+    // By the bot alone: a store without an index of people would look through all of them for a whole page.
+    let filter = Filter { bot: Some(key.bot), ended: true, ..Filter::default() };
     // Keys are listed in order, so the search begins right before the thread that is meant.
     let mut after = DialogueKey { thread: key.thread.saturating_sub(1), business: "\u{10ffff}".into(), ..key.clone() };
     loop {
-        let page = store.list(&filter, Some(&after), PAGE).await?;
+        let page = store.list(&filter, Some(&after), NEIGHBOURS).await?;
         let Some(last) = page.last().map(|row| row.key.clone()) else {
             return Ok(None);
         };

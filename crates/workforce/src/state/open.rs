@@ -3,30 +3,46 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use opora::store::Store;
+use opora::store::{OpenError, Store};
 
 use crate::config;
 
 #[derive(Debug, Args)]
 pub struct Address {
-    /// The store: `sqlite:<path>`, `postgres://…` or `redis://…`; without it STATE_URL, else `sqlite:<DATA_DIR>/opora.db`
+    /// The store: `sqlite:<path>`, `postgres://…` or `redis://…`; without it STATE_URL, else REDIS_URL, else
+    /// `sqlite:<DATA_DIR>/opora.db`. An address with a password is better kept in STATE_URL: others see a command line
     #[arg(long, value_name = "ADDRESS", global = true)]
     store: Option<String>,
 }
 
+/// What to look at when a server is there by its address and cannot be used.
+const ADVICE: &str = "Look at its host, port, database, user and password, and whether the server runs";
+
 impl Address {
+    /// The address, and what names it.
+    pub fn named(&self) -> anyhow::Result<(String, &'static str)> {
+        match &self.store {
+            Some(address) => Ok((address.clone(), "--store")),
+            None => config::state_address(),
+        }
+    }
+
     /// Opens a store that exists already.
     pub async fn open(&self) -> anyhow::Result<Arc<dyn Store>> {
-        let address = self.store.clone().map_or_else(config::state_address, Ok)?;
+        let (address, named_by) = self.named()?;
         if address.starts_with("memory:") {
             bail!("a memory store lives inside the bot's process: nobody else can look into it");
         }
         if let Some(path) = address.strip_prefix("sqlite:") {
             must_exist(Path::new(path.strip_prefix("//").unwrap_or(path))).await?;
         }
-        opora::store::open_existing(&address).await.context("cannot open the store")
+        opora::store::open_existing(&address).await.map_err(|error| {
+            let is_server = !address.starts_with("sqlite:") && matches!(error, OpenError::CannotOpen(_));
+            let advice = if is_server { format!(". {ADVICE}") } else { String::new() };
+            anyhow!("cannot open the store that {named_by} names: {error}{advice}")
+        })
     }
 }
 

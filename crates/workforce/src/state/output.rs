@@ -72,8 +72,11 @@ pub fn time(at: Millis, now: Millis) -> String {
     if at > now { format!("{} (in {})", utc(at), age(now, at)) } else { format!("{} ({} ago)", utc(at), age(at, now)) }
 }
 
-/// How long it is from one time to another.
+/// How long it is from one time to another; of a time that nobody noted, a dash.
 pub fn age(from: Millis, to: Millis) -> String {
+    if from == Millis::default() {
+        return "-".to_owned();
+    }
     let seconds = to.since(from).as_secs();
     match seconds {
         0..60 => format!("{seconds} s"),

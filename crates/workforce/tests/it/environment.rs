@@ -21,6 +21,11 @@ pub fn redis_url() -> Option<String> {
     std::env::var("TEST_REDIS_URL").ok().filter(|url| !url.is_empty())
 }
 
+/// A PostgreSQL for tests that do it no harm.
+pub fn database_url() -> Option<String> {
+    std::env::var("TEST_DATABASE_URL").ok().filter(|url| !url.is_empty())
+}
+
 /// The program that a variable names, else the one that a package of the system puts there.
 fn program(name: &str, usual: &str) -> PathBuf {
     let path = std::env::var_os(name).map_or_else(|| PathBuf::from(usual), PathBuf::from);

@@ -14,6 +14,9 @@ mod inspector;
 mod keeping;
 mod operator;
 mod page;
+#[allow(dead_code, reason = "the library's tests need more of it")]
+#[path = "../../../opora/tests/it/postgres_server.rs"]
+mod postgres_server;
 mod preferences;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/redis_server.rs"]

@@ -9,7 +9,7 @@ use opora::instance::{Leadership, LeaseSettings, lead};
 use opora::key::DialogueKey;
 use opora::store::{
     Commit, Committed, ConversationRow, Effect, Filter, IfUnsure, Incoming, Mark, Origin, Outgoing, Parked, ParkedId,
-    Place, SqliteStore, StateChange, Store, Stored, Taken, TimerChange, Transition, Version,
+    Place, StateChange, Store, Stored, Taken, TimerChange, Transition, Version,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -18,7 +18,35 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::demo::{OPORA, PATIENCE};
+use crate::postgres_server::PostgresSpace;
+use crate::redis_server::RedisSpace;
 
+/// Runs tests over every store that an operator may meet; each is a function of the [`Kind`].
+macro_rules! on_every_store {
+    ($($test:ident,)*) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test(crate::operator::Kind::Sqlite).await;
+            })*
+        }
+        mod redis {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test(crate::operator::Kind::Redis).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test(crate::operator::Kind::Postgres).await;
+            })*
+        }
+    };
+}
+
+mod accepting;
+mod aiogram_live;
 mod asking;
 mod choosing;
 mod copying;
@@ -27,15 +55,34 @@ mod leases;
 mod moving;
 mod parking;
 mod reading;
+mod tidying;
+mod unreachable;
 
 const BOT: i64 = 1;
 
+/// Which kind of store it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Sqlite,
+    Redis,
+    Postgres,
+}
+
+/// Where it is kept. It goes with the test.
+enum Keeper {
+    File(String),
+    Redis(RedisSpace),
+    Postgres(PostgresSpace),
+}
+
 /// A store with a few conversations, as a bot that runs has it open.
 struct Office {
-    folder: TempDir,
     store: Arc<dyn Store>,
     bot: Leadership,
     now: Millis,
+    // Dropped last.
+    keeper: Keeper,
+    folder: TempDir,
 }
 
 /// What the program did.
@@ -46,17 +93,22 @@ struct Done {
 }
 
 impl Office {
-    async fn empty() -> Self {
+    async fn empty(kind: Kind) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("opora.db")).await.unwrap());
+        let keeper = match kind {
+            Kind::Sqlite => Keeper::File(format!("sqlite:{}/opora.db", folder.path().display())),
+            Kind::Redis => Keeper::Redis(RedisSpace::new()),
+            Kind::Postgres => Keeper::Postgres(PostgresSpace::new().await),
+        };
+        let store = opora::store::open(keeper.address()).await.unwrap();
         let (clock, stop) = (Clock::machine(), CancellationToken::new());
         let bot = lead(&store, BOT, &LeaseSettings::default(), &clock, &stop).await.unwrap();
-        Self { folder, store, bot, now: clock.now() }
+        Self { store, bot, now: clock.now(), keeper, folder }
     }
 
     /// Anna is asked for her phone and has written twice, Boris for his city, Vera talks in two chats, Gleb is done.
-    async fn at_work() -> Self {
-        let office = Self::empty().await;
+    async fn at_work(kind: Kind) -> Self {
+        let office = Self::empty(kind).await;
         office.stands(&key("1:5:5"), "registration", "phone").await;
         office.stands(&key("1:6:6"), "registration", "city").await;
         office.stands(&key("1:7:7"), "support", "open").await;
@@ -124,8 +176,8 @@ impl Office {
         self.store.park(self.bot.epoch, taken, parked, Vec::new()).await.unwrap();
     }
 
-    fn address(&self) -> String {
-        format!("sqlite:{}/opora.db", self.folder.path().display())
+    fn address(&self) -> &str {
+        self.keeper.address()
     }
 
     fn path(&self, name: &str) -> String {
@@ -134,7 +186,7 @@ impl Office {
 
     /// Runs `opora` on this store; there is no terminal.
     async fn opora(&self, arguments: &[&str]) -> Done {
-        run(&[], &[arguments, &["--store", &self.address()]].concat()).await
+        run(&[], &[arguments, &["--store", self.address()]].concat()).await
     }
 
     /// Runs a reading command that must do well, with `--json`.
@@ -151,6 +203,17 @@ impl Office {
 
     async fn parked(&self) -> Vec<Parked> {
         self.store.parked(None, 100).await.unwrap()
+    }
+}
+
+impl Keeper {
+    /// The address, as the program takes it.
+    fn address(&self) -> &str {
+        match self {
+            Self::File(address) => address,
+            Self::Redis(space) => &space.url,
+            Self::Postgres(space) => &space.url,
+        }
     }
 }
 
@@ -174,7 +237,10 @@ impl Done {
 /// Runs `opora` with nothing of the environment but these variables deciding the store.
 async fn run(variables: &[(&str, &str)], arguments: &[&str]) -> Done {
     let mut command = Command::new(OPORA);
-    command.args(arguments).env_remove("STATE_URL").env_remove("DATA_DIR").envs(variables.iter().copied());
+    for decides in ["STATE_URL", "REDIS_URL", "DATA_DIR"] {
+        command.env_remove(decides);
+    }
+    command.args(arguments).envs(variables.iter().copied());
     // Not in the crate's folder, where somebody may have a `data` of their own.
     let output = command.current_dir("/").stdin(Stdio::null()).kill_on_drop(true).output();
     let Output { status, stdout, stderr } = timeout(PATIENCE, output).await.expect("it should end by itself").unwrap();

@@ -53,6 +53,8 @@ FROM old WHERE c.key = old.key";
             let epoch = Value::Number(lease.try_get(0)?);
             self.change("SELECT pg_advisory_xact_lock(1869639536, hashint8($1))", vec![epoch]).await?;
         }
+        // Whoever waited for that lock in the midst of a statement looks at the row again, however it is changed now.
+        self.change("SELECT 1 FROM opora_leases WHERE bot = $1 FOR UPDATE", vec![Value::Number(bot)]).await?;
         Ok(())
     }
 

@@ -4,48 +4,63 @@
 //! find a row, or must be the first to make one, it counts: if somebody else was there meanwhile, the group fails, and
 //! whoever asked tries again and is told what happened.
 
+use std::collections::BTreeSet;
+
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
+use super::reads::is_lost;
 use super::texts::json;
+use crate::store::Epoch;
 use crate::store::sql::bulk::Bulk;
 use crate::store::sql::failure::GroupFailed;
 use crate::store::sql::rows::Rows;
 
+/// What became of a group that was written on an assumption.
+pub(super) enum AtOnce {
+    /// It is committed.
+    Written,
+    /// It was not as assumed: nothing was written.
+    NotAsExpected,
+}
+
 /// Writes everything; the transaction stays open. `slot` is where this writer counts places.
-pub(super) async fn write(bulk: Bulk, slot: i64, connection: &mut PgConnection) -> Result<(), GroupFailed> {
+pub(super) async fn write(mut bulk: Bulk, slot: i64, connection: &mut PgConnection) -> Result<(), GroupFailed> {
     // A timer that fired may be set anew by the same turn: it goes before.
     let mut before = Statement::default();
-    before.add("timers_gone", &[IDS_GONE, FIRED], Some(COUNTED), bulk.timers_gone);
+    before.add("timers_gone", &[IDS_GONE, FIRED], Some(COUNTED), std::mem::take(&mut bulk.timers_gone));
     before.run(connection).await?;
-
-    let takes_fresh = !bulk.fresh_gone.is_empty();
+    let moved = std::mem::take(&mut bulk.moved);
     let mut statement = Statement::default();
-    statement.add("renewed", &[RENEWED], None, bulk.renewed);
-    statement.add("inputs_gone", &[IDS_GONE, INPUTS_GONE], Some(COUNTED), bulk.inputs_gone);
-    statement.add("fresh", &[FRESH_ROWS, FRESH_GONE], None, bulk.fresh_gone);
-    statement.add("marks", &[MARKS], takes_fresh.then_some(FRESH_MARKED), bulk.marks);
-    let input_rows = if takes_fresh { INPUT_ROWS_NOT_FRESH } else { INPUT_ROWS };
-    statement.add("inputs", &[input_rows, INPUTS], Some(COUNTED), bulk.inputs);
-    let placed = PLACED.replace("$slot", &slot.to_string());
-    statement.add("changed", &[CHANGED_ROWS, CHANGED_OLD, CHANGED_NEW, &placed], Some(TURNED), bulk.changed);
-    statement.add("kept", &[KEPT_ROWS, KEPT_OLD, KEPT_NEW], Some(TURNED), bulk.kept);
-    statement.add("outbox", &[OUTBOX], None, bulk.outbox);
-    statement.add("posts", &[POST_ROWS, POSTS], Some(COUNTED), bulk.posts);
-    statement.add("sending", &[SENDING], None, bulk.sending);
-    statement.add("unsent_gone", &[UNSENT_GONE], None, bulk.unsent_gone);
-    statement.add("failed", &[FAILED], None, bulk.failed);
-    statement.add("labels", &[LABELS], None, bulk.labels);
-    statement.add("timers_cancelled", &[TIMERS_CANCELLED], None, bulk.timers_cancelled);
-    statement.add("timers", &[TIMERS], None, bulk.timers);
-    statement.add("effects_gone", &[IDS_GONE, EFFECTS_GONE], Some(COUNTED), bulk.effects_gone);
-    statement.add("effects", &[EFFECTS], None, bulk.effects);
-    statement.add("transitions", &[TRANSITIONS], None, bulk.transitions);
-    statement.add("parked_gone", &[IDS_GONE, PARKED_GONE], Some(COUNTED), bulk.parked_gone);
-    statement.add("parked", &[PARKED], None, bulk.parked);
+    statement.add_all(bulk, slot);
     statement.run(connection).await?;
-
-    super::moved::write(bulk.moved, connection).await
+    super::moved::write(moved, connection).await
 }
+
+/// Writes everything in a transaction of its own, if the leases of these epochs are held and all else is as expected.
+pub(super) async fn write_at_once(
+    bulk: Bulk,
+    epochs: &BTreeSet<Epoch>,
+    slot: i64,
+    connection: &mut PgConnection,
+) -> Result<AtOnce, GroupFailed> {
+    if !bulk.timers_gone.is_empty() || !bulk.moved.is_empty() {
+        return Ok(AtOnce::NotAsExpected);
+    }
+    let mut held = Rows::default();
+    epochs.iter().try_for_each(|epoch| held.add(epoch))?;
+    let mut statement = Statement::default();
+    // First of all, before anything else is locked.
+    statement.add("lease", &[EPOCHS, EPOCHS_LOCKED, LEASES], Some(LEASES_HELD), held);
+    statement.add_all(bulk, slot);
+    match statement.run_alone(connection).await {
+        Ok(()) => Ok(AtOnce::Written),
+        // The server has said no, and has undone everything. Of a lost connection nobody knows.
+        Err(error) if matches!(error, sqlx::Error::Database(_)) && !is_lost(&error) => Ok(AtOnce::NotAsExpected),
+        Err(error) => Err(error.into()),
+    }
+}
+
+type Query = sqlx::query::Query<'static, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
 /// A statement that grows part by part. A few shapes of it serve nearly all groups, and stay prepared.
 #[derive(Default)]
@@ -56,6 +71,33 @@ struct Statement {
 }
 
 impl Statement {
+    /// Adds every table that has rows.
+    fn add_all(&mut self, bulk: Bulk, slot: i64) {
+        let takes_fresh = !bulk.fresh_gone.is_empty();
+        self.add("renewed", &[RENEWED], None, bulk.renewed);
+        let placed = PLACED.replace("$slot", &slot.to_string());
+        self.add("changed", &[CHANGED_ROWS, CHANGED_OLD, CHANGED_NEW, &placed], Some(TURNED), bulk.changed);
+        self.add("kept", &[KEPT_ROWS, KEPT_OLD, KEPT_NEW], Some(TURNED), bulk.kept);
+        self.add("inputs_gone", &[IDS_GONE, INPUTS_GONE], Some(COUNTED), bulk.inputs_gone);
+        self.add("fresh", &[FRESH_ROWS, FRESH_GONE], None, bulk.fresh_gone);
+        self.add("marks", &[MARKS], takes_fresh.then_some(FRESH_MARKED), bulk.marks);
+        let input_rows = if takes_fresh { INPUT_ROWS_NOT_FRESH } else { INPUT_ROWS };
+        self.add("inputs", &[input_rows, INPUTS], Some(RECEIVED), bulk.inputs);
+        self.add("outbox", &[OUTBOX], None, bulk.outbox);
+        self.add("posts", &[POST_ROWS, POSTS], Some(COUNTED), bulk.posts);
+        self.add("sending", &[SENDING], None, bulk.sending);
+        self.add("unsent_gone", &[UNSENT_GONE], None, bulk.unsent_gone);
+        self.add("failed", &[FAILED], None, bulk.failed);
+        self.add("labels", &[LABELS], None, bulk.labels);
+        self.add("timers_cancelled", &[TIMERS_CANCELLED], None, bulk.timers_cancelled);
+        self.add("timers", &[TIMERS], None, bulk.timers);
+        self.add("effects_gone", &[IDS_GONE, EFFECTS_GONE], Some(COUNTED), bulk.effects_gone);
+        self.add("effects", &[EFFECTS], None, bulk.effects);
+        self.add("transitions", &[TRANSITIONS], None, bulk.transitions);
+        self.add("parked_gone", &[IDS_GONE, PARKED_GONE], Some(COUNTED), bulk.parked_gone);
+        self.add("parked", &[PARKED], None, bulk.parked);
+    }
+
     /// Adds parts that have rows, and what must be true of them. `@` stands for the name, `$rows` for the rows.
     fn add(&mut self, name: &str, parts: &[&str], check: Option<&str>, rows: Rows) {
         if rows.is_empty() {
@@ -68,26 +110,72 @@ impl Statement {
         self.checks.extend(check.iter().map(named));
     }
 
+    /// Runs it within a transaction.
     async fn run(self, connection: &mut PgConnection) -> Result<(), GroupFailed> {
         if self.parts.is_empty() {
             return Ok(());
         }
-        let holds = if self.checks.is_empty() { "true".to_owned() } else { self.checks.join(" AND ") };
-        let statement = format!("WITH {} SELECT {holds}", self.parts.join(",\n"));
-        let query = sqlx::query(AssertSqlSafe(statement));
-        let query = self.arguments.into_iter().fold(query, |query, json| query.bind(json));
-        if query.fetch_one(connection).await?.try_get(0)? {
+        let select = format!("SELECT {}", self.holds());
+        if self.query(&select).fetch_one(connection).await?.try_get(0)? {
             return Ok(());
         }
         Err(GroupFailed::because("another process changed the same rows meanwhile"))
     }
+
+    /// Runs it as a transaction of its own: it fails where a check does not hold. Its end is waited for, which is the
+    /// commit.
+    async fn run_alone(self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        let select = OR_FAILS.replace("$holds", &self.holds());
+        self.query(&select).execute(connection).await.map(drop)
+    }
+
+    fn holds(&self) -> String {
+        if self.checks.is_empty() { "true".to_owned() } else { self.checks.join(" AND ") }
+    }
+
+    fn query(self, select: &str) -> Query {
+        let query = sqlx::query(AssertSqlSafe(format!("WITH {} {select}", self.parts.join(",\n"))));
+        self.arguments.into_iter().fold(query, |query, json| query.bind(json))
+    }
 }
+
+/// A text is no number, and what is read in the server's log then is this one.
+const OR_FAILS: &str = "
+SELECT CASE WHEN $holds THEN 1
+       ELSE ('opora decides a group step by step' || left(current_setting('server_version'), 0))::integer END";
+
+/// Those of `$rows`.
+const EPOCHS: &str = "@_epochs AS MATERIALIZED (SELECT (value #>> '{}')::bigint AS epoch FROM $rows)";
+
+/// A takeover needs this lock alone, and waits for everybody who shares it.
+const EPOCHS_LOCKED: &str = "
+@_locked AS MATERIALIZED (
+    SELECT count(shared.lock) AS locks
+    FROM (SELECT pg_advisory_xact_lock_shared(1869639536, hashint8(epoch)) AS lock FROM @_epochs) AS shared)";
+
+/// Under that lock the rows are looked at as they are now, not as they were when the statement began: that is what
+/// locking a row does.
+const LEASES: &str = "
+@ AS MATERIALIZED (
+    SELECT l.bot FROM opora_leases AS l
+    WHERE l.epoch = ANY (ARRAY(SELECT epoch FROM @_epochs)) AND l.holder IS NOT NULL
+      AND (SELECT locks FROM @_locked) > 0
+    FOR KEY SHARE OF l)";
+
+/// Somebody holds each of them.
+const LEASES_HELD: &str = "(SELECT count(*) FROM @) = (SELECT count(*) FROM @_epochs)";
 
 /// As many rows were touched as were to be.
 const COUNTED: &str = "(SELECT count(*) FROM @_rows) = (SELECT count(*) FROM @)";
 
-/// Every conversation was at its version, or not there.
+/// Every conversation was at its version, or not there and none of the forgotten.
 const TURNED: &str = "(SELECT count(*) FROM @_rows) = (SELECT count(*) FROM @_old) + (SELECT count(*) FROM @_new)";
+
+/// All of them came into the inbox, and none was taken before.
+const RECEIVED: &str = "
+(SELECT count(*) FROM @_rows) = (SELECT count(*) FROM @)
+AND NOT EXISTS (SELECT 1 FROM @_rows AS r JOIN opora_marks AS m
+                ON m.bot = r.bot AND m.update_id = r.update_id AND m.identity = r.identity)";
 
 /// Nobody else has taken an update that did not wait for the inbox.
 const FRESH_MARKED: &str = "NOT EXISTS (SELECT bot, update_id, identity FROM fresh_rows EXCEPT SELECT * FROM marks)";
@@ -160,6 +248,7 @@ const CHANGED_NEW: &str = "
     SELECT key, bot, chat, \"user\", thread, business, version, value, places, dialogue, state, expires_at,
            expires_minute, updated_at, CASE WHEN value IS NULL THEN updated_at END
     FROM @_rows AS r WHERE NOT EXISTS (SELECT 1 FROM opora_conversations AS c WHERE c.key = r.key)
+      AND r.from_version = (SELECT floor FROM opora_version_floor)
     ON CONFLICT DO NOTHING RETURNING 1)";
 
 /// A conversation leaves one place and enters another.
@@ -192,6 +281,7 @@ const KEPT_NEW: &str = "
     INSERT INTO opora_conversations (key, bot, chat, \"user\", thread, business, version, places, updated_at, ended_at)
     SELECT key, bot, chat, \"user\", thread, business, version, '[]', updated_at, updated_at
     FROM @_rows AS r WHERE NOT EXISTS (SELECT 1 FROM opora_conversations AS c WHERE c.key = r.key)
+      AND r.from_version = (SELECT floor FROM opora_version_floor)
     ON CONFLICT DO NOTHING RETURNING 1)";
 
 const OUTBOX: &str = "

@@ -20,9 +20,13 @@ use crate::store::sql::rows::Rows;
 /// What a session that writes has to know before anything else.
 ///
 /// Locks of sessions are named by two numbers: the first says that it is this library's, the second is an epoch. A plan
-/// that was made while a table was small must not read all of it once it is large, so rows are found by an index.
+/// that was made while a table was small must not read all of it once it is large, so rows are found by an index, one
+/// after another, and no plan is made twice.
 pub(super) const PREPARE: &str = "
 SET enable_seqscan = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET plan_cache_mode = force_generic_plan;
 PREPARE opora_lock (jsonb, jsonb) AS
 SELECT (SELECT count(shared.lock) FROM (
             SELECT pg_advisory_xact_lock_shared(1869639536, hashint8((value #>> '{}')::bigint)) AS lock
@@ -37,10 +41,12 @@ UNION ALL
 SELECT 2, asked.update_id, asked.bot, asked.identity, NULL
 FROM (SELECT (value->>0)::bigint AS bot, (value->>1)::bigint AS update_id, value->>2 AS identity
       FROM jsonb_array_elements($1)) AS asked
-WHERE EXISTS (SELECT 1 FROM opora_marks AS m
-              WHERE m.bot = asked.bot AND m.update_id = asked.update_id AND m.identity = asked.identity)
-   OR EXISTS (SELECT 1 FROM opora_inbox AS i
-              WHERE i.bot = asked.bot AND i.update_id = asked.update_id AND i.identity = asked.identity)
+JOIN opora_inbox AS i ON i.bot = asked.bot AND i.update_id = asked.update_id AND i.identity = asked.identity
+UNION ALL
+SELECT 2, asked.update_id, asked.bot, asked.identity, NULL
+FROM (SELECT (value->>0)::bigint AS bot, (value->>1)::bigint AS update_id, value->>2 AS identity
+      FROM jsonb_array_elements($1)) AS asked
+JOIN opora_marks AS m ON m.bot = asked.bot AND m.update_id = asked.update_id AND m.identity = asked.identity
 UNION ALL
 SELECT 3, asked.seq, NULL, NULL, NULL
 FROM (SELECT (value #>> '{}')::bigint AS seq FROM jsonb_array_elements($2)) AS asked
@@ -69,6 +75,20 @@ SELECT 9, m.update_id, m.bot, m.identity, NULL
 FROM (SELECT (value->>0)::bigint AS bot, (value->>1)::bigint AS update_id, value->>2 AS identity
       FROM jsonb_array_elements($8)) AS asked
 JOIN opora_marks AS m ON m.bot = asked.bot AND m.update_id = asked.update_id AND m.identity = asked.identity;";
+
+/// The application's statements are planned as the application is used to.
+const AS_USUAL: &str = "
+SET LOCAL enable_seqscan = on;
+SET LOCAL enable_hashjoin = on;
+SET LOCAL enable_mergejoin = on;
+SET LOCAL plan_cache_mode = auto;";
+
+/// When the application has written, the library's own statements are planned as before.
+pub(super) const AS_BEFORE: &str = "
+SET LOCAL enable_seqscan = off;
+SET LOCAL enable_hashjoin = off;
+SET LOCAL enable_mergejoin = off;
+SET LOCAL plan_cache_mode = force_generic_plan;";
 
 /// What a group waits for and asks.
 pub(super) struct Inquiry {
@@ -102,9 +122,9 @@ impl Inquiry {
         Ok(Self { expected: Facts::default(), lock, ask: ask(Questions::default()) })
     }
 
-    /// How a transaction begins in which the application writes, by plans as it is used to.
+    /// How a transaction begins in which the application writes.
     pub(super) fn begin(&self) -> String {
-        format!("BEGIN;SET LOCAL enable_seqscan = on;{}", self.lock)
+        format!("BEGIN;{}", self.lock)
     }
 
     /// Begins a transaction, waits, and asks, in one message.
@@ -119,9 +139,9 @@ impl Inquiry {
         self.learn(connection, script, 1).await
     }
 
-    /// Asks within a transaction that has waited before.
+    /// Asks within a transaction that has waited before, and in which the application writes from then on.
     pub(super) async fn ask(self, connection: &mut PgConnection) -> Result<Facts, GroupFailed> {
-        let script = self.ask.clone();
+        let script = format!("{}{AS_USUAL}", self.ask);
         self.learn(connection, script, 0).await
     }
 

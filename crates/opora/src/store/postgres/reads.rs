@@ -34,7 +34,7 @@ pub(super) fn of(server: &Server) -> Reads<PgPool> {
 }
 
 /// A query with its values.
-pub(super) fn bound(query: Query, values: Vec<Value>) -> Query {
+pub(in crate::store) fn bound(query: Query, values: Vec<Value>) -> Query {
     values.into_iter().fold(query, |query, value| match value {
         Value::Number(number) => query.bind(number),
         Value::MaybeNumber(number) => query.bind(number),
@@ -68,6 +68,10 @@ impl Ask for PgPool {
                 Err(_) => return Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
             }
         }
+    }
+
+    async fn close(&self) {
+        self.close().await;
     }
 }
 

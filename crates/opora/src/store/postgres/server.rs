@@ -5,15 +5,15 @@
 
 use std::fmt;
 use std::future::Future;
-use std::str::FromStr;
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, PgConnection, Row};
 
+use super::address::{Address, TlsFiles};
 use super::schema;
 use crate::store::sql::failure::{GroupFailed, unavailable};
-use crate::store::{StoreError, StoreResult};
+use crate::store::{BoxError, StoreError, StoreResult};
 
 /// How long a connection may take to be made.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,6 +35,7 @@ SET default_transaction_isolation = 'read committed';";
 #[derive(Clone)]
 pub(super) struct Server {
     options: PgConnectOptions,
+    files: TlsFiles,
 }
 
 /// What a database promises of what it has answered.
@@ -53,17 +54,15 @@ pub(super) enum Promise {
 #[error("cannot use the PostgreSQL database {server}: {reason}")]
 struct NotUsable {
     server: String,
-    reason: StoreError,
+    reason: BoxError,
 }
 
 impl Server {
     pub(super) fn of(address: &str) -> StoreResult<Self> {
-        let options = PgConnectOptions::from_str(address).map_err(|error| {
-            StoreError::Unavailable(format!("this is not an address of a PostgreSQL database: {error}").into())
-        })?;
+        let Address { options, files } = Address::parse(address)?;
         let options =
             if options.get_application_name().is_none() { options.application_name("opora") } else { options };
-        Ok(Self { options: options.disable_statement_logging() })
+        Ok(Self { options: options.disable_statement_logging(), files })
     }
 
     /// Brings the tables up to date.
@@ -77,6 +76,7 @@ impl Server {
     }
 
     async fn prepare(&self, migrates: bool) -> StoreResult<Promise> {
+        self.files.check().await?;
         let mut connection = self.connect().await?;
         let promise = check(&mut connection).await?;
         if migrates {
@@ -107,8 +107,8 @@ impl Server {
 
     fn failed(&self, error: StoreError) -> StoreError {
         match error {
-            StoreError::Unavailable(_) => {
-                StoreError::Unavailable(Box::new(NotUsable { server: self.to_string(), reason: error }))
+            StoreError::Unavailable(reason) => {
+                StoreError::Unavailable(Box::new(NotUsable { server: self.to_string(), reason }))
             }
             other => other,
         }

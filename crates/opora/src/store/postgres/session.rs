@@ -2,6 +2,7 @@
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgTransaction};
 
+use super::facts::AS_BEFORE;
 use super::server::answered;
 use crate::store::sql::decide::{RunsWrites, judged};
 use crate::store::sql::failure::GroupFailed;
@@ -47,6 +48,14 @@ impl<'c> Session<'c> {
         match &mut self.open {
             Open::Plain(connection) => connection,
             Open::Known(transaction) => transaction,
+        }
+    }
+
+    /// From here on only the library writes.
+    pub(super) async fn end_of_writes(&mut self) -> Result<(), GroupFailed> {
+        match &mut self.open {
+            Open::Plain(_) => Ok(()),
+            Open::Known(transaction) => answered(sqlx::raw_sql(AS_BEFORE).execute(&mut **transaction)).await.map(drop),
         }
     }
 

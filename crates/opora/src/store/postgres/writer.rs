@@ -1,33 +1,42 @@
 //! A connection that writes, and what it does with a group.
 //!
-//! A group is one transaction, and three ways to the server and back: begin, wait and ask; write; commit. If it fails,
-//! all of it is undone and every operation is told why; but one that failed before anything was decided, because the
-//! connection was lost or others stood in each other's way, is tried once more. Whether a commit was carried out whose
-//! answer was lost, nobody knows here: whoever asked finds out by the marks and versions.
+//! Nearly always everything is as a group expects: the lease is held, the versions are those that its turns began from,
+//! its updates are new. So the group is first decided on that assumption and written by one statement, which checks it: a
+//! transaction of its own, one way to the server and back. If anything is different, the statement fails as a whole, and
+//! the group is decided step by step in three ways: begin, wait and ask; write; commit. A group in which the application
+//! writes is always decided so.
+//!
+//! If a group fails, all of it is undone and every operation is told why; but one that failed before anything was decided,
+//! because the connection was lost or others stood in each other's way, is tried once more. Whether a commit was carried
+//! out whose answer was lost, nobody knows here: whoever asked finds out by the marks and versions.
 //!
 //! Several of these work at once. What belongs to one chat goes to one of them, so its order is kept, and the numbers
 //! that they give are counted together.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sqlx::{Connection, PgConnection, Row};
 use tokio::sync::Mutex;
 
-use super::bulk;
+use super::bulk::{self, AtOnce};
 use super::facts::{Inquiry, PREPARE};
 use super::server::{Server, answered};
 use super::session::Session;
+use crate::clock::Stopwatch;
 use crate::failpoints;
 use crate::store::Epoch;
 use crate::store::sql::alone;
-use crate::store::sql::decide::decide;
-use crate::store::sql::facts::Facts;
+use crate::store::sql::decide::{decide_group, decide_plain};
+use crate::store::sql::facts::{Facts, Leases};
 use crate::store::sql::failure::GroupFailed;
 use crate::store::sql::numbers::{BLOCK, Numbers};
-use crate::store::sql::operation::{Alone, Decided, Operation};
-use crate::store::sql::plan::Plan;
+use crate::store::sql::operation::{Alone, Decided, Operation, Verdict, decided};
 use crate::store::sql::queue::{Carries, Step, wanted_numbers};
+
+/// A connection that has rested so long may be lost: it is asked first, for a lost answer to a group costs more.
+const RESTED: Duration = Duration::from_millis(20);
 
 /// What writes.
 pub(super) struct Writer {
@@ -35,6 +44,10 @@ pub(super) struct Writer {
     /// Where it counts places.
     slot: i64,
     connection: Option<PgConnection>,
+    /// Since the connection was last used.
+    rested: Stopwatch,
+    /// The leases as they were when they were last asked for.
+    leases: Arc<Leases>,
     /// Those of all writers of this store.
     numbers: Arc<Mutex<Numbers>>,
 }
@@ -59,7 +72,7 @@ impl Wishes {
 impl Writer {
     /// It connects when it is first asked.
     pub(super) fn new(server: Server, slot: i64, numbers: Arc<Mutex<Numbers>>) -> Self {
-        Self { server, slot, connection: None, numbers }
+        Self { server, slot, connection: None, rested: Stopwatch::start(), leases: Arc::default(), numbers }
     }
 
     /// A connection that knows the statements of this library.
@@ -79,19 +92,69 @@ impl Writer {
         operations: &mut VecDeque<Operation>,
         decisions: &mut Vec<Decided>,
     ) -> Result<(), GroupFailed> {
+        if self.may_assume(operations.make_contiguous()) {
+            let is_rested = self.rested.elapsed() >= RESTED;
+            let mut connection = if is_rested { self.ready().await? } else { self.connected().await? };
+            let written = self.at_once(&mut connection, operations).await?;
+            self.keep(connection);
+            if let Some(verdicts) = written {
+                decisions.extend(decided(operations, verdicts));
+                return Ok(());
+            }
+        }
+        self.step_by_step(operations, decisions).await
+    }
+
+    /// Whether a group may be decided without asking: its leases were held a moment ago, and it has nothing that one
+    /// statement cannot do.
+    fn may_assume(&self, operations: &[Operation]) -> bool {
+        operations.iter().all(|operation| {
+            let is_held = operation.epoch().is_some_and(|epoch| self.leases.are_held_under(epoch));
+            is_held && !operation.has_writes() && !operation.takes_timer()
+        }) && !failpoints::is_armed(failpoints::STORE_IN_COMMIT)
+    }
+
+    /// Decides a group by what it expects, and writes it by a statement that checks that. None: it is not as expected,
+    /// and nothing was written.
+    async fn at_once(
+        &self,
+        connection: &mut PgConnection,
+        operations: &mut VecDeque<Operation>,
+    ) -> Result<Option<Vec<Verdict>>, GroupFailed> {
+        let wanted = wanted_numbers(operations.make_contiguous());
+        let Ok(mut numbers) = self.numbers_for(wanted, connection).await else { return Ok(None) };
+        let epochs: BTreeSet<Epoch> = operations.iter().filter_map(Operation::epoch).collect();
+        let operations = operations.make_contiguous();
+        let facts = Facts::assumed(Arc::clone(&self.leases), operations);
+        let (bulk, verdicts) = decide_plain(facts, &mut numbers, operations)?;
+        match answered(bulk::write_at_once(bulk, &epochs, self.slot, connection)).await? {
+            AtOnce::Written => Ok(Some(verdicts)),
+            AtOnce::NotAsExpected => Ok(None),
+        }
+    }
+
+    async fn step_by_step(
+        &mut self,
+        operations: &mut VecDeque<Operation>,
+        decisions: &mut Vec<Decided>,
+    ) -> Result<(), GroupFailed> {
         let mut is_again = false;
         loop {
             let mut connection = self.connected().await?;
             let wishes = Wishes::of(operations.make_contiguous())?;
             match self.begin(&mut connection, wishes).await {
-                Ok((session, facts, numbers)) => finish(session, facts, numbers, operations, decisions).await?,
+                Ok((session, facts, mut numbers)) => {
+                    self.leases = facts.leases();
+                    let verdicts = finish(session, facts, &mut numbers, operations).await?;
+                    decisions.extend(decided(operations, verdicts));
+                }
                 Err(failed) if failed.is_passing() && !is_again => {
                     is_again = true;
                     continue;
                 }
                 Err(failed) => return Err(failed),
             }
-            self.connection = Some(connection);
+            self.keep(connection);
             return Ok(());
         }
     }
@@ -102,10 +165,7 @@ impl Writer {
         connection: &'c mut PgConnection,
         Wishes { inquiry, numbers: wanted, has_writes }: Wishes,
     ) -> Result<(Session<'c>, Facts, Numbers), GroupFailed> {
-        let mut numbers = Numbers::default();
-        for (epoch, count) in wanted {
-            reserve(&self.numbers, &mut numbers, connection, epoch, count).await?;
-        }
+        let numbers = self.numbers_for(wanted, connection).await?;
         if has_writes {
             let mut session = Session::begin(connection, inquiry.begin(), self.slot).await?;
             let facts = answered(inquiry.ask(session.connection())).await?;
@@ -113,6 +173,23 @@ impl Writer {
         }
         let facts = answered(inquiry.begin_and_ask(connection)).await?;
         Ok((Session::begun(connection, self.slot), facts, numbers))
+    }
+
+    async fn numbers_for(
+        &self,
+        wanted: HashMap<Epoch, i64>,
+        connection: &mut PgConnection,
+    ) -> Result<Numbers, GroupFailed> {
+        let mut numbers = Numbers::default();
+        for (epoch, count) in wanted {
+            reserve(&self.numbers, &mut numbers, connection, epoch, count).await?;
+        }
+        Ok(numbers)
+    }
+
+    fn keep(&mut self, connection: PgConnection) {
+        self.connection = Some(connection);
+        self.rested = Stopwatch::start();
     }
 
     async fn alone(&mut self, alone: Alone, decisions: &mut Vec<Decided>) -> Result<(), GroupFailed> {
@@ -126,7 +203,7 @@ impl Writer {
         let mut session = Session::begin(&mut connection, "BEGIN".to_owned(), self.slot).await?;
         decisions.push(alone::carry_out(alone, &mut session).await?);
         session.commit().await?;
-        self.connection = Some(connection);
+        self.keep(connection);
         Ok(())
     }
 
@@ -144,18 +221,16 @@ impl Writer {
 async fn finish(
     mut session: Session<'_>,
     facts: Facts,
-    mut numbers: Numbers,
+    numbers: &mut Numbers,
     operations: &mut VecDeque<Operation>,
-    decisions: &mut Vec<Decided>,
-) -> Result<(), GroupFailed> {
-    let mut plan = Plan::new(facts, &mut numbers);
-    while let Some(operation) = operations.pop_front() {
-        decisions.push(decide(&mut session, &mut plan, operation).await?);
-    }
+) -> Result<Vec<Verdict>, GroupFailed> {
+    let (bulk, verdicts) = decide_group(&mut session, facts, numbers, operations).await?;
+    session.end_of_writes().await?;
     let slot = session.slot;
-    answered(bulk::write(plan.into_bulk()?, slot, session.connection())).await?;
+    answered(bulk::write(bulk, slot, session.connection())).await?;
     failpoints::hit(failpoints::STORE_IN_COMMIT).await;
-    session.commit().await
+    session.commit().await?;
+    Ok(verdicts)
 }
 
 impl Carries for Writer {

@@ -1,37 +1,90 @@
-//! Where a Redis is: `redis://[user][:password@]host[:port][/database][?prefix=name]`, or `rediss://` with TLS.
+//! Where a Redis is: `redis://[user][:password@]host[:port][/database][?setting=value&…]`, or `rediss://` with TLS.
+//!
+//! Settings: `prefix` begins all keys; `keep_days` is how long they outlive a bot that never comes back, 0 for ever; `ca`,
+//! `cert` and `key` name the files of TLS; `data`, `journal` and `after_loss` say what an instance keeps beside it.
 //!
 //! The password goes to the server and nowhere else: what is shown of an address has none.
 
 use std::fmt;
+use std::path::PathBuf;
 
-use redis::{ConnectionInfo, IntoConnectionInfo};
+use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 
+use super::tls::Files;
+use crate::store::open::shows_a_secret;
 use crate::store::{StoreError, StoreResult};
+
+/// What may be set.
+const SETTINGS: &str =
+    "only prefix, keep_days, ca, cert, key, data, journal and after_loss (stop or go_on) may stand behind its `?`";
 
 /// The first part of all keys, unless an address names another.
 const PREFIX: &str = "opora";
+/// How long keys outlive a bot that never comes back, unless an address says otherwise.
+const KEEP_DAYS: u32 = 400;
+/// As long as Redis can count, about.
+const KEEP_DAYS_MOST: u32 = 100_000;
 
 /// An address that was understood.
 pub(crate) struct Address {
     pub(super) info: ConnectionInfo,
     pub(super) prefix: String,
+    /// Where the instance keeps what it has seen of this Redis.
+    pub(super) data: Option<PathBuf>,
+    /// What keeps the bot going while this Redis is away.
+    pub(crate) journal: Option<PathBuf>,
+    pub(super) after_loss: AfterLoss,
+    pub(super) keep_days: u32,
+    pub(super) files: Files,
+}
+
+/// What a bot does when its Redis has lost changes. One that is empty always stops it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum AfterLoss {
+    /// Goes on if no more is gone than a server with `appendfsync everysec` may lose.
+    #[default]
+    GoOnIfRecent,
+    /// Goes on however much it is.
+    GoOn,
+    /// Stops.
+    Stop,
 }
 
 impl Address {
     pub(crate) fn parse(address: &str) -> StoreResult<Self> {
         let is_redis = address.starts_with("redis://") || address.starts_with("rediss://");
         let (plain, query) = address.split_once('?').unwrap_or((address, ""));
-        let mut prefix = PREFIX;
-        for setting in query.split('&').filter(|setting| !setting.is_empty()) {
-            prefix = setting.strip_prefix("prefix=").ok_or_else(|| bad("only `prefix` may stand behind its `?`"))?;
+        let (mut prefix, mut keep_days, mut files) = (PREFIX.to_owned(), KEEP_DAYS, Files::default());
+        let (mut data, mut journal, mut after_loss) = (None, None, AfterLoss::default());
+        for (setting, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*setting {
+                "prefix" => prefix = value.into_owned(),
+                "keep_days" => keep_days = days(&value)?,
+                "ca" => files.authority = Some(value.into_owned().into()),
+                "cert" => files.certificate = Some(value.into_owned().into()),
+                "key" => files.key = Some(value.into_owned().into()),
+                "data" if !value.is_empty() => data = Some(PathBuf::from(&*value)),
+                "journal" if !value.is_empty() => journal = Some(PathBuf::from(&*value)),
+                "after_loss" if value == "go_on" => after_loss = AfterLoss::GoOn,
+                "after_loss" if value == "stop" => after_loss = AfterLoss::Stop,
+                _ => return Err(bad(SETTINGS)),
+            }
         }
         if prefix.is_empty() || !prefix.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte)) {
             return Err(bad("a prefix has letters, digits and -_.: only"));
         }
+        let complaint = files.complaint(address.starts_with("rediss://")).or_else(|| shows_a_secret(plain));
+        if let Some(complaint) = complaint {
+            return Err(bad(complaint));
+        }
         // The reader's own words could repeat a part of the address.
         let info = plain.into_connection_info().ok().filter(|_| is_redis && !plain.contains('#'));
-        let info = info.ok_or_else(|| bad("redis://[:password@]host[:port][/database] was expected"))?;
-        Ok(Self { info, prefix: prefix.to_owned() })
+        let info = info.ok_or_else(|| bad("redis://[user:password@]host[:port][/database] was expected"))?;
+        Ok(Self { info, prefix, data, journal, after_loss, keep_days, files })
+    }
+
+    pub(super) fn is_tls(&self) -> bool {
+        matches!(self.info.addr(), ConnectionAddr::TcpTls { .. })
     }
 }
 
@@ -52,6 +105,11 @@ impl fmt::Debug for Address {
     }
 }
 
+fn days(text: &str) -> StoreResult<u32> {
+    let days = text.parse().ok().filter(|days| *days <= KEEP_DAYS_MOST);
+    days.ok_or_else(|| bad("keep_days is a number of days, 0 for ever"))
+}
+
 fn bad(why: &str) -> StoreError {
     StoreError::Unavailable(format!("the address of Redis cannot be used: {why}").into())
 }
@@ -70,6 +128,15 @@ mod tests {
     }
 
     #[test]
+    fn settings_are_read() {
+        let address = Address::parse("rediss://h?ca=%2Fetc%2Fmy%20ca.pem&cert=c.pem&key=k.pem&keep_days=0").unwrap();
+        let named = [&address.files.authority, &address.files.certificate, &address.files.key];
+        let names = named.map(|file| file.as_ref().and_then(|file| file.to_str()));
+        assert_eq!((names, address.keep_days), ([Some("/etc/my ca.pem"), Some("c.pem"), Some("k.pem")], 0));
+        assert_eq!(Address::parse("redis://h").unwrap().keep_days, KEEP_DAYS);
+    }
+
+    #[test]
     fn a_bad_address_is_refused_without_repeating_it() {
         let bad = [
             "redis://:s3cret@host:port",
@@ -77,6 +144,10 @@ mod tests {
             "unix:///s3cret",
             "redis://h?prefix={s3cret}",
             "redis://h?s3cret=1",
+            "redis://h?keep_days=s3cret",
+            "redis://h?ca=s3cret",
+            "rediss://h?key=s3cret",
+            "redis://user:1/s3cret@h/0",
             "rediss://s3cret/#insecure",
         ];
         for address in bad {

@@ -38,17 +38,16 @@ impl RedisStore {
             parts[partition].args.extend([mark, name, id_of(seq), row]);
             parts[partition].places.push((place, Seq(seq)));
         }
-        let (rooms, mut calls, mut places) = (self.keys.rooms(own.bot), Vec::new(), Vec::new());
+        let (mut calls, mut places) = (Vec::new(), Vec::new());
         for (partition, part) in parts.into_iter().enumerate().filter(|(_, part)| !part.places.is_empty()) {
-            let args = std::iter::once(own.text()).chain(part.args).collect();
-            calls.push(Call { function: "receive", keys: rooms.up_to(partition, Thing::Queue), args });
+            calls.push((partition, std::iter::once(own.text()).chain(part.args).collect()));
             places.push(part.places);
         }
-        let answers = self.wire.call_all(calls).await?;
+        let answers = self.write_rooms("receive", own.bot, Thing::Queue, calls).await?;
         self.all_done(&own, &answers).await?;
         let mut receipts = vec![Receipt::Known; batch.len()];
         for (places, answer) in places.into_iter().zip(answers) {
-            for ((place, seq), word) in places.into_iter().zip(answer.iter().skip(1)) {
+            for ((place, seq), word) in places.into_iter().zip(answer.more) {
                 if word == "new" {
                     receipts[place] = Receipt::New(seq);
                 }
@@ -76,13 +75,12 @@ impl RedisStore {
         if partition != partition_of_id(effect.0) {
             return Err(StoreError::Unsupported(NOT_WHO_ASKED));
         }
-        let (rooms, seq, name) = (self.keys.rooms(own.bot), own.next(partition)?, name_of(&outcome.key));
+        let (seq, name) = (own.next(partition)?, name_of(&outcome.key));
         let row = rows::input(seq, &name, &outcome);
         let args = vec![own.text(), id_of(effect.0), name, id_of(seq), row];
-        let keys = rooms.up_to(partition, Thing::Effects);
-        let answer = self.wire.call(Call { function: "finish_effect", keys, args }).await?;
-        self.done(own.bot, epoch, &answer).await?;
-        Ok(if answer[0] == "new" { Receipt::New(Seq(seq)) } else { Receipt::Known })
+        let answer = self.write_room("finish_effect", (own.bot, partition), Thing::Effects, args).await?;
+        self.done(own.bot, epoch, &answer.word).await?;
+        Ok(if answer.word == "new" { Receipt::New(Seq(seq)) } else { Receipt::Known })
     }
 
     /// Rows of a bot's list in all partitions, after a number, in order.

@@ -5,6 +5,7 @@ use futures_util::future::try_join_all;
 use super::RedisStore;
 use super::keys::{PARTITIONS, Thing, partition_of_id};
 use super::ordered::{id_of, key_of};
+use super::progress::Written;
 use super::rows::{self, unreadable};
 use super::wire::Call;
 use crate::clock::Millis;
@@ -65,14 +66,13 @@ impl RedisStore {
     pub(super) async fn clean_all(&self, epoch: Epoch, bounds: Bounds) -> StoreResult<Cleaned> {
         let own = self.numbers.own(epoch)?;
         let Bounds { marks_before, records_before, parked_most } = bounds;
-        let rooms = self.keys.rooms(own.bot);
         let args = || {
             let before = [marks_before, records_before].map(|before| before.0.to_string());
             let [marks, records] = before;
             vec![own.text(), marks, records, CLEAN_LIMIT.to_string()]
         };
-        let call = |partition| Call { function: "clean", keys: rooms.up_to(partition, Thing::Posts), args: args() };
-        let answers = self.wire.call_all((0..PARTITIONS).map(call).collect()).await?;
+        let parts = (0..PARTITIONS).map(|partition| (partition, args())).collect();
+        let answers = self.write_rooms("clean", own.bot, Thing::Posts, parts).await?;
         self.all_done(&own, &answers).await?;
         let mut cleaned = Cleaned { aged: sum(&answers)?, parked: 0 };
         let surplus = self.surplus_parked(own.bot, parked_most).await?;
@@ -99,22 +99,19 @@ impl RedisStore {
 
     /// Drops parked turns; how many of them were there. An empty epoch is the operator's.
     pub(super) async fn drop_parked_rows(&self, bot: i64, epoch: String, ids: Vec<ParkedId>) -> StoreResult<u64> {
-        let rooms = self.keys.rooms(bot);
         let mut parts = vec![vec![epoch.clone()]; PARTITIONS];
         ids.iter().for_each(|id| parts[partition_of_id(id.0)].push(id_of(id.0)));
         let parts = parts.into_iter().enumerate().filter(|(_, args)| args.len() > 1);
-        let call =
-            |(partition, args)| Call { function: "drop_parked", keys: rooms.up_to(partition, Thing::Retry), args };
-        let answers = self.wire.call_all(parts.map(call).collect()).await?;
+        let answers = self.write_rooms("drop_parked", bot, Thing::Retry, parts.collect()).await?;
         for answer in &answers {
-            self.done(bot, Epoch(epoch.parse().unwrap_or_default()), answer).await?;
+            self.done(bot, Epoch(epoch.parse().unwrap_or_default()), &answer.word).await?;
         }
         sum(&answers)
     }
 }
 
 /// The numbers in the answers, together.
-fn sum(answers: &[Vec<String>]) -> StoreResult<u64> {
-    let number = |answer: &Vec<String>| answer.get(1).and_then(|number| number.parse::<u64>().ok());
+fn sum(answers: &[Written]) -> StoreResult<u64> {
+    let number = |answer: &Written| answer.more.first().and_then(|number| number.parse::<u64>().ok());
     answers.iter().map(number).sum::<Option<u64>>().ok_or_else(|| unreadable("a count is not a number"))
 }

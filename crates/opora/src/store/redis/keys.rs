@@ -31,10 +31,18 @@ macro_rules! things {
 }
 
 things! {
-    /// Hash: `epoch`, the one that may write; `floor`, no version of a forgotten conversation is above it.
+    /// Hash: `epoch`, the one that may write; `floor`, no version of a forgotten conversation is above it;
+    /// `commits`, how many writes it has seen; `held`, if it had conversations at the last cleaning; `least`,
+    /// below which no turn begins, where something was lost.
     Room = "room",
+    /// List of messages to send.
+    Outbox = "outbox",
+    /// Set of messages in the act of sending.
+    Sending = "sending",
     /// Hash: conversations by name.
     Conv = "conv",
+    /// Marks of updates that were taken, by that time. They expire soon; see `expiry` for the others.
+    Marks = "marks",
     /// List of their names, in order.
     Index = "index",
     /// Hash: open conversations by the place in the foreground, and all of them as `*`.
@@ -43,20 +51,14 @@ things! {
     Ends = "ends",
     /// Names of ended conversations by the time of their last turn.
     Ended = "ended",
-    /// Marks of updates that were taken, by that time. The only key with an expiry.
-    Marks = "marks",
     /// Hash: marks of updates that wait, and where.
     Waits = "waits",
     /// List of inputs.
     Inbox = "inbox",
     /// The same by conversation.
     Queue = "queue",
-    /// List of messages to send.
-    Outbox = "outbox",
     /// List of transitions.
     Moves = "moves",
-    /// The same by conversation.
-    Ways = "ways",
     /// Timers by their time.
     Timers = "timers",
     /// Hash: timers by id.
@@ -69,8 +71,6 @@ things! {
     Parked = "parked",
     /// Set of those that are to run again.
     Retry = "retry",
-    /// Set of messages in the act of sending.
-    Sending = "sending",
     /// Messages that could not be sent, by the time at which they were said.
     Failed = "failed",
     /// Hash: messages by chat and label.
@@ -79,6 +79,8 @@ things! {
     LabelAges = "label_ages",
     /// Names of posts by their time.
     Posts = "posts",
+    /// Hash: what stood in aiogram's keys when a conversation's version was made, in short.
+    Notes = "notes",
 }
 
 /// The names of one store's keys.
@@ -201,7 +203,7 @@ mod tests {
     fn keys_of_a_partition_bear_its_tag() {
         let rooms = Keys::new("opora").rooms(7);
         assert_eq!(rooms.one(3, Thing::Conv), "{opora:3}:7:conv");
-        assert_eq!(rooms.up_to(15, Thing::Posts).len(), Thing::ALL.len());
+        assert_eq!(rooms.up_to(15, Thing::Notes).len(), Thing::ALL.len());
         assert!(Thing::ALL.iter().enumerate().all(|(place, (thing, _))| *thing as usize == place));
     }
 }

@@ -9,6 +9,7 @@
 use super::RedisStore;
 use super::keys::{PARTITIONS, Rooms, Thing};
 use super::numbers::Own;
+use super::progress::Written;
 use super::rows::unreadable;
 use super::wire::Call;
 use crate::store::{Epoch, Holder, Lease, LeaseAnswer, StoreError, StoreResult};
@@ -21,14 +22,17 @@ enum Claimed {
 }
 
 impl RedisStore {
-    pub(super) async fn claim_lease(
+    /// Claims the lease under an epoch above `floor`, of which others may know more than this Redis does.
+    pub(in crate::store) async fn claim_above(
         &self,
+        floor: Epoch,
         bot: i64,
         holder: &Holder,
         seen: Option<&Lease>,
     ) -> StoreResult<LeaseAnswer> {
+        self.verify(bot).await?;
         self.remember(bot).await?;
-        let first = self.next_epoch(Epoch(0)).await?;
+        let first = self.next_epoch(floor).await?;
         let lost = self.lost_claims.lock().get(&bot).cloned();
         let claimed = self.claim_under(bot, first, holder, seen.cloned(), lost.as_deref()).await;
         let mut lost_claims = self.lost_claims.lock();
@@ -55,7 +59,8 @@ impl RedisStore {
             match self.try_claim(bot, epoch, holder, seen.as_ref()).await? {
                 Claimed::Answered(LeaseAnswer::Granted(_)) => match self.raise(bot, epoch).await? {
                     highest if highest == epoch => {
-                        self.numbers.begin(bot, epoch);
+                        self.witness.saw_epoch(epoch.0);
+                        self.numbers.begin(bot, epoch, &holder.token, self.witness.of(bot));
                         return Ok(LeaseAnswer::Granted(epoch));
                     }
                     // Somebody was faster; or, if the lease is still ours, rooms know more than it does, as after a
@@ -80,16 +85,20 @@ impl RedisStore {
     pub(super) async fn renew_lease(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
         let (keys, args) = ([self.keys.lease(bot)], vec![epoch.0.to_string()]);
         let answer = self.wire.call(Call { function: "renew", keys: &keys, args }).await?;
-        self.done(bot, epoch, &answer).await
+        self.done(bot, epoch, word_of(&answer)).await
     }
 
     /// Ends a lease; if `mine` is said, only that one.
     pub(super) async fn let_go(&self, bot: i64, mine: Option<Epoch>) -> StoreResult<()> {
+        if let Some(mine) = mine {
+            // A server that has lost something is not written to.
+            self.numbers.own_of(mine, bot)?;
+        }
         let nobodys = self.next_epoch(mine.unwrap_or_default()).await?;
         let mine_text = mine.map(|epoch| epoch.0.to_string()).unwrap_or_default();
         let (keys, args) = ([self.keys.lease(bot)], vec![nobodys.0.to_string(), mine_text]);
         let answer = self.wire.call(Call { function: "let_go", keys: &keys, args }).await?;
-        self.done(bot, mine.unwrap_or_default(), &answer).await?;
+        self.done(bot, mine.unwrap_or_default(), word_of(&answer)).await?;
         self.raise(bot, nobodys).await.map(drop)
     }
 
@@ -108,19 +117,19 @@ impl RedisStore {
     }
 
     /// Turns a function's word into an answer.
-    pub(super) async fn done(&self, bot: i64, epoch: Epoch, answer: &[String]) -> StoreResult<()> {
-        match answer.first().map(String::as_str) {
-            Some("fenced") => Err(self.fenced(bot, epoch).await),
-            Some("taken") => Err(StoreError::AlreadyTaken),
-            Some(_) => Ok(()),
-            None => Err(unreadable("a function answered nothing")),
+    pub(super) async fn done(&self, bot: i64, epoch: Epoch, word: &str) -> StoreResult<()> {
+        match word {
+            "fenced" => Err(self.fenced(bot, epoch).await),
+            "taken" => Err(StoreError::AlreadyTaken),
+            "" => Err(unreadable("a function answered nothing")),
+            _ => Ok(()),
         }
     }
 
     /// The same for many; the first refusal counts.
-    pub(super) async fn all_done(&self, own: &Own, answers: &[Vec<String>]) -> StoreResult<()> {
+    pub(super) async fn all_done(&self, own: &Own, answers: &[Written]) -> StoreResult<()> {
         for answer in answers {
-            self.done(own.bot, own.epoch, answer).await?;
+            self.done(own.bot, own.epoch, &answer.word).await?;
         }
         Ok(())
     }
@@ -130,10 +139,18 @@ impl RedisStore {
         let rooms = self.keys.rooms(own.bot);
         let call = Call { function: "check", keys: rooms.up_to(0, Thing::Room), args: vec![own.text()] };
         let answer = self.wire.call(call).await?;
-        self.done(own.bot, own.epoch, &answer).await
+        self.done(own.bot, own.epoch, word_of(&answer)).await
     }
 
+    /// A write was refused: because another instance has the lease, or because something is missing here.
     async fn fenced(&self, bot: i64, mine: Epoch) -> StoreError {
+        if let Ok(Some(loss)) = self.loss_of(bot).await {
+            // The lease may still be there, and is ours.
+            if let Some(own) = self.numbers.end(bot) {
+                self.lost_claims.lock().insert(bot, own.token.to_string());
+            }
+            return loss.into_error();
+        }
         let holder = match self.lease_of(bot).await {
             Ok(Some(Lease { epoch, holder, .. })) => {
                 format!("process {} on {} holds epoch {}", holder.pid, holder.host, epoch.0)
@@ -184,7 +201,11 @@ impl RedisStore {
 }
 
 fn raising(rooms: &Rooms, partition: usize, epoch: Epoch) -> Call<'_> {
-    Call { function: "raise", keys: rooms.up_to(partition, Thing::Room), args: vec![epoch.0.to_string()] }
+    Call { function: "raise", keys: rooms.up_to(partition, Thing::Conv), args: vec![epoch.0.to_string()] }
+}
+
+fn word_of(answer: &[String]) -> &str {
+    answer.first().map_or("", String::as_str)
 }
 
 fn epoch_in(text: Option<&String>) -> StoreResult<Epoch> {

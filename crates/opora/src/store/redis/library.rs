@@ -15,16 +15,22 @@ static BODY: LazyLock<String> = LazyLock::new(|| {
     let keys = format!("local {} = {}\n", names.join(", "), places.join(", "));
     let texts = [
         include_str!("library/base.lua"),
+        include_str!("library/conversation.lua"),
         include_str!("library/lease.lua"),
         include_str!("library/turn.lua"),
+        include_str!("library/decisions.lua"),
         include_str!("library/outbox.lua"),
         include_str!("library/keeping.lua"),
+        include_str!("library/aiogram.lua"),
     ];
     keys + &texts.join("\n")
 });
 
+/// Begins the names of the libraries of all versions.
+const FAMILY: &str = "opora_";
+
 /// Begins the name of the library and of each function.
-static NAME: LazyLock<String> = LazyLock::new(|| format!("opora_{:016x}", hash_of(BODY.as_bytes())));
+static NAME: LazyLock<String> = LazyLock::new(|| format!("{FAMILY}{:016x}", hash_of(BODY.as_bytes())));
 
 /// As a library of functions.
 static LIBRARY: LazyLock<String> = LazyLock::new(|| {
@@ -55,6 +61,17 @@ pub(super) fn library() -> &'static str {
 /// The script, to be loaded.
 pub(super) fn script() -> &'static str {
     &SCRIPT
+}
+
+/// A pattern that the names of the libraries of all versions fit.
+pub(super) fn pattern() -> String {
+    format!("{FAMILY}*")
+}
+
+/// Whether a name is that of another version's library.
+pub(super) fn is_of_another_version(name: &str) -> bool {
+    let is_hash = |hash: &str| hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    name != *NAME && name.strip_prefix(FAMILY).is_some_and(is_hash)
 }
 
 /// The full name of a function.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use parking_lot::RwLock;
 
 use super::keys::PARTITION_BITS;
+use super::witness::Seen;
 use crate::store::{Epoch, StoreError, StoreResult};
 
 /// So many numbers belong to an epoch, see [`Epoch::first_number`].
@@ -24,19 +25,33 @@ pub(super) struct Numbers(RwLock<HashMap<i64, Arc<Own>>>);
 pub(super) struct Own {
     pub(super) bot: i64,
     pub(super) epoch: Epoch,
+    /// What tells its lease from others.
+    pub(super) token: Box<str>,
+    pub(super) seen: Arc<Seen>,
     count: AtomicI64,
 }
 
 impl Numbers {
     /// Notes that an epoch is ours; an earlier one of the bot is over.
-    pub(super) fn begin(&self, bot: i64, epoch: Epoch) {
-        self.0.write().insert(bot, Arc::new(Own { bot, epoch, count: AtomicI64::new(0) }));
+    pub(super) fn begin(&self, bot: i64, epoch: Epoch, token: &str, seen: Arc<Seen>) {
+        let own = Own { bot, epoch, token: token.into(), seen, count: AtomicI64::new(0) };
+        self.0.write().insert(bot, Arc::new(own));
+    }
+
+    /// Nothing more is written for a bot until it has a new epoch. Gives the one that is over.
+    pub(super) fn end(&self, bot: i64) -> Option<Arc<Own>> {
+        self.0.write().remove(&bot)
     }
 
     /// Whose epoch this is.
     pub(super) fn own(&self, epoch: Epoch) -> StoreResult<Arc<Own>> {
         let own = self.0.read().values().find(|own| own.epoch == epoch).map(Arc::clone);
         own.ok_or_else(|| fenced(epoch, "it is not the latest that was given here"))
+    }
+
+    /// The last epoch that was given here for a bot.
+    pub(super) fn last_of(&self, bot: i64) -> Option<Epoch> {
+        self.0.read().get(&bot).map(|own| own.epoch)
     }
 
     /// The epoch, if it is ours and that of this bot.
@@ -69,11 +84,16 @@ fn fenced(mine: Epoch, why: &str) -> StoreError {
 mod tests {
     use super::super::keys::partition_of_id;
     use super::*;
+    use crate::clock::Millis;
+
+    fn seen() -> Arc<Seen> {
+        Arc::new(Seen::of(&Default::default(), Millis(0)))
+    }
 
     #[test]
     fn numbers_rise_and_name_their_partition() {
         let numbers = Numbers::default();
-        numbers.begin(7, Epoch(2));
+        numbers.begin(7, Epoch(2), "t", seen());
         let own = numbers.own(Epoch(2)).unwrap();
         let ids: Vec<_> = [3, 15, 0, 0].map(|partition| own.next(partition).unwrap()).into();
         assert!(ids.is_sorted_by(|earlier, later| earlier < later), "{ids:?}");
@@ -83,7 +103,8 @@ mod tests {
 
     #[test]
     fn an_epoch_whose_numbers_are_used_up_is_over() {
-        let own = Own { bot: 7, epoch: Epoch(2), count: AtomicI64::new((1 << 36) - 1) };
+        let own =
+            Own { bot: 7, epoch: Epoch(2), token: "t".into(), seen: seen(), count: AtomicI64::new((1 << 36) - 1) };
         assert!(own.next(15).unwrap() < Epoch(3).first_number());
         assert!(matches!(own.next(0), Err(StoreError::Fenced { .. })));
     }
@@ -91,9 +112,9 @@ mod tests {
     #[test]
     fn an_epoch_that_was_not_given_here_writes_nothing() {
         let numbers = Numbers::default();
-        numbers.begin(7, Epoch(2));
-        numbers.begin(8, Epoch(3));
-        numbers.begin(7, Epoch(4));
+        for (bot, epoch) in [(7, 2), (8, 3), (7, 4)] {
+            numbers.begin(bot, Epoch(epoch), "t", seen());
+        }
         assert!(numbers.own(Epoch(2)).is_err(), "a later one was given");
         assert!(numbers.own_of(Epoch(3), 7).is_err(), "another bot's");
         assert_eq!(numbers.own_of(Epoch(4), 7).unwrap().bot, 7);

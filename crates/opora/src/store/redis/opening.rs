@@ -1,26 +1,39 @@
 //! How a store in Redis is made and found again.
 
-use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 
 use super::address::Address;
+use super::expiry::keep_ms;
 use super::keys::{Keys, PARTITIONS};
 use super::numbers::Numbers;
+use super::rounds::Rounds;
 use super::server::Server;
 use super::wire::{Call, Wire};
+use super::witness::{FileWitness, Witness, WitnessKeeper, generation, judge, look};
 use super::{RedisCode, RedisStore};
 use crate::store::{StoreError, StoreResult};
 
 /// The form of the keys and rows that this version reads and writes.
-const LAYOUT: &str = "1";
+const LAYOUT: &str = "2";
 const OTHER_LAYOUT: &str = "what lies in this Redis was made by another version of the store";
 const NOT_THERE: &str = "there is no store in this Redis (under this prefix and in this database)";
 
 impl RedisStore {
     /// Makes what is missing.
-    pub(super) async fn make(address: &str, code: RedisCode) -> StoreResult<Self> {
+    pub(super) async fn make(
+        address: &str,
+        code: RedisCode,
+        keepers: Vec<Arc<dyn WitnessKeeper>>,
+    ) -> StoreResult<Self> {
         let (wire, keys, server) = reach(address, code).await?;
+        let witness = witness_of(&wire.address, keepers).await?;
+        let expected = witness.generation();
+        if !expected.is_empty() && expected != generation(&wire, &keys).await? {
+            nothing_is_lost(&wire, &keys, &witness).await?;
+        }
         wire.ask::<()>(redis::cmd("SETNX").arg(keys.layout()).arg(LAYOUT)).await?;
         check_layout(&wire, &keys).await?;
         let fresh = format!("{:016x}", fastrand::u64(..));
@@ -29,27 +42,36 @@ impl RedisStore {
         });
         try_join_all(marked).await?;
         server.warn(&wire);
-        Self::with_generation(wire, keys, server).await
+        Self::with_generation(wire, keys, server, witness).await
     }
 
     /// Makes nothing.
     pub(super) async fn find(address: &str) -> StoreResult<Self> {
         let (wire, keys, server) = reach(address, RedisCode::default()).await?;
         check_layout(&wire, &keys).await?;
-        Self::with_generation(wire, keys, server).await
+        // A tool has seen nothing, and keeps nothing.
+        let witness = Witness::load(Vec::new(), wire.address.after_loss).await.map_err(no_witness)?;
+        Self::with_generation(wire, keys, server, witness).await
     }
 
-    async fn with_generation(wire: Wire, keys: Keys, server: Server) -> StoreResult<Self> {
-        let read = (0..PARTITIONS)
-            .map(async |partition| wire.ask::<Option<String>>(redis::cmd("GET").arg(keys.generation(partition))).await);
-        let all: BTreeSet<String> = try_join_all(read).await?.into_iter().map(Option::unwrap_or_default).collect();
-        let generation = all.into_iter().collect::<Vec<_>>().join("+");
-        Ok(Self { wire, keys, numbers: Numbers::default(), server, generation, lost_claims: Default::default() })
+    /// The generation as it is now, see [`RedisStore::generation`]; empty where there is none.
+    pub(in crate::store) async fn generation_now(&self) -> StoreResult<String> {
+        generation(&self.wire, &self.keys).await
+    }
+
+    async fn with_generation(wire: Wire, keys: Keys, server: Server, witness: Arc<Witness>) -> StoreResult<Self> {
+        let generation = generation(&wire, &keys).await?;
+        witness.expect_generation(&generation);
+        let keep_ms = keep_ms(wire.address.keep_days);
+        let (wire, keys) = (Arc::new(wire), Arc::new(keys));
+        let (numbers, rounds) = (Numbers::default(), Rounds::new(&wire, &keys, &witness));
+        let lost_claims = Default::default();
+        Ok(Self { wire, keys, numbers, rounds, server, keep_ms, generation, witness, lost_claims })
     }
 }
 
 /// Connects and brings the library along.
-async fn reach(address: &str, code: RedisCode) -> StoreResult<(Wire, Keys, Server)> {
+pub(super) async fn reach(address: &str, code: RedisCode) -> StoreResult<(Wire, Keys, Server)> {
     let address = Address::parse(address)?;
     let keys = Keys::new(&address.prefix);
     let place = address.to_string();
@@ -68,6 +90,30 @@ async fn reach(address: &str, code: RedisCode) -> StoreResult<(Wire, Keys, Serve
         }
         other => other,
     })
+}
+
+/// What was seen before: by a file, if the address says where, and by whoever else keeps it.
+async fn witness_of(address: &Address, mut keepers: Vec<Arc<dyn WitnessKeeper>>) -> StoreResult<Arc<Witness>> {
+    let beside = address.journal.as_ref().and_then(|journal| journal.parent().map(PathBuf::from));
+    if let Some(data) = address.data.clone().or(beside) {
+        keepers.insert(0, Arc::new(FileWitness::of(&data, address)));
+    }
+    Witness::load(keepers, address.after_loss).await.map_err(no_witness)
+}
+
+fn no_witness(error: std::io::Error) -> StoreError {
+    StoreError::Unavailable(format!("cannot read what was seen of Redis before: {error}").into())
+}
+
+/// Refuses a content that is not the one which bots have written to.
+async fn nothing_is_lost(wire: &Wire, keys: &Keys, witness: &Witness) -> StoreResult<()> {
+    for bot in witness.record().bots.into_keys() {
+        let found = look(wire, keys, bot).await?;
+        if let Some(loss) = judge(witness, bot, &found, &wire.address.to_string()) {
+            return Err(loss.into_error());
+        }
+    }
+    Ok(())
 }
 
 async fn check_layout(wire: &Wire, keys: &Keys) -> StoreResult<()> {

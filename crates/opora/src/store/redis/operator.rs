@@ -7,7 +7,7 @@ use futures_util::future::try_join_all;
 use super::RedisStore;
 use super::gather::{PAGE_MOST, gather, page_for};
 use super::keys::{PARTITIONS, Thing, partition_of, partition_of_id};
-use super::ordered::{id_of, key_of, name_of};
+use super::ordered::{id_of, key_of, name_of, number_of};
 use super::rows::{self, unreadable};
 use super::wire::Call;
 use crate::clock::Millis;
@@ -24,6 +24,7 @@ impl RedisStore {
         limit: usize,
     ) -> StoreResult<Vec<ConversationRow>> {
         let mut found = Vec::new();
+        let user = filter.user.map(number_of).unwrap_or_default();
         // The bot comes first in the order of keys.
         let first = after.map_or(i64::MIN, |key| key.bot);
         for bot in self.bots_or(filter.bot).await?.into_iter().filter(|bot| *bot >= first) {
@@ -31,36 +32,33 @@ impl RedisStore {
             let rooms = self.keys.rooms(bot);
             let page = |partition: usize, after: String, limit: usize| {
                 let keys = [Thing::Index, Thing::Conv].map(|thing| rooms.one(partition, thing).to_owned());
+                let args = vec![after, limit.to_string(), user.clone()];
                 async move {
-                    let args = vec![after, limit.to_string()];
                     let rows = self.wire.call(Call { function: "list", keys: &keys, args }).await?;
                     rows.chunks_exact(2).map(|pair| placed(bot, pair)).collect()
                 }
             };
             let is_choosy = filter.user.is_some() || filter.dialogue.is_some() || filter.state.is_some();
             let size = if is_choosy { PAGE_MOST } else { page_for(limit) };
-            let wanted = |row: &ConversationRow| filter.shows(&row.key, row.stored.as_ref());
-            found.extend(gather(&after, limit - found.len(), size, wanted, page).await?);
+            let shows = |row: &ConversationRow| filter.shows(&row.key, row.stored.as_ref());
+            let wanted = |row: &Option<ConversationRow>| row.as_ref().is_some_and(shows);
+            found.extend(gather(&after, limit - found.len(), size, wanted, page).await?.into_iter().flatten());
         }
         Ok(found)
     }
 
     pub(super) async fn end_conversation(&self, key: &DialogueKey, now: Millis) -> StoreResult<bool> {
-        let rooms = self.keys.rooms(key.bot);
-        let keys = rooms.up_to(partition_of(key), Thing::Ended);
         let args = vec![name_of(key), now.0.to_string()];
-        self.yes(Call { function: "reset", keys, args }).await
+        self.yes("reset", (key.bot, partition_of(key)), Thing::Ended, args).await
     }
 
     pub(super) async fn import_row(&self, row: &ConversationRow, replace: bool) -> StoreResult<bool> {
         self.remember(row.key.bot).await?;
-        let rooms = self.keys.rooms(row.key.bot);
-        let keys = rooms.up_to(partition_of(&row.key), Thing::Ended);
         let replace = if replace { "yes" } else { "no" };
         let mut args = vec![name_of(&row.key), replace.to_owned(), row.version.0.to_string()];
         args.push(row.updated_at.0.to_string());
         args.extend(rows::state(row.stored.as_ref())?);
-        self.yes(Call { function: "import", keys, args }).await
+        self.yes("import", (row.key.bot, partition_of(&row.key)), Thing::Ended, args).await
     }
 
     pub(super) async fn numbers_of(&self, bot: Option<i64>) -> StoreResult<Statistics> {
@@ -105,9 +103,8 @@ impl RedisStore {
 
     pub(super) async fn retry(&self, id: ParkedId) -> StoreResult<bool> {
         for bot in self.bots_or(None).await? {
-            let rooms = self.keys.rooms(bot);
-            let keys = rooms.up_to(partition_of_id(id.0), Thing::Retry);
-            if id.0 >= 0 && self.yes(Call { function: "retry_parked", keys, args: vec![id_of(id.0)] }).await? {
+            let room = (bot, partition_of_id(id.0));
+            if id.0 >= 0 && self.yes("retry_parked", room, Thing::Retry, vec![id_of(id.0)]).await? {
                 return Ok(true);
             }
         }
@@ -136,7 +133,7 @@ impl RedisStore {
     }
 
     pub(super) async fn moves(&self, bot: i64, after: i64, limit: usize) -> StoreResult<Vec<TransitionRow>> {
-        self.rows_after(bot, Thing::Moves, after, limit, rows::read_transition).await
+        self.rows_after(bot, Thing::Moves, after, limit, |row| Ok(rows::read_transition(bot, row)?.0)).await
     }
 
     pub(super) async fn moves_of(
@@ -145,8 +142,22 @@ impl RedisStore {
         after: i64,
         limit: usize,
     ) -> StoreResult<Vec<TransitionRow>> {
-        let rows = self.rows_of(key, (Thing::Ways, Thing::Moves), after, limit).await?;
-        rows.iter().map(|row| rows::read_transition(row).map_err(unreadable)).collect()
+        let (rooms, partition) = (self.keys.rooms(key.bot), partition_of(key));
+        let keys = [Thing::Conv, Thing::Moves].map(|thing| rooms.one(partition, thing).to_owned());
+        let (mut found, mut from) = (Vec::new(), String::new());
+        // Each record knows the one before it, so the way is gone backwards, in pages.
+        loop {
+            let args = vec![name_of(key), from, id_of(after), PAGE_MOST.to_string()];
+            let page = self.wire.call(Call { function: "way", keys: &keys, args }).await?;
+            for row in &page {
+                found.push(rows::read_transition(key.bot, row).map_err(unreadable)?);
+            }
+            match found.last() {
+                Some((_, Some(before))) if page.len() == PAGE_MOST => from = id_of(*before),
+                _ => break,
+            }
+        }
+        Ok(found.into_iter().rev().map(|(row, _)| row).take(limit).collect())
     }
 
     /// This bot, or all that were ever here.
@@ -185,14 +196,24 @@ impl RedisStore {
         Ok(Some(parked).filter(|parked| parked.id.0 == id))
     }
 
-    async fn yes(&self, call: Call<'_>) -> StoreResult<bool> {
-        Ok(self.wire.call(call).await?.first().is_some_and(|word| word == "yes"))
+    async fn yes(
+        &self,
+        function: &'static str,
+        room: (i64, usize),
+        last: Thing,
+        args: Vec<String>,
+    ) -> StoreResult<bool> {
+        Ok(self.write_room(function, room, last, args).await?.word == "yes")
     }
 }
 
-fn placed(bot: i64, pair: &[String]) -> StoreResult<(String, ConversationRow)> {
+/// A listed conversation; none if it is somebody else's, whom nobody asked for.
+fn placed(bot: i64, pair: &[String]) -> StoreResult<(String, Option<ConversationRow>)> {
+    if pair[1].is_empty() {
+        return Ok((pair[0].clone(), None));
+    }
     let key = key_of(bot, &pair[0]).ok_or_else(|| unreadable("a list names no conversation"))?;
-    Ok((pair[0].clone(), rows::read_conversation(key, &pair[1])?))
+    Ok((pair[0].clone(), Some(rows::read_conversation(key, &pair[1])?)))
 }
 
 /// Adds the numbers of a room, as the server's function gives them.

@@ -28,6 +28,13 @@ pub(super) fn name_of(key: &DialogueKey) -> String {
     name
 }
 
+/// A number as names spell it.
+pub(super) fn number_of(number: i64) -> String {
+    let mut text = String::new();
+    push_number(&mut text, number);
+    text
+}
+
 /// The key of a name; none if it is not one.
 pub(super) fn key_of(bot: i64, name: &str) -> Option<DialogueKey> {
     let (chat, rest) = split_number(name)?;

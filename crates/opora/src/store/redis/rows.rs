@@ -1,20 +1,25 @@
 //! Rows as they lie in Redis, and back.
 //!
 //! Which fields stand first is the server's functions' business too: they read the name of an input, the time and the
-//! flag of a message, the name and the time of a transition, and the name of a timer.
+//! flag of a message, the name and the time of a transition (and put the number of the one before behind it), and
+//! the name of a timer.
 
-use super::ordered::{id_of, key_of, name_of};
+use serde::{Deserialize, Serialize};
+
+use super::ordered::{id_of, key_of};
 use super::packed::{self, Fields, split_row};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
     BoxError, ConversationRow, Effect, EffectId, EffectRow, IfUnsure, InboxRow, Incoming, Mark, Origin, OutboxId,
-    OutboxRow, Outgoing, Parked, ParkedId, Seq, StoreError, StoreResult, Stored, TimerId, TimerRow, TransitionRow,
-    Version,
+    OutboxRow, Outgoing, Parked, ParkedId, Place, Seq, StoreError, StoreResult, Stored, TimerId, TimerRow, Transition,
+    TransitionRow, Upload, Version,
 };
 
 /// The flag of a message that must not be sent twice.
 const ONCE: &str = "once";
+
+const NOT_A_CONVERSATION: &str = "a conversation in Redis is not of this store's form";
 
 type Read<T> = Result<T, BoxError>;
 
@@ -57,15 +62,48 @@ pub(super) fn read_input(bot: i64, row: &str) -> Read<InboxRow> {
 
 pub(super) fn message(id: i64, name: &str, at: Millis, outgoing: &Outgoing) -> StoreResult<String> {
     let flag = if outgoing.if_unsure == IfUnsure::Drop { ONCE } else { "" };
-    let json = serde_json::to_string(outgoing).map_err(unreadable)?;
-    Ok(packed::row(&id_of(id), &[&at.0.to_string(), flag, name, &json]))
+    let chat = outgoing.chat.map(|chat| chat.to_string()).unwrap_or_default();
+    let rare = Rare::of(outgoing)?;
+    let fields: [&str; 7] = [&at.0.to_string(), flag, name, &chat, &outgoing.method, &outgoing.body, &rare];
+    Ok(packed::row(&id_of(id), &fields))
+}
+
+/// What few messages have.
+#[derive(Serialize, Deserialize)]
+struct Rare {
+    uploads: Vec<Upload>,
+    label: Option<Box<str>>,
+    edits_label: Option<Box<str>>,
+}
+
+impl Rare {
+    /// As JSON, or nothing if there is none of it.
+    fn of(Outgoing { uploads, label, edits_label, .. }: &Outgoing) -> StoreResult<String> {
+        if uploads.is_empty() && label.is_none() && edits_label.is_none() {
+            return Ok(String::new());
+        }
+        let rare = Self { uploads: uploads.clone(), label: label.clone(), edits_label: edits_label.clone() };
+        json(&rare)
+    }
+
+    fn read(text: &str) -> Read<Self> {
+        if text.is_empty() {
+            return Ok(Self { uploads: Vec::new(), label: None, edits_label: None });
+        }
+        Ok(serde_json::from_str(text)?)
+    }
 }
 
 pub(super) fn read_message(bot: i64, row: &str, was_sending: bool) -> Read<OutboxRow> {
     let (id, mut fields) = split_row(row)?;
-    let (at, _flag) = (Millis(fields.number()?), fields.next()?);
+    let (at, flag) = (Millis(fields.number()?), fields.next()?);
     let key = read_key(bot, &mut fields)?;
-    Ok(OutboxRow { id: OutboxId(id), key, outgoing: serde_json::from_str(fields.next()?)?, was_sending, at })
+    let (chat, method, body) = (fields.next()?, fields.next()?.into(), fields.next()?.into());
+    let chat = if chat.is_empty() { None } else { Some(chat.parse()?) };
+    let if_unsure = if flag == ONCE { IfUnsure::Drop } else { IfUnsure::Resend };
+    let Rare { uploads, label, edits_label } = Rare::read(fields.next()?)?;
+    let outgoing = Outgoing { chat, method, body, uploads, if_unsure, label, edits_label };
+    Ok(OutboxRow { id: OutboxId(id), key, outgoing, was_sending, at })
 }
 
 /// When a message was said.
@@ -95,19 +133,36 @@ pub(super) fn read_timer(bot: i64, id: &str, row: &str) -> Read<TimerRow> {
     Ok(TimerRow { id: TimerId(id.parse()?), key, name, due_at, body: fields.next()?.into() })
 }
 
-pub(super) fn transition(row: &TransitionRow) -> StoreResult<String> {
-    let json = serde_json::to_string(row).map_err(unreadable)?;
-    Ok(packed::row(&id_of(row.id), &[&name_of(&row.key), &row.at.0.to_string(), &json]))
+pub(super) fn transition(id: i64, name: &str, version: Version, at: Millis, made: &Transition) -> String {
+    let mut places = String::new();
+    for place in [&made.from, &made.to] {
+        let parts = place.as_ref().map(|place| [&*place.dialogue, &*place.state]);
+        packed::push(&mut places, &parts.map(|parts| packed::pack(&parts)).unwrap_or_default());
+    }
+    let [at, version, took_us] = [at.0, version.0, made.took_us].map(|number| number.to_string());
+    packed::row(&id_of(id), &[name, &at, &version, &made.by, &took_us]) + &places
 }
 
-pub(super) fn read_transition(row: &str) -> Read<TransitionRow> {
-    let (_, mut fields) = split_row(row)?;
-    let (_name, _at) = (fields.next()?, fields.next()?);
-    Ok(serde_json::from_str(fields.next()?)?)
+/// A transition, and the number of the one before it in its conversation.
+pub(super) fn read_transition(bot: i64, row: &str) -> Read<(TransitionRow, Option<i64>)> {
+    let (id, mut fields) = split_row(row)?;
+    let (key, at) = (read_key(bot, &mut fields)?, Millis(fields.number()?));
+    let (version, by, took_us) = (Version(fields.number()?), fields.next()?.to_owned(), fields.number()?);
+    let mut place = || -> Read<_> {
+        let mut parts = Fields(fields.next()?);
+        if parts.0.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Place { dialogue: parts.next()?.into(), state: parts.next()?.into() }))
+    };
+    let (from, to) = (place()?, place()?);
+    let before = fields.next()?;
+    let before = if before.is_empty() { None } else { Some(before.parse()?) };
+    Ok((TransitionRow { id, key, version, at, from, to, by, took_us }, before))
 }
 
 pub(super) fn parked(parked: &Parked) -> StoreResult<String> {
-    Ok(packed::row(&id_of(parked.id.0), &[&serde_json::to_string(parked).map_err(unreadable)?]))
+    Ok(packed::row(&id_of(parked.id.0), &[&json(parked)?]))
 }
 
 pub(super) fn read_parked(row: &str, retry: bool) -> Read<Parked> {
@@ -115,27 +170,57 @@ pub(super) fn read_parked(row: &str, retry: bool) -> Read<Parked> {
     Ok(Parked { id: ParkedId(id), retry, ..serde_json::from_str(fields.next()?)? })
 }
 
-/// A state as the server's functions take it: end of life, place in the foreground, and all of it.
+/// A state as the server's functions take it: end of life, place in the foreground, and all else of it; empty texts if
+/// nothing is open.
 pub(super) fn state(stored: Option<&Stored>) -> StoreResult<[String; 3]> {
     let Some(stored) = stored else { return Ok(Default::default()) };
-    let place = stored.places.first().map(serde_json::to_string).transpose().map_err(unreadable)?;
-    let expires_at = stored.expires_at.map(|at| at.0.to_string());
-    let json = serde_json::to_string(stored).map_err(unreadable)?;
-    Ok([expires_at.unwrap_or_default(), place.unwrap_or_default(), json])
+    let expires_at = stored.expires_at.map(|at| at.0.to_string()).unwrap_or_default();
+    // JSON has no line's end within a text.
+    let place = stored.places.first().map(json).transpose()?.unwrap_or_default();
+    let behind = stored.places.get(1..).unwrap_or_default();
+    let mut state = String::with_capacity(stored.value.len() + 8);
+    packed::push(&mut state, &if behind.is_empty() { String::new() } else { json(behind)? });
+    state.push_str(&stored.value);
+    Ok([expires_at, place, state])
+}
+
+fn json(of: &(impl Serialize + ?Sized)) -> StoreResult<String> {
+    serde_json::to_string(of).map_err(unreadable)
+}
+
+fn read_state(expires: &str, place: &str, state: &str) -> Read<Option<Stored>> {
+    if state.is_empty() {
+        return Ok(None);
+    }
+    let mut fields = Fields(state);
+    let (behind, value) = (fields.next()?, fields.0.into());
+    let mut places: Vec<Place> = if place.is_empty() { Vec::new() } else { vec![serde_json::from_str(place)?] };
+    if !behind.is_empty() {
+        places.extend(serde_json::from_str::<Vec<_>>(behind)?);
+    }
+    let expires_at = if expires.is_empty() { None } else { Some(Millis(expires.parse()?)) };
+    Ok(Some(Stored { value, places, expires_at }))
 }
 
 pub(super) fn read_conversation(key: DialogueKey, row: &str) -> StoreResult<ConversationRow> {
     let read = || -> Read<_> {
-        let mut fields = Fields(row);
-        let (version, updated_at) = (Version(fields.number()?), Millis(fields.number()?));
-        let (_expires, _place, json) = (fields.next()?, fields.next()?, fields.next()?);
-        let stored = if json.is_empty() { None } else { Some(serde_json::from_str(json)?) };
-        Ok((version, stored, updated_at))
+        let (head, state) = row.split_once('\n').ok_or(NOT_A_CONVERSATION)?;
+        let mut parts = head.splitn(5, ' ');
+        let mut part = || parts.next().ok_or(NOT_A_CONVERSATION);
+        let (version, updated_at) = (Version(part()?.parse()?), Millis(part()?.parse()?));
+        let (expires, _way, place) = (part()?, part()?, part()?);
+        Ok((version, read_state(expires, place, state)?, updated_at))
     };
     match read() {
         Ok((version, stored, updated_at)) => Ok(ConversationRow { key, version, stored, updated_at }),
         Err(source) => Err(StoreError::Unreadable { key, source }),
     }
+}
+
+/// Up to which version decisions of a conversation are carried out; most have none.
+pub(super) fn decided(row: &str) -> Version {
+    let way = row.split(' ').nth(3).unwrap_or_default();
+    Version(way.split_once(':').and_then(|(_, decided)| decided.parse().ok()).unwrap_or_default())
 }
 
 fn read_key(bot: i64, fields: &mut Fields<'_>) -> Read<DialogueKey> {

@@ -13,6 +13,9 @@ use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{Epoch, OutboxId, OutboxRow, Outgoing, Settled, Settlement, StoreResult};
 
+/// Arguments by partition.
+type Parts = BTreeMap<usize, Vec<String>>;
+
 impl RedisStore {
     pub(super) async fn unsent_rows(&self, bot: i64, after: OutboxId, limit: usize) -> StoreResult<Vec<OutboxRow>> {
         let read = |row: &str, was_sending| rows::read_message(bot, row, was_sending);
@@ -21,7 +24,10 @@ impl RedisStore {
 
     pub(super) async fn note_sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
         let own = self.numbers.own(epoch)?;
-        let mut parts = BTreeMap::<usize, Vec<String>>::new();
+        if ids.is_empty() {
+            return self.check(&own).await;
+        }
+        let mut parts = Parts::new();
         for id in ids {
             parts.entry(partition_of_id(id.0)).or_insert_with(|| vec![own.text()]).push(id_of(id.0));
         }
@@ -30,21 +36,24 @@ impl RedisStore {
 
     pub(super) async fn settle_all(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> StoreResult<()> {
         let own = self.numbers.own(epoch)?;
-        let mut labels = BTreeMap::<usize, Vec<String>>::new();
-        let mut parts = BTreeMap::<usize, Vec<String>>::new();
+        if settled.is_empty() {
+            return self.check(&own).await;
+        }
+        let (mut sent, mut labels, mut parts) = (Parts::new(), Parts::new(), Parts::new());
         let mut moves = Vec::new();
         let begun = || vec![own.text(), at.0.to_string()];
         for Settled { id, outcome } in settled {
             let partition = partition_of_id(id.0);
             match outcome {
-                Settlement::Sent { labelled } => {
-                    if let Some((chat, label, message)) = labelled {
-                        let home = partition_of_chat(own.bot, chat);
-                        let args = ["labelled".to_owned(), rows::label(chat, &label), message.to_string()];
-                        // Where the message lies elsewhere, its label must be there before it goes.
-                        let to = if home == partition { &mut parts } else { &mut labels };
-                        to.entry(home).or_insert_with(begun).extend(args);
-                    }
+                Settlement::Sent { labelled: None } => {
+                    sent.entry(partition).or_insert_with(|| vec![own.text()]).push(id_of(id.0));
+                }
+                Settlement::Sent { labelled: Some((chat, label, message)) } => {
+                    let home = partition_of_chat(own.bot, chat);
+                    let args = ["labelled".to_owned(), rows::label(chat, &label), message.to_string()];
+                    // Where the message lies elsewhere, its label must be there before it goes.
+                    let to = if home == partition { &mut parts } else { &mut labels };
+                    to.entry(home).or_insert_with(begun).extend(args);
                     let args = ["sent".to_owned(), id_of(id.0), String::new()];
                     parts.entry(partition).or_insert_with(begun).extend(args);
                 }
@@ -55,12 +64,9 @@ impl RedisStore {
                 Settlement::Moved { from, to } => moves.push((id, from, to)),
             }
         }
-        if !labels.is_empty() {
-            self.call_parts(&own, "settle", Thing::LabelAges, labels).await?;
-        }
-        if !parts.is_empty() || moves.is_empty() {
-            self.call_parts(&own, "settle", Thing::LabelAges, parts).await?;
-        }
+        self.call_parts(&own, "sent", Thing::Sending, sent).await?;
+        self.call_parts(&own, "settle", Thing::LabelAges, labels).await?;
+        self.call_parts(&own, "settle", Thing::LabelAges, parts).await?;
         for (id, from, to) in moves {
             self.redirect(&own, id, from, to).await?;
         }
@@ -83,11 +89,9 @@ impl RedisStore {
             args.push(rows::message(id, &name_of(key), at, outgoing)?);
             ids.push(OutboxId(id));
         }
-        let rooms = self.keys.rooms(own.bot);
-        let answer =
-            self.wire.call(Call { function: "post", keys: rooms.up_to(partition, Thing::Posts), args }).await?;
-        self.done(own.bot, epoch, &answer).await?;
-        Ok(if answer[0] == "new" { ids } else { Vec::new() })
+        let answer = self.write_room("post", (own.bot, partition), Thing::Posts, args).await?;
+        self.done(own.bot, epoch, &answer.word).await?;
+        Ok(if answer.word == "new" { ids } else { Vec::new() })
     }
 
     pub(super) async fn labelled_message(&self, bot: i64, chat: i64, label: &str) -> StoreResult<Option<i64>> {
@@ -121,37 +125,25 @@ impl RedisStore {
         gather(&id_of(after), limit, page_for(limit), |_| true, page).await
     }
 
-    /// Calls a function in the partitions that have something to do, or only checks the epoch if none has.
-    async fn call_parts(
-        &self,
-        own: &Own,
-        function: &'static str,
-        last: Thing,
-        parts: BTreeMap<usize, Vec<String>>,
-    ) -> StoreResult<()> {
-        if parts.is_empty() {
-            return self.check(own).await;
-        }
-        let rooms = self.keys.rooms(own.bot);
-        let call = |(partition, args)| Call { function, keys: rooms.up_to(partition, last), args };
-        let answers = self.wire.call_all(parts.into_iter().map(call).collect()).await?;
+    /// Calls a function in the partitions that have something to do.
+    async fn call_parts(&self, own: &Own, function: &'static str, last: Thing, parts: Parts) -> StoreResult<()> {
+        let answers = self.write_rooms(function, own.bot, last, parts.into_iter().collect()).await?;
         self.all_done(own, &answers).await
     }
 
     /// A group became a supergroup: what was said to it from `id` on goes to the new chat.
     async fn redirect(&self, own: &Own, id: OutboxId, from: i64, to: i64) -> StoreResult<()> {
         let rows = self.unsent_rows(own.bot, OutboxId(id.0 - 1), usize::MAX).await?;
-        let (rooms, mut calls) = (self.keys.rooms(own.bot), Vec::new());
+        let mut calls = Vec::new();
         for mut row in rows.into_iter().filter(|row| row.outgoing.chat == Some(from)) {
             row.outgoing.redirect(to);
             let new = rows::message(row.id.0, &name_of(&row.key), row.at, &row.outgoing)?;
             // Telegram refused this one: it was not sent.
             let is_unsent = if row.id == id { "yes" } else { "no" };
             let args = vec![own.text(), id_of(row.id.0), new, is_unsent.to_owned()];
-            let keys = rooms.up_to(partition_of_id(row.id.0), Thing::Sending);
-            calls.push(Call { function: "redirect", keys, args });
+            calls.push((partition_of_id(row.id.0), args));
         }
-        let answers = self.wire.call_all(calls).await?;
+        let answers = self.write_rooms("redirect", own.bot, Thing::Sending, calls).await?;
         self.all_done(own, &answers).await
     }
 }

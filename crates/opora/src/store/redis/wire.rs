@@ -16,7 +16,8 @@ use redis::{Client, Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind}
 use super::address::Address;
 use super::library;
 use super::rows::unreadable;
-use crate::store::{StoreError, StoreResult};
+use super::tls::SETTINGS;
+use crate::store::{StoreError, StoreResult, tls};
 
 /// How long a connection may take.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(3);
@@ -46,6 +47,11 @@ struct Current {
     manager: Option<ConnectionManager>,
 }
 
+/// The server could not be reached: what was asked for has surely not happened.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NotReached(pub(crate) String);
+
 /// A call of one of the library's functions.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
@@ -59,8 +65,9 @@ impl Wire {
     pub(crate) async fn connect(address: Address) -> StoreResult<Self> {
         // The application may have chosen a provider of TLS already; either one serves.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::open(address.info.clone()).map_err(unavailable)?;
-        let manager = ConnectionManager::new_with_config(client.clone(), settings()).await.map_err(unavailable)?;
+        let client = address.client().await?;
+        let manager = ConnectionManager::new_with_config(client.clone(), settings()).await;
+        let manager = manager.map_err(|error| first_contact(error, &address))?;
         let current = RwLock::new(Current { number: 0, manager: Some(manager) });
         let (uses_scripts, script) = (AtomicBool::new(false), RwLock::new(None));
         Ok(Self { address, client, current, uses_scripts, script, is_away: AtomicBool::new(false) })
@@ -205,6 +212,21 @@ fn settings() -> ConnectionManagerConfig {
         .set_pipeline_buffer_size(CALLS_AT_ONCE)
 }
 
+/// A server that ends the connection at once, or says nothing to TLS, expects something else.
+fn first_contact(error: RedisError, address: &Address) -> StoreError {
+    let is_ended = error.is_connection_dropped() && !error.is_connection_refusal();
+    let why = match (is_ended, error.is_timeout(), address.is_tls()) {
+        (true, _, false) => {
+            "it ended the connection at once; if it speaks TLS there, the address begins with rediss://"
+        }
+        (_, true, true) => {
+            "it did not answer in time; if it does not speak TLS there, the address begins with redis://"
+        }
+        _ => return unavailable(error),
+    };
+    StoreError::Unavailable(why.into())
+}
+
 /// The server did nothing, because it does not have the library.
 fn is_missing(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::NoScript)
@@ -221,6 +243,7 @@ fn is_refused(error: &RedisError) -> bool {
 pub(super) fn unavailable(error: RedisError) -> StoreError {
     match error.kind() {
         ErrorKind::UnexpectedReturnType | ErrorKind::Parse => unreadable(error),
+        _ if error.is_connection_refusal() => StoreError::Unavailable(NotReached(in_words(&error)).into()),
         _ => StoreError::Unavailable(in_words(&error).into()),
     }
 }
@@ -235,6 +258,9 @@ pub(super) fn in_words(error: &RedisError) -> String {
     }
     if error.is_timeout() {
         return "no answer from Redis in time".to_owned();
+    }
+    if let Some(words) = tls::in_words(error, SETTINGS) {
+        return words;
     }
     if error.is_io_error() {
         return format!("the connection to Redis failed: {text}");

@@ -62,6 +62,8 @@ pub(in crate::store) trait Ask: Sync {
 
     /// All rows that a query finds.
     fn rows(&self, query: SqlStr, values: Vec<Value>) -> impl Future<Output = sqlx::Result<Vec<Self::Row>>> + Send;
+    /// Lets go of all connections.
+    fn close(&self) -> impl Future<Output = ()> + Send;
 }
 
 /// A limit as databases count.

@@ -1,15 +1,19 @@
-//! Decides one operation of a group, and lets the application write where its turn has come.
+//! Decides the operations of a group, and lets the application write where its turn has come.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 
+use super::bulk::Bulk;
+use super::facts::Facts;
 use super::failure::{GroupFailed, is_passing, unavailable};
-use super::operation::{Decided, Operation, Reply, decided};
+use super::numbers::Numbers;
+use super::operation::{Decided, Operation, Reply, Verdict, kept};
 use super::plan::Plan;
-use crate::store::{Commit, Committed, Database, DomainWrites, Epoch, StoreError, StoreResult, WriteError};
+use crate::store::{Database, DomainWrites, StoreError, StoreResult, WriteError};
 
 /// How long the application's writes may hold up everybody else's.
 const WRITES_TIMEOUT: Duration = Duration::from_secs(10);
@@ -20,32 +24,76 @@ pub(in crate::store) trait RunsWrites: Send {
     -> impl Future<Output = Result<StoreResult<()>, GroupFailed>> + Send;
 }
 
-/// Decides an operation by the plan; its answer waits for the group's commit.
-pub(in crate::store) async fn decide(
+/// Decides a group within its transaction: what is to be written, and what is answered then. Whoever fails the group is
+/// told so, and is no longer among the operations.
+pub(in crate::store) async fn decide_group(
     connection: &mut impl RunsWrites,
-    plan: &mut Plan<'_>,
-    operation: Operation,
-) -> Result<Decided, GroupFailed> {
+    facts: Facts,
+    numbers: &mut Numbers,
+    operations: &mut VecDeque<Operation>,
+) -> Result<(Bulk, Vec<Verdict>), GroupFailed> {
+    let mut plan = Plan::new(facts, numbers);
+    match decide_all(connection, &mut plan, operations.make_contiguous()).await {
+        Ok(verdicts) => Ok((plan.into_bulk()?, verdicts)),
+        Err((place, failed)) => {
+            drop(plan);
+            if let Some(cause) = operations.remove(place) {
+                cause.blame(&failed);
+            }
+            Err(failed)
+        }
+    }
+}
+
+/// Decides operations of which none has writes of the application.
+pub(in crate::store) fn decide_plain(
+    facts: Facts,
+    numbers: &mut Numbers,
+    operations: &[Operation],
+) -> Result<(Bulk, Vec<Verdict>), GroupFailed> {
+    let mut plan = Plan::new(facts, numbers);
+    let verdicts = operations.iter().map(|operation| decide(&mut plan, operation)).collect::<Result<_, _>>()?;
+    Ok((plan.into_bulk()?, verdicts))
+}
+
+/// Decides operations in their order, and lets the application write where its turn has come. If one of them fails the
+/// group, it is told by its place.
+async fn decide_all<'a>(
+    connection: &mut impl RunsWrites,
+    plan: &mut Plan<'_, 'a>,
+    operations: &'a mut [Operation],
+) -> Result<Vec<Verdict>, (usize, GroupFailed)> {
+    let mut verdicts = Vec::with_capacity(operations.len());
+    for (place, operation) in operations.iter_mut().enumerate() {
+        let verdict = match run_writes(connection, plan, operation).await {
+            Ok(None) => decide(plan, operation),
+            Ok(Some(verdict)) => Ok(verdict),
+            Err(failed) => Err(failed),
+        };
+        verdicts.push(verdict.map_err(|failed| (place, failed))?);
+    }
+    Ok(verdicts)
+}
+
+/// Decides an operation by the plan; the application's writes, if it has any, have run.
+fn decide<'a>(plan: &mut Plan<'_, 'a>, operation: &'a Operation) -> Result<Verdict, GroupFailed> {
     Ok(match operation {
-        Operation::Receive { epoch, batch, reply } => decided(reply, plan.receive(epoch, batch)?),
-        Operation::Commit { epoch, key, commit, reply } => {
-            let done = decide_turn(connection, plan, epoch, key, *commit).await;
-            told(reply, done)?
+        Operation::Receive { epoch, batch, .. } => Verdict::Received(plan.receive(*epoch, batch)?),
+        Operation::Commit { epoch, key, commit, .. } => Verdict::Committed(match plan.check(*epoch, key, commit) {
+            Ok(()) => Ok(plan.commit(*epoch, key, commit)?),
+            Err(refused) => Err(refused),
+        }),
+        Operation::Park { epoch, taken, parked, outgoing, .. } => {
+            Verdict::SetAside(plan.park(*epoch, taken, parked, outgoing)?)
         }
-        Operation::Park { epoch, taken, parked, outgoing, reply } => {
-            decided(reply, plan.park(epoch, &taken, &parked, &outgoing)?)
+        Operation::Write { .. } => Verdict::Done(Ok(())),
+        Operation::Settle { epoch, settled, at, .. } => Verdict::Done(plan.settle(*epoch, settled, *at)?),
+        Operation::Sending { epoch, ids, .. } => Verdict::Done(plan.sending(*epoch, ids)?),
+        Operation::Post { epoch, post, .. } => Verdict::Posted(plan.post(*epoch, post)?),
+        Operation::FinishEffect { epoch, effect, outcome, .. } => {
+            Verdict::Finished(plan.finish_effect(*epoch, *effect, outcome)?)
         }
-        Operation::Write { writes, reply } => {
-            let done = connection.run_writes(writes).await;
-            told(reply, done)?
-        }
-        Operation::Settle { epoch, settled, at, reply, .. } => decided(reply, plan.settle(epoch, settled, at)?),
-        Operation::Sending { epoch, ids, reply } => decided(reply, plan.sending(epoch, &ids)?),
-        Operation::Post { epoch, post, reply } => decided(reply, plan.post(epoch, &post)?),
-        Operation::FinishEffect { epoch, effect, outcome, reply } => {
-            decided(reply, plan.finish_effect(epoch, effect, &outcome)?)
-        }
-        Operation::Renew { bot, epoch, reply } => decided(reply, plan.renew(bot, epoch)?),
+        Operation::Renew { bot, epoch, .. } => Verdict::Done(plan.renew(*bot, *epoch)?),
     })
 }
 
@@ -55,7 +103,7 @@ pub(in crate::store) fn told<T: Send + 'static>(
     done: Result<StoreResult<T>, GroupFailed>,
 ) -> Result<Decided, GroupFailed> {
     match done {
-        Ok(result) => Ok(decided(reply, result)),
+        Ok(result) => Ok(kept(reply, result)),
         Err(failed) => {
             // Nobody may be waiting any more.
             let _ = reply.send(Err(failed.for_its_cause()));
@@ -64,22 +112,27 @@ pub(in crate::store) fn told<T: Send + 'static>(
     }
 }
 
-async fn decide_turn(
+/// Runs the application's writes of an operation; the verdict, if that decides it.
+async fn run_writes(
     connection: &mut impl RunsWrites,
-    plan: &mut Plan<'_>,
-    epoch: Epoch,
-    key: String,
-    mut commit: Commit,
-) -> Result<StoreResult<Committed>, GroupFailed> {
-    if let Err(refused) = plan.check(epoch, &key, &commit) {
-        return Ok(Err(refused));
+    plan: &Plan<'_, '_>,
+    operation: &mut Operation,
+) -> Result<Option<Verdict>, GroupFailed> {
+    match operation {
+        Operation::Commit { epoch, key, commit, .. } => {
+            let Some(writes) = commit.writes.take() else { return Ok(None) };
+            let refused = match plan.check(*epoch, key, commit) {
+                Ok(()) => connection.run_writes(writes).await?.err(),
+                Err(refused) => Some(refused),
+            };
+            Ok(refused.map(|refused| Verdict::Committed(Err(refused))))
+        }
+        Operation::Write { writes, .. } => match writes.take() {
+            Some(writes) => Ok(Some(Verdict::Done(connection.run_writes(writes).await?))),
+            None => Ok(None),
+        },
+        _ => Ok(None),
     }
-    if let Some(writes) = commit.writes.take()
-        && let Err(refused) = connection.run_writes(writes).await?
-    {
-        return Ok(Err(refused));
-    }
-    plan.commit(epoch, key, commit).map(Ok)
 }
 
 /// Runs the application's writes, whose savepoint is the caller's; says why they are to be undone, if they are.

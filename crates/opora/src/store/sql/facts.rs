@@ -4,6 +4,7 @@
 //! not the expected one. So a group without surprises reads a lease and nothing else, whatever its size.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::columns::Columns;
 use super::failure::GroupFailed;
@@ -14,8 +15,7 @@ use crate::store::{Epoch, Holder, Mark, Origin, StoreError, StoreResult, Taken, 
 /// What is known before anything of the group is decided; deciding adds to it.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Facts {
-    /// Leases by bot.
-    leases: HashMap<i64, LeaseFact>,
+    leases: Arc<Leases>,
     /// Updates that wait or were taken, by bot and id.
     known: HashSet<(i64, i64, Box<str>)>,
     /// Updates that were taken, of those that did not wait for the inbox.
@@ -31,7 +31,11 @@ pub(in crate::store) struct Facts {
     posted: HashSet<(i64, String)>,
 }
 
-#[derive(Debug)]
+/// Leases by bot.
+#[derive(Clone, Debug, Default)]
+pub(in crate::store) struct Leases(HashMap<i64, LeaseFact>);
+
+#[derive(Clone, Debug)]
 struct LeaseFact {
     epoch: Epoch,
     holder: Option<String>,
@@ -66,12 +70,30 @@ impl Facts {
         Ok((facts, questions))
     }
 
+    /// What is taken for granted if nothing is asked: the leases as they were, and nothing but what is expected.
+    pub(in crate::store) fn assumed(leases: Arc<Leases>, operations: &[Operation]) -> Self {
+        let mut facts = Self { leases, ..Self::default() };
+        for operation in operations {
+            if let Operation::Commit { key, commit, .. } = operation
+                && !facts.versions.contains_key(key)
+            {
+                facts.versions.insert(key.clone(), commit.from.0);
+            }
+        }
+        facts
+    }
+
+    pub(in crate::store) fn leases(&self) -> Arc<Leases> {
+        Arc::clone(&self.leases)
+    }
+
     /// Takes in one row of the answer: what kind it is of, its numbers and its texts.
     pub(in crate::store) fn learn(&mut self, row: &impl Columns) -> sqlx::Result<()> {
         let number = row.number(1)?;
         match row.number(0)? {
             1 => {
-                self.leases.insert(number, LeaseFact { epoch: Epoch(row.number(2)?), holder: row.maybe_text(3)? });
+                let lease = LeaseFact { epoch: Epoch(row.number(2)?), holder: row.maybe_text(3)? };
+                Arc::make_mut(&mut self.leases).0.insert(number, lease);
             }
             2 => {
                 self.known.insert((row.number(2)?, number, row.text(3)?));
@@ -134,7 +156,7 @@ impl Facts {
 
     /// Refuses an epoch that is not the one of this bot's lease.
     pub(in crate::store) fn lease_of(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
-        match self.leases.get(&bot) {
+        match self.leases.0.get(&bot) {
             Some(lease) if lease.epoch == epoch && lease.holder.is_some() => Ok(()),
             Some(LeaseFact { epoch: theirs, holder: Some(holder) }) => Err(fenced(epoch, in_words(*theirs, holder))),
             _ => Err(fenced(epoch, "nobody holds it".to_owned())),
@@ -143,7 +165,7 @@ impl Facts {
 
     /// The bot whose lease this epoch is: an epoch is given once in a file.
     pub(in crate::store) fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
-        match self.leases.iter().find(|(_, lease)| lease.epoch == epoch) {
+        match self.leases.0.iter().find(|(_, lease)| lease.epoch == epoch) {
             Some((bot, _)) => self.lease_of(*bot, epoch).map(|()| *bot),
             None => Err(fenced(epoch, "another instance has taken over".to_owned())),
         }
@@ -213,6 +235,13 @@ impl Facts {
     /// Notes a post's name; false if it was posted before.
     pub(in crate::store) fn note_post(&mut self, bot: i64, once: &str) -> bool {
         self.posted.insert((bot, once.to_owned()))
+    }
+}
+
+impl Leases {
+    /// Somebody holds one under this epoch.
+    pub(in crate::store) fn are_held_under(&self, epoch: Epoch) -> bool {
+        self.0.values().any(|lease| lease.epoch == epoch && lease.holder.is_some())
     }
 }
 

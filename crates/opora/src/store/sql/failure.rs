@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::PgDatabaseError;
 
-use crate::store::{BoxError, StoreError};
+use crate::store::{BoxError, StoreError, tls};
 
 /// Why a group of operations left nothing; every one of them gets it.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -116,9 +116,16 @@ fn in_words(error: sqlx::Error) -> BoxError {
             let database = if is_postgres(&*said) { "PostgreSQL" } else { "SQLite" };
             format!("{} ({database} {})", said.message(), said.code().unwrap_or_default()).into()
         }
-        other => Box::new(other),
+        other => match tls::in_words(&other, TLS_SETTINGS) {
+            Some(words) => words.into(),
+            None => Box::new(other),
+        },
     }
 }
+
+/// How an address names the files of TLS, for errors.
+const TLS_SETTINGS: tls::Settings =
+    tls::Settings { authority: "sslrootcert", own: "`sslcert=<file>` and `sslkey=<file>`" };
 
 fn is_postgres(said: &dyn DatabaseError) -> bool {
     said.try_downcast_ref::<PgDatabaseError>().is_some()

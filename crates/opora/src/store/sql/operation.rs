@@ -4,6 +4,7 @@
 //! alone: they may change what the others are decided by.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use tokio::sync::oneshot;
 
@@ -20,15 +21,57 @@ pub(in crate::store) type Reply<T> = oneshot::Sender<StoreResult<T>>;
 
 /// An operation that is decided with others.
 pub(in crate::store) enum Operation {
-    Receive { epoch: Epoch, batch: Vec<Incoming>, reply: Reply<Vec<Receipt>> },
-    Commit { epoch: Epoch, key: String, commit: Box<Commit>, reply: Reply<Committed> },
-    Park { epoch: Epoch, taken: Vec<Taken>, parked: Box<Parked>, outgoing: Vec<Outgoing>, reply: Reply<SetAside> },
-    Write { writes: DomainWrites, reply: Reply<()> },
-    Settle { epoch: Epoch, settled: Vec<Settled>, at: Millis, is_noted: bool, reply: Reply<()> },
-    Sending { epoch: Epoch, ids: Vec<OutboxId>, reply: Reply<()> },
-    Post { epoch: Epoch, post: Post, reply: Reply<Vec<OutboxId>> },
-    FinishEffect { epoch: Epoch, effect: EffectId, outcome: Box<Incoming>, reply: Reply<Receipt> },
-    Renew { bot: i64, epoch: Epoch, reply: Reply<()> },
+    Receive {
+        epoch: Epoch,
+        batch: Vec<Incoming>,
+        reply: Reply<Vec<Receipt>>,
+    },
+    Commit {
+        epoch: Epoch,
+        key: String,
+        commit: Box<Commit>,
+        reply: Reply<Committed>,
+    },
+    Park {
+        epoch: Epoch,
+        taken: Vec<Taken>,
+        parked: Box<Parked>,
+        outgoing: Vec<Outgoing>,
+        reply: Reply<SetAside>,
+    },
+    /// The writes are taken out to be run.
+    Write {
+        writes: Option<DomainWrites>,
+        reply: Reply<()>,
+    },
+    Settle {
+        epoch: Epoch,
+        settled: Vec<Settled>,
+        at: Millis,
+        is_noted: bool,
+        reply: Reply<()>,
+    },
+    Sending {
+        epoch: Epoch,
+        ids: Vec<OutboxId>,
+        reply: Reply<()>,
+    },
+    Post {
+        epoch: Epoch,
+        post: Post,
+        reply: Reply<Vec<OutboxId>>,
+    },
+    FinishEffect {
+        epoch: Epoch,
+        effect: EffectId,
+        outcome: Box<Incoming>,
+        reply: Reply<Receipt>,
+    },
+    Renew {
+        bot: i64,
+        epoch: Epoch,
+        reply: Reply<()>,
+    },
 }
 
 /// Messages outside of a turn.
@@ -57,11 +100,29 @@ pub(in crate::store) enum Request {
     Close(Reply<()>),
 }
 
+/// What an operation will be answered, once its group is durable.
+pub(in crate::store) enum Verdict {
+    Received(StoreResult<Vec<Receipt>>),
+    Committed(StoreResult<Committed>),
+    SetAside(StoreResult<SetAside>),
+    Posted(StoreResult<Vec<OutboxId>>),
+    Finished(StoreResult<Receipt>),
+    Done(StoreResult<()>),
+}
+
 /// A decided operation that waits for its group's commit.
 pub(in crate::store) type Decided = Box<dyn FnOnce(Option<&GroupFailed>) + Send>;
 
+/// Keeps the answers of operations for their group's commit.
+pub(in crate::store) fn decided(
+    operations: &mut VecDeque<Operation>,
+    verdicts: Vec<Verdict>,
+) -> impl Iterator<Item = Decided> {
+    operations.drain(..).zip(verdicts).map(|(operation, verdict)| operation.decided(verdict))
+}
+
 /// Answers with `result` once the group is durable, or with the group's failure.
-pub(in crate::store) fn decided<T: Send + 'static>(reply: Reply<T>, result: StoreResult<T>) -> Decided {
+pub(in crate::store) fn kept<T: Send + 'static>(reply: Reply<T>, result: StoreResult<T>) -> Decided {
     Box::new(move |failed| {
         // Nobody may be waiting any more; what was done is done.
         let _ = reply.send(match failed {
@@ -162,6 +223,47 @@ fn bytes_said(outgoing: &[Outgoing]) -> usize {
 }
 
 impl Operation {
+    /// Keeps its answer for the commit.
+    pub(in crate::store) fn decided(self, verdict: Verdict) -> Decided {
+        match (self, verdict) {
+            (Self::Receive { reply, .. }, Verdict::Received(result)) => kept(reply, result),
+            (Self::Commit { reply, .. }, Verdict::Committed(result)) => kept(reply, result),
+            (Self::Park { reply, .. }, Verdict::SetAside(result)) => kept(reply, result),
+            (Self::Post { reply, .. }, Verdict::Posted(result)) => kept(reply, result),
+            (Self::FinishEffect { reply, .. }, Verdict::Finished(result)) => kept(reply, result),
+            (
+                Self::Write { reply, .. }
+                | Self::Settle { reply, .. }
+                | Self::Sending { reply, .. }
+                | Self::Renew { reply, .. },
+                Verdict::Done(result),
+            ) => kept(reply, result),
+            // A verdict is of its operation's kind. If ever one were not, nobody would hear more than that.
+            (operation, _) => Box::new(|_| operation.refuse(&GroupFailed::because("decided as something else"))),
+        }
+    }
+
+    /// A timer of it has fired.
+    pub(in crate::store) fn takes_timer(&self) -> bool {
+        let takes = match self {
+            Self::Commit { commit, .. } => &commit.takes,
+            Self::Park { taken, .. } => taken,
+            _ => return false,
+        };
+        takes.iter().any(|taken| matches!(taken, Taken::Timer(_)))
+    }
+
+    /// Answers that it failed its group.
+    pub(in crate::store) fn blame(self, failed: &GroupFailed) {
+        let cause = || failed.for_its_cause();
+        match self {
+            // Nobody may be waiting any more.
+            Self::Commit { reply, .. } => drop(reply.send(Err(cause()))),
+            Self::Write { reply, .. } => drop(reply.send(Err(cause()))),
+            other => other.refuse(failed),
+        }
+    }
+
     /// Answers that its group failed before it was decided.
     pub(in crate::store) fn refuse(self, failed: &GroupFailed) {
         match self {

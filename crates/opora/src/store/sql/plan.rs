@@ -3,7 +3,7 @@
 //! Each is judged by the facts that were read for the group and by what earlier ones of the group changed. One that is
 //! refused leaves nothing and touches no other. Nothing is answered here: an answer waits for the group's commit.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::bulk::Bulk;
 use super::facts::Facts;
@@ -17,31 +17,32 @@ use crate::store::{
     SetAside, Settled, Settlement, StateChange, StoreError, StoreResult, Taken, TimerChange, Upload, Version,
 };
 
-/// A group's decisions so far.
-pub(in crate::store) struct Plan<'n> {
+/// A group's decisions so far. It refers to what the operations say.
+pub(in crate::store) struct Plan<'n, 'a> {
     facts: Facts,
     bulk: Bulk,
     numbers: &'n mut Numbers,
-    /// Conversations as the group leaves them: a later turn may replace what an earlier one wrote.
-    turned: HashMap<String, Turned>,
+    /// Conversations as the group leaves them: a later turn may replace what an earlier one wrote. They are written in the
+    /// order of their keys, so that no two groups wait for each other.
+    turned: BTreeMap<&'a str, Turned<'a>>,
     /// Timers as the group leaves them.
-    timers: HashMap<(String, Box<str>), Option<TimerSet>>,
+    timers: HashMap<(&'a str, &'a str), Option<TimerSet<'a>>>,
 }
 
-struct Turned {
-    key: DialogueKey,
+struct Turned<'a> {
+    key: &'a DialogueKey,
     /// The version before the group.
     from: Version,
     version: Version,
-    change: StateChange,
+    change: &'a StateChange,
     at: Millis,
 }
 
-struct TimerSet {
+struct TimerSet<'a> {
     bot: i64,
     id: i64,
     due_at: Millis,
-    body: Box<str>,
+    body: &'a str,
 }
 
 /// What is rare in a call, so that most rows need not say it.
@@ -57,15 +58,15 @@ pub(in crate::store) struct Rest {
     pub(in crate::store) edits_label: Option<Box<str>>,
 }
 
-impl<'n> Plan<'n> {
+impl<'n, 'a> Plan<'n, 'a> {
     pub(in crate::store) fn new(facts: Facts, numbers: &'n mut Numbers) -> Self {
-        Self { facts, bulk: Bulk::default(), numbers, turned: HashMap::new(), timers: HashMap::new() }
+        Self { facts, bulk: Bulk::default(), numbers, turned: BTreeMap::new(), timers: HashMap::new() }
     }
 
     pub(in crate::store) fn receive(
         &mut self,
         epoch: Epoch,
-        batch: Vec<Incoming>,
+        batch: &[Incoming],
     ) -> Result<StoreResult<Vec<Receipt>>, GroupFailed> {
         let of_others = batch.iter().find_map(|incoming| self.facts.lease_of(incoming.key.bot, epoch).err());
         if let Some(refused) = of_others.or_else(|| self.facts.bot_of(epoch).err()) {
@@ -77,7 +78,7 @@ impl<'n> Plan<'n> {
                 Origin::Update(mark) => !self.facts.note_update(mark),
                 Origin::Outcome(_) => false,
             };
-            receipts.push(if is_known { Receipt::Known } else { Receipt::New(self.put(epoch, &incoming)?) });
+            receipts.push(if is_known { Receipt::Known } else { Receipt::New(self.put(epoch, incoming)?) });
         }
         Ok(Ok(receipts))
     }
@@ -112,41 +113,41 @@ impl<'n> Plan<'n> {
     pub(in crate::store) fn commit(
         &mut self,
         epoch: Epoch,
-        key: String,
-        commit: Commit,
+        key: &'a str,
+        commit: &'a Commit,
     ) -> Result<Committed, GroupFailed> {
         let (bot, at) = (commit.key.bot, commit.at);
-        let version = Version(commit.from.0.saturating_add(1));
+        let version = commit.to();
         self.take(&commit.takes, at)?;
         let mut outbox = Vec::with_capacity(commit.outgoing.len());
         for outgoing in &commit.outgoing {
-            outbox.push(self.say(epoch, bot, &key, outgoing, at)?);
+            outbox.push(self.say(epoch, bot, key, outgoing, at)?);
         }
-        for change in commit.timers {
-            self.change_timer(epoch, bot, &key, change);
+        for change in &commit.timers {
+            self.change_timer(epoch, bot, key, change);
         }
         let mut effects = Vec::with_capacity(commit.effects.len());
         for effect in &commit.effects {
             let id = self.numbers.next(epoch);
-            self.bulk.effects.add(&(id, bot, &key, &effect.kind, &effect.body, at))?;
+            self.bulk.effects.add(&(id, bot, key, &effect.kind, &effect.body, at))?;
             effects.push(EffectId(id));
         }
         if let Some(transition) = &commit.transition {
             let place = |place: &Option<_>| place.as_ref().map(serde_json::to_string).transpose();
             let (from, to) = (place(&transition.from)?, place(&transition.to)?);
             let id = self.numbers.next(epoch);
-            self.bulk.transitions.add(&(id, bot, &key, version, at, from, to, &transition.by, transition.took_us))?;
+            self.bulk.transitions.add(&(id, bot, key, version, at, from, to, &transition.by, transition.took_us))?;
         }
-        self.facts.note_version(&key, version);
-        self.turn(key, commit.key, version, commit.state, at);
+        self.facts.note_version(key, version);
+        self.turn(key, &commit.key, version, &commit.state, at);
         Ok(Committed { version, outbox, effects })
     }
 
-    fn turn(&mut self, text: String, key: DialogueKey, version: Version, change: StateChange, at: Millis) {
-        match self.turned.get_mut(&text) {
+    fn turn(&mut self, text: &'a str, key: &'a DialogueKey, version: Version, change: &'a StateChange, at: Millis) {
+        match self.turned.get_mut(text) {
             Some(earlier) => {
                 (earlier.version, earlier.at) = (version, at);
-                if change != StateChange::Keep {
+                if *change != StateChange::Keep {
                     earlier.change = change;
                 }
             }
@@ -190,15 +191,15 @@ impl<'n> Plan<'n> {
         Ok(OutboxId(id))
     }
 
-    fn change_timer(&mut self, epoch: Epoch, bot: i64, key: &str, change: TimerChange) {
+    fn change_timer(&mut self, epoch: Epoch, bot: i64, key: &'a str, change: &'a TimerChange) {
         let (name, set) = match change {
             TimerChange::Set { name, due_at, body } => {
-                (name, Some(TimerSet { bot, id: self.numbers.next(epoch), due_at, body }))
+                (name, Some(TimerSet { bot, id: self.numbers.next(epoch), due_at: *due_at, body }))
             }
             TimerChange::Cancel(name) => (name, None),
         };
-        self.facts.note_timer(key, &name);
-        self.timers.insert((key.to_owned(), name), set);
+        self.facts.note_timer(key, name);
+        self.timers.insert((key, name), set);
     }
 
     pub(in crate::store) fn park(
@@ -225,7 +226,7 @@ impl<'n> Plan<'n> {
     pub(in crate::store) fn settle(
         &mut self,
         epoch: Epoch,
-        settled: Vec<Settled>,
+        settled: &[Settled],
         at: Millis,
     ) -> Result<StoreResult<()>, GroupFailed> {
         let bot = match self.facts.bot_of(epoch) {
@@ -235,14 +236,14 @@ impl<'n> Plan<'n> {
         for Settled { id, outcome } in settled {
             match outcome {
                 Settlement::Sent { labelled } => {
-                    self.bulk.unsent_gone.add(&id)?;
+                    self.bulk.unsent_gone.add(id)?;
                     if let Some((chat, label, message)) = labelled {
                         self.bulk.labels.add(&(bot, chat, label, message, at))?;
                     }
                 }
                 Settlement::Failed(reason) => {
                     self.bulk.failed.add(&(id, reason))?;
-                    self.bulk.unsent_gone.add(&id)?;
+                    self.bulk.unsent_gone.add(id)?;
                 }
                 Settlement::Moved { from, to } => self.bulk.moved.add(&(bot, id, from, to))?,
             }

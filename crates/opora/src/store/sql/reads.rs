@@ -129,7 +129,7 @@ impl<P: Ask> Reads<P> {
     }
 
     /// The rows of a query as the store's callers know them.
-    pub(super) async fn read<T: Send>(
+    pub(in crate::store) async fn read<T: Send>(
         &self,
         query: &'static str,
         values: Vec<Value>,

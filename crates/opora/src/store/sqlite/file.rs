@@ -20,7 +20,7 @@ const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Pages that the writer holds; the rest is in the system's own cache.
-const WRITER_CACHE_MIB: u32 = 4;
+const WRITER_CACHE_MIB: u32 = 2;
 /// Pages that a reader holds.
 const READER_CACHE_MIB: u32 = 1;
 

@@ -40,10 +40,14 @@ impl Ask for SqlitePool {
     async fn rows(&self, query: SqlStr, values: Vec<Value>) -> sqlx::Result<Vec<SqliteRow>> {
         bound(sqlx::query(query), values).fetch_all(self).await
     }
+
+    async fn close(&self) {
+        self.close().await;
+    }
 }
 
 /// A query with its values.
-pub(super) fn bound(query: Query, values: Vec<Value>) -> Query {
+pub(in crate::store) fn bound(query: Query, values: Vec<Value>) -> Query {
     values.into_iter().fold(query, |query, value| match value {
         Value::Number(number) => query.bind(number),
         Value::MaybeNumber(number) => query.bind(number),

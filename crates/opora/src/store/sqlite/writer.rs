@@ -14,11 +14,10 @@ use super::file::DatabaseFile;
 use super::{bulk, facts};
 use crate::failpoints;
 use crate::store::sql::alone;
-use crate::store::sql::decide::{RunsWrites, decide, judged};
+use crate::store::sql::decide::{RunsWrites, decide_group, judged};
 use crate::store::sql::failure::GroupFailed;
 use crate::store::sql::numbers::{BLOCK, Numbers};
-use crate::store::sql::operation::{Decided, Operation};
-use crate::store::sql::plan::Plan;
+use crate::store::sql::operation::{Decided, Operation, decided};
 use crate::store::sql::queue::{Carries, Step, wanted_numbers};
 use crate::store::{Database, DomainWrites, Epoch, StoreError, StoreResult};
 
@@ -102,11 +101,10 @@ async fn at_once(
     decisions: &mut Vec<Decided>,
 ) -> Result<(), GroupFailed> {
     let facts = facts::begin(connection, operations.make_contiguous()).await?;
-    let mut plan = Plan::new(facts, numbers);
-    while let Some(operation) = operations.pop_front() {
-        decisions.push(decide(connection, &mut plan, operation).await?);
-    }
-    bulk::write_and_commit(plan.into_bulk()?, connection).await
+    let (bulk, verdicts) = decide_group(connection, facts, numbers, operations).await?;
+    bulk::write_and_commit(bulk, connection).await?;
+    decisions.extend(decided(operations, verdicts));
+    Ok(())
 }
 
 async fn together(
@@ -120,11 +118,10 @@ async fn together(
         reserve(numbers, connection, epoch, count).await?;
     }
     let facts = facts::read(connection, operations.make_contiguous()).await?;
-    let mut plan = Plan::new(facts, numbers);
-    while let Some(operation) = operations.pop_front() {
-        decisions.push(decide(connection, &mut plan, operation).await?);
-    }
-    bulk::write(plan.into_bulk()?, connection).await
+    let (bulk, verdicts) = decide_group(connection, facts, numbers, operations).await?;
+    bulk::write(bulk, connection).await?;
+    decisions.extend(decided(operations, verdicts));
+    Ok(())
 }
 
 /// Sees to it that `wanted` numbers can be taken under this epoch.

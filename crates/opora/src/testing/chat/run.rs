@@ -97,7 +97,8 @@ impl Stage {
             let Opened::At { version, stored } = self.ok(self.0.store.open(key, None).await) else { return Ok(()) };
             let now = self.0.clock.now();
             let context = Arc::clone(&self.0.context);
-            let moment = Moment { key: key.clone(), version, stored, event: event.clone(), now, refusal, context };
+            let (event, place) = (event.clone(), None);
+            let moment = Moment { key: key.clone(), version, stored, event, now, refusal, context, place };
             let run = AssertUnwindSafe(self.0.script.run(moment)).catch_unwind();
             let outcome = run.await.unwrap_or_else(|_| Err(TurnError::failed("the handler panicked")))?;
             let Outcome { state, outgoing, timers, effects, transition, writes } = outcome;

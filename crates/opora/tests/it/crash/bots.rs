@@ -5,15 +5,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use opora::aiogram::{AiogramStore, Mapping, Unfit};
 use opora::outbox::SendLimits;
 use opora::prelude::*;
-use opora::store::{Database, DomainWrites, Store, WriteError};
+use opora::store::{Database, DomainWrites, RedisStore, Store, WriteError};
 use opora::telegram::Telegram;
 use serde_json::value::RawValue;
 
 use super::bugs::{Bug, Eager, Spoilt};
 use super::people::Story;
 use super::stage::{Stage, TOKEN};
+use crate::decided::apart::Apart;
 use crate::environment;
 
 /// What a child is to do.
@@ -21,6 +23,7 @@ use crate::environment;
 pub struct Part {
     pub api_url: String,
     pub state_url: String,
+    pub database_url: Option<String>,
     pub files: String,
     pub failpoints: String,
     pub is_errand: bool,
@@ -37,6 +40,7 @@ impl Part {
         Self {
             api_url: stage.base.clone(),
             state_url: stage.address(),
+            database_url: stage.keeper.database(),
             files: stage.files().display().to_string(),
             failpoints: String::new(),
             is_errand: story == Story::Errand,
@@ -61,14 +65,28 @@ pub async fn play(dialogues: impl FnOnce(&Part, Bot) -> Bot) {
     tracing_subscriber::fmt().with_env_filter("opora=info").with_ansi(false).with_writer(std::io::stderr).init();
     let part: Part = serde_json::from_str(&part).unwrap();
     opora::failpoints::arm_from(&part.failpoints).unwrap();
-    let store = opora::store::open(&part.state_url).await.unwrap();
+    let store: Arc<dyn Store> = if part.state_url.contains("layout=aiogram") {
+        Arc::new(AiogramStore::open(&part.state_url, as_in_aiogram()).await.unwrap())
+    } else {
+        store(&part).await
+    };
     let mut bot = bot(&part, Arc::clone(&store));
-    if part.state_url.starts_with("redis:") {
+    if part.state_url.starts_with("redis:") && part.database_url.is_none() {
         bot = bot.context(Unsigned);
     } else {
         prepare(&store).await;
     }
     dialogues(&part, bot).run().await.unwrap();
+}
+
+async fn store(part: &Part) -> Arc<dyn Store> {
+    match (&part.database_url, part.bug) {
+        (Some(database), Some(Bug::WritesApart)) => Arc::new(Apart {
+            redis: RedisStore::open(&part.state_url).await.unwrap(),
+            database: opora::store::open(database).await.unwrap(),
+        }),
+        (database, _) => opora::store::open_with_database(&part.state_url, database.as_deref()).await.unwrap(),
+    }
 }
 
 fn bot(part: &Part, store: Arc<dyn Store>) -> Bot {
@@ -100,15 +118,22 @@ pub async fn writers(stage: &Stage) -> Vec<u32> {
     processes.into_iter().map(|process| u32::try_from(process).unwrap()).collect()
 }
 
+/// Whose turns wrote, once for each write.
+pub async fn written_by(stage: &Stage) -> Vec<i64> {
+    stage.keeper.numbers("SELECT person FROM writer").await
+}
+
 /// Makes the application's own table.
 pub async fn prepare(store: &Arc<dyn Store>) {
     let table = DomainWrites::new(move |database| {
         Box::pin(async move {
             if database.is_postgres() {
-                let table = "CREATE TABLE IF NOT EXISTS writer (id BIGSERIAL PRIMARY KEY, process BIGINT)";
+                let table = "CREATE TABLE IF NOT EXISTS writer
+                             (id BIGSERIAL PRIMARY KEY, process BIGINT, person BIGINT)";
                 sqlx::query(table).execute(database.postgres()).await?;
             } else {
-                let table = "CREATE TABLE IF NOT EXISTS writer (id INTEGER PRIMARY KEY AUTOINCREMENT, process INTEGER)";
+                let table = "CREATE TABLE IF NOT EXISTS writer
+                             (id INTEGER PRIMARY KEY AUTOINCREMENT, process INTEGER, person INTEGER)";
                 sqlx::query(table).execute(database.sqlite()).await?;
             }
             Ok(())
@@ -117,24 +142,25 @@ pub async fn prepare(store: &Arc<dyn Store>) {
     store.write(table).await.unwrap();
 }
 
-/// Writes the number of this process.
-pub fn signature() -> DomainWrites {
-    DomainWrites::new(|database| Box::pin(write_signature(database)))
+/// Writes the number of this process, and the person's.
+pub fn signature(person: i64) -> DomainWrites {
+    DomainWrites::new(move |database| Box::pin(write_signature(database, person)))
 }
 
 fn sign(turn: &mut Turn) {
     if turn.find_context::<Unsigned>().is_none() {
-        turn.transact(|database| Box::pin(write_signature(database)));
+        let person = turn.key().user;
+        turn.transact(move |database| Box::pin(write_signature(database, person)));
     }
 }
 
-async fn write_signature(database: &mut Database<'_>) -> Result<(), WriteError> {
+async fn write_signature(database: &mut Database<'_>, person: i64) -> Result<(), WriteError> {
     let process = i64::from(std::process::id());
-    let sign = "INSERT INTO writer (process) VALUES ($1)";
+    let sign = "INSERT INTO writer (process, person) VALUES ($1, $2)";
     if database.is_postgres() {
-        sqlx::query(sign).bind(process).execute(database.postgres()).await?;
+        sqlx::query(sign).bind(process).bind(person).execute(database.postgres()).await?;
     } else {
-        sqlx::query(sign).bind(process).execute(database.sqlite()).await?;
+        sqlx::query(sign).bind(process).bind(person).execute(database.sqlite()).await?;
     }
     Ok(())
 }
@@ -148,6 +174,23 @@ pub enum Registration {
     Phone { name: String },
     Passport { name: String, phone: String },
     Selfie { name: String, phone: String, passport: String },
+}
+
+/// The same dialogue as a bot of aiogram's would keep it.
+fn as_in_aiogram() -> Mapping<Registration> {
+    Mapping::new().write(|state, data| {
+        let whole = serde_json::to_value(state).map_err(|error| Unfit::Other(error.into()))?;
+        for (name, value) in whole.as_object().into_iter().flatten() {
+            data.set(name, value)?;
+        }
+        Ok(match state {
+            Registration::Language => "Registration:language",
+            Registration::Name => "Registration:name",
+            Registration::Phone { .. } => "Registration:phone",
+            Registration::Passport { .. } => "Registration:passport",
+            Registration::Selfie { .. } => "Registration:selfie",
+        })
+    })
 }
 
 /// The example's dialogue; every turn of it is signed.

@@ -29,6 +29,8 @@ pub enum Bug {
     IgnoresTheLease,
     /// The same, and a turn that another one has overtaken commits all the same.
     IgnoresTheVersion,
+    /// The application's writes are done before their turn, and nothing binds the two.
+    WritesApart,
 }
 
 /// A client that confirms a batch the moment it has it.
@@ -99,7 +101,7 @@ impl Spoilt {
                 state: again.state,
                 outgoing: again.outgoing,
                 transition: again.transition,
-                writes: Some(signature()),
+                writes: Some(signature(parts.key.user)),
                 ..Commit::new(again.key, version, again.at)
             };
             match self.inner.commit(self.epoch(epoch).await?, commit).await {

@@ -16,31 +16,39 @@ pub enum Kind {
     Redis,
     /// Its disk is up to a second behind.
     RedisEverySecond,
+    /// The same as `Redis`, with states in aiogram's keys.
+    RedisAsAiogram,
     /// Perhaps with others' tables beside.
     Postgres,
     /// A server that a test may harm.
     OwnPostgres,
+    /// Conversations in Redis, the application's tables in a file.
+    RedisAndSqlite,
+    /// Conversations in Redis, the application's tables in PostgreSQL.
+    RedisAndPostgres,
 }
 
 /// A store's file or server. The server ends with it.
 pub enum Keeper {
     File(String),
-    Redis(Mutex<RedisServer>),
+    Redis(Mutex<RedisServer>, &'static str),
     Space(PostgresSpace),
     Postgres(Mutex<PostgresServer>),
+    Pair(Mutex<RedisServer>, Box<Keeper>),
 }
 
 impl Keeper {
     /// Starts a server if the kind has one; `file` is where SQLite would keep everything.
     pub async fn start(kind: Kind, file: &Path) -> Self {
-        let redis = |fsync: &str| {
-            let server = RedisServer::start(&["--appendonly", "yes", "--appendfsync", fsync]);
-            Self::Redis(Mutex::new(server))
-        };
+        let server = |fsync: &str| Mutex::new(RedisServer::start(&["--appendonly", "yes", "--appendfsync", fsync]));
+        let in_a_file = || Self::File(format!("sqlite:{}", file.display()));
         match kind {
-            Kind::Sqlite => Self::File(format!("sqlite:{}", file.display())),
-            Kind::Redis => redis("always"),
-            Kind::RedisEverySecond => redis("everysec"),
+            Kind::Sqlite => in_a_file(),
+            Kind::Redis => Self::Redis(server("always"), ""),
+            Kind::RedisAsAiogram => Self::Redis(server("always"), "?layout=aiogram&with_bot_id=1"),
+            Kind::RedisEverySecond => Self::Redis(server("everysec"), ""),
+            Kind::RedisAndSqlite => Self::Pair(server("always"), Box::new(in_a_file())),
+            Kind::RedisAndPostgres => Self::Pair(server("always"), Box::new(Self::Space(PostgresSpace::new().await))),
             Kind::Postgres => Self::Space(PostgresSpace::new().await),
             Kind::OwnPostgres => Self::Postgres(Mutex::new(PostgresServer::start(&[]))),
         }
@@ -50,9 +58,18 @@ impl Keeper {
     pub fn address(&self) -> String {
         match self {
             Self::File(url) => url.clone(),
-            Self::Redis(server) => server.lock().url(),
+            Self::Redis(server, settings) => server.lock().url() + settings,
+            Self::Pair(server, _) => server.lock().url(),
             Self::Space(space) => space.url.clone(),
             Self::Postgres(server) => server.lock().url(),
+        }
+    }
+
+    /// The address of the application's tables, if they are elsewhere.
+    pub fn database(&self) -> Option<String> {
+        match self {
+            Self::Pair(_, database) => Some(database.address()),
+            _ => None,
         }
     }
 
@@ -60,7 +77,7 @@ impl Keeper {
     pub fn kill(&self) {
         match self {
             Self::File(_) | Self::Space(_) => panic!("this is no server of the test's own"),
-            Self::Redis(server) => server.lock().kill(),
+            Self::Redis(server, _) | Self::Pair(server, _) => server.lock().kill(),
             Self::Postgres(server) => server.lock().kill_all(),
         }
     }
@@ -69,14 +86,14 @@ impl Keeper {
     pub fn start_again(&self) {
         match self {
             Self::File(_) | Self::Space(_) => panic!("this is no server of the test's own"),
-            Self::Redis(server) => server.lock().start_again(),
+            Self::Redis(server, _) | Self::Pair(server, _) => server.lock().start_again(),
             Self::Postgres(server) => server.lock().start_again(),
         }
     }
 
     /// The server, if it is a Redis.
     pub fn redis(&self) -> &Mutex<RedisServer> {
-        let Self::Redis(server) = self else { panic!("this is no Redis") };
+        let Self::Redis(server, _) = self else { panic!("this is no Redis") };
         server
     }
 
@@ -84,7 +101,8 @@ impl Keeper {
     pub async fn is_free(&self) -> bool {
         match self {
             Self::File(url) => is_file_free(url).await,
-            Self::Redis(_) => true,
+            Self::Redis(..) => true,
+            Self::Pair(_, database) => Box::pin(database.is_free()).await,
             Self::Space(_) => panic!("others may be writing here"),
             Self::Postgres(_) => {
                 let held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'";
@@ -102,7 +120,8 @@ impl Keeper {
                 database.close().await.unwrap();
                 numbers
             }
-            Self::Redis(_) => Vec::new(),
+            Self::Redis(..) => Vec::new(),
+            Self::Pair(_, database) => Box::pin(database.numbers(query)).await,
             Self::Space(_) | Self::Postgres(_) => numbers_in_postgres(&self.address(), query).await,
         }
     }

@@ -64,6 +64,14 @@ pub struct Diary {
     pub unanswered_presses: usize,
 }
 
+impl Diary {
+    /// How many turns of registrations have signed: one for each question that was answered, rightly or not.
+    pub fn signed_turns(&self) -> usize {
+        let wrong_phones = self.expected.iter().filter(|text| text.contains("a phone number starts")).count();
+        (Story::Registration.states().len() + 1) * self.walks + wrong_phones
+    }
+}
+
 /// People who walk until they are told that it is enough.
 pub struct Crowd {
     enough: Arc<AtomicBool>,

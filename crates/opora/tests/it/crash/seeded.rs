@@ -1,5 +1,6 @@
 //! Bugs on purpose: what they do to people is found out by the same checks that sound bots pass.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use opora::failpoints;
@@ -7,7 +8,7 @@ use opora::failpoints;
 use super::account::Account;
 use super::bots::Part;
 use super::bugs::Bug;
-use super::people::{Crowd, Manner, Story};
+use super::people::{Crowd, Diary, Manner, Story};
 use super::process::Process;
 use super::stage::Stage;
 
@@ -23,19 +24,22 @@ async fn a_store_that_takes_an_update_twice_is_found_out() {
     assert!(account.breaks("I1") || account.breaks("I2") || account.breaks("I5"), "{account:?}");
 }
 
-/// Kills a bot with a bug where the bug hurts.
 async fn killed_at(failpoint: &str, bug: Bug) -> Account {
-    let stage = Stage::new().await;
-    let part = |failpoints: String| Part { failpoints, bug: Some(bug), ..Part::of(&stage, Story::Registration) };
+    kill_at(&Stage::new().await, failpoint, bug).await.0
+}
+
+/// Kills a bot with a bug where the bug hurts.
+pub async fn kill_at(stage: &Arc<Stage>, failpoint: &str, bug: Bug) -> (Account, Vec<Diary>) {
+    let part = |failpoints: String| Part { failpoints, bug: Some(bug), ..Part::of(stage, Story::Registration) };
     let manner =
         Manner { story: Story::Registration, patience: Duration::from_secs(6), thought: Duration::from_millis(10) };
-    let crowd = Crowd::begin(&stage, 10, manner).await;
+    let crowd = Crowd::begin(stage, 10, manner).await;
     let process = Process::playing(&part(format!("{failpoint}=pause@3")));
     process.tells(&format!("failpoint {failpoint}")).await;
     process.kill().await;
     let in_the_act = stage.unsettled().await;
     let process = Process::playing(&part(String::new()));
     let diaries = crowd.finish().await;
-    process.stop(&stage).await;
-    Account::of(&stage, Story::Registration, &diaries, in_the_act).await
+    process.stop(stage).await;
+    (Account::of(stage, Story::Registration, &diaries, in_the_act).await, diaries)
 }

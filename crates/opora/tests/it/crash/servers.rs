@@ -7,7 +7,7 @@ use std::time::Duration;
 use opora::failpoints;
 use tokio::time::Instant;
 
-use super::account::{Account, versions};
+use super::account::Account;
 use super::bots::Part;
 use super::keeper::Kind;
 use super::kills::{Bot, COVERED, survives_kills_at};
@@ -57,6 +57,26 @@ mod redis {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_bot_whose_server_was_away_for_longer_than_its_lease_leads_again() {
         leads_again_after_its_lease(Kind::Redis).await;
+    }
+}
+
+/// The example has no mapping to aiogram's states, so here is only the short form.
+mod redis_as_aiogram {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_bot_survives_kills_while_it_holds_locks() {
+        survives_kills_at(failpoints::TURN_BEFORE_HANDLER, Bot::Registration, Kind::RedisAsAiogram).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn with_the_inbox_first_a_bot_survives_kills_before_a_commit() {
+        survives_kills_at(failpoints::TURN_BEFORE_COMMIT, Bot::InboxFirst, Kind::RedisAsAiogram).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_bot_survives_kills_after_a_commit() {
+        survives_kills_at(failpoints::TURN_AFTER_COMMIT, Bot::Registration, Kind::RedisAsAiogram).await;
     }
 }
 
@@ -144,63 +164,4 @@ async fn leads_again_after_its_lease(kind: Kind) {
     println!("{kind:?}: {} messages repeated, recovery {} ms", account.repeats, recovery.as_millis());
     account.is_clean();
     assert!(recovery < RECOVERS_WITHIN, "{recovery:?}");
-}
-
-/// How a Redis goes whose disk is up to a second behind.
-#[derive(Clone, Copy, Debug)]
-enum Fall {
-    Killed,
-    /// As if its machine had lost power: the last second of its file is cut off.
-    WithoutPower,
-}
-
-/// Lets it fall while people talk; gives the account, and how many turns are not there of how many.
-async fn after_a(fall: Fall, people: usize) -> (Account, i64, i64) {
-    let stage = Stage::on(Kind::RedisEverySecond).await;
-    let process = Process::playing(&Part::of(&stage, Story::Registration));
-    process.leads().await;
-    let manner = Manner { patience: Duration::from_secs(6), ..MANNER };
-    let crowd = Crowd::begin(&stage, people, manner).await;
-    assert!(stage.goes_on(100, PATIENCE).await);
-    let kept_bytes = stage.keeper.redis().lock().kept_bytes();
-    // People talk on for a second.
-    assert!(!stage.goes_on(i64::MAX / 2, Duration::from_secs(1)).await);
-    match fall {
-        Fall::Killed => stage.keeper.kill(),
-        Fall::WithoutPower => stage.keeper.redis().lock().lose_power(kept_bytes),
-    }
-    stage.keeper.start_again();
-    let diaries = crowd.finish().await;
-    process.stop(&stage).await;
-    let store = stage.store().await;
-    let turns: i64 = versions(&store).await.values().sum();
-    store.close().await.unwrap();
-    let inputs: usize = diaries.iter().map(|diary| diary.inputs).sum();
-    let inputs = i64::try_from(inputs).unwrap();
-    (Account::of(&stage, Story::Registration, &diaries, 0).await, inputs - turns, inputs)
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redis_that_forgets_its_last_second_is_found_out() {
-    let (account, lost, _) = after_a(Fall::WithoutPower, 20).await;
-    assert!(lost > 0 && account.breaks("I1"), "{account:?}");
-}
-
-/// How much that is is told, not judged.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_the_long_form_the_loss_of_a_redis_that_is_a_second_behind_is_measured() {
-    if environment::kills().is_none() {
-        println!("skipped: this is for the long form");
-        return;
-    }
-    let people = environment::people().unwrap_or(30);
-    for fall in [Fall::Killed, Fall::WithoutPower] {
-        let (account, lost, inputs) = after_a(fall, people).await;
-        let stuck = account.complaints.iter().filter(|complaint| complaint.contains("is stuck")).count();
-        println!(
-            "appendfsync everysec, {fall:?}: {lost} of {inputs} turns lost, {stuck} of {people} people wait in vain, {} \
-             complaints",
-            account.complaints.len()
-        );
-    }
 }

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use tokio::time::Instant;
 
 use super::account::Account;
-use super::bots::{Part, writers};
+use super::bots::{Part, writers, written_by};
 use super::bugs::Bug;
 use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
@@ -39,6 +39,11 @@ async fn a_leader_on_redis_that_was_paused_past_its_lease_is_fenced_and_nobody_i
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_leader_on_postgres_that_was_paused_past_its_lease_is_fenced_and_nobody_is_hurt() {
     is_fenced_and_nobody_is_hurt(Kind::OwnPostgres, Moment::BetweenWrites).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_on_redis_and_a_file_that_was_paused_past_its_lease_is_fenced_and_nobody_is_hurt() {
+    is_fenced_and_nobody_is_hurt(Kind::RedisAndSqlite, Moment::BetweenWrites).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -126,6 +131,9 @@ async fn paused_past_its_lease(
     }
     let mut account = Account::of(&stage, Story::Registration, &diaries, in_the_act).await;
     account.leases(&writers(&stage).await);
+    if bug.is_none() && stage.keeper.database().is_some() {
+        account.writes(&written_by(&stage).await, &diaries);
+    }
     println!("{kind:?}: {} dialogues, taken over {taken_over:?} after the pause", account.walks);
     let beyond = if is_within { BEYOND_THE_TRANSACTION } else { BEYOND_THE_LEASE };
     if taken_over > Duration::from_millis(part.lease_ms) + beyond {

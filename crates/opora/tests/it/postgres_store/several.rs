@@ -1,6 +1,7 @@
 //! Several processes, and several writers of one.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use opora::clock::Millis;
@@ -9,6 +10,8 @@ use opora::store::{
     Commit, ConversationRow, Filter, Incoming, Origin, OutboxId, PlaceCount, PostgresStore, Receipt, Settled,
     Settlement, StateChange, Store, StoreError, Taken, Version,
 };
+
+use sqlx::{Connection, PgConnection};
 
 use super::{BOT, Bench, NOW, at_state, claim, mark, message, person, talk, version};
 
@@ -40,6 +43,71 @@ async fn a_takeover_fences_all_writers_at_once() {
         second.commit(epoch, talk(person(user), version)).await.unwrap();
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_lease_that_is_cleared_fences_all_writers_at_once() {
+    let bench = Bench::new().await;
+    let tool = PostgresStore::open_existing(&bench.server.url).await.unwrap();
+    let turns = async {
+        for round in 0.. {
+            let done =
+                join_all((1..=16).map(|user| bench.store.commit(bench.epoch, talk(person(user), Version(round)))));
+            if done.await.iter().any(|one| matches!(one, Err(StoreError::Fenced { .. }))) {
+                return round;
+            }
+        }
+        unreachable!("rounds do not end");
+    };
+    let clearing = async {
+        while said(&tool).await < 100 {
+            tokio::task::yield_now().await;
+        }
+        tool.clear_lease(BOT).await.unwrap();
+        let before = said(&tool).await;
+        for _ in 0..20 {
+            assert_eq!(said(&tool).await, before, "somebody wrote under a lease that was cleared");
+        }
+    };
+    let (rounds, ()) = tokio::join!(turns, clearing);
+    assert!(rounds > 0, "there were turns before");
+    assert!(matches!(bench.turn(1).await, Err(StoreError::Fenced { .. })));
+}
+
+#[tokio::test]
+async fn a_turn_reads_no_more_rows_where_there_are_many() {
+    let bench = Bench::new().await;
+    let (mut connection, mut turns) = (PgConnection::connect(&bench.server.url).await.unwrap(), 0);
+    let mut round = async |people: std::ops::Range<i64>, from: i64| {
+        let turn = |user| {
+            turns += 1;
+            let takes = vec![Taken::Fresh(mark(turns))];
+            bench.store.commit(bench.epoch, Commit { takes, ..talk(person(user), Version(from)) })
+        };
+        join_all(people.map(turn)).await.into_iter().for_each(|one| drop(one.unwrap()));
+        turns
+    };
+    // Nobody has counted the rows for the planner: as in a database's first minutes.
+    for hundred in 0..20 {
+        round(hundred * 100..hundred * 100 + 100, 0).await;
+    }
+    // The server counts what its sessions have read about once a second.
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
+    for from in 1.. {
+        let turns = round(0..100, from).await;
+        let read: (i64, i64) = sqlx::query_as(READ).fetch_one(&mut connection).await.unwrap();
+        if read.1 >= turns - 200 {
+            assert!(read.0 < turns * 20, "{} rows were read for {turns} turns", read.0);
+            return;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "the server does not count: {read:?} of {turns}");
+    }
+}
+
+/// How many rows were read, and how many marks were written.
+const READ: &str = "
+SELECT (sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)))::bigint,
+       (sum(n_tup_ins) FILTER (WHERE relname = 'opora_marks'))::bigint
+FROM pg_stat_user_tables WHERE schemaname = current_schema()";
 
 async fn said(store: &PostgresStore) -> i64 {
     store.statistics(Some(BOT)).await.unwrap().outbox

@@ -92,7 +92,7 @@ async fn statistics_equal_a_scan_of_everything() {
 }
 
 /// How often the server has read from its sockets, and how many functions were called.
-fn reads(bench: &Bench) -> (u64, u64) {
+pub(super) fn reads(bench: &Bench) -> (u64, u64) {
     let redis::Value::BulkString(info) = bench.server.say(&["INFO", "everything"]) else { panic!("info is a text") };
     let info = String::from_utf8(info).unwrap();
     let number = |begin: &str| {

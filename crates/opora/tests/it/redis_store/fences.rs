@@ -101,12 +101,12 @@ async fn a_claim_whose_answer_was_lost_is_made_again_at_once() {
     let bench = Bench::new(RedisCode::Functions).await;
     bench.store.release(BOT, bench.epoch).await.unwrap();
     // The lease is given, and then a room cannot be raised.
-    bench.server.say(&["DEL", &format!("{{opora:9}}:{BOT}:room")]);
-    bench.server.say(&["SET", &format!("{{opora:9}}:{BOT}:room"), "not a hash"]);
+    let room = format!("{{opora:9}}:{BOT}:room");
+    bench.server.say(&["HSET", &room, "held", "1", "floor", "not a number"]);
     let lost = bench.store.claim(BOT, &holder("lost"), None).await;
     assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
     assert_eq!(bench.store.lease(BOT).await.unwrap().unwrap().holder.token, "lost");
-    bench.server.say(&["DEL", &format!("{{opora:9}}:{BOT}:room")]);
+    bench.server.say(&["HDEL", &room, "held", "floor"]);
     let other = RedisStore::open(&bench.server.url()).await.unwrap();
     assert!(matches!(other.claim(BOT, &holder("other"), None).await.unwrap(), LeaseAnswer::Held(_)));
     let again = bench.store.claim(BOT, &holder("again"), None).await.unwrap();

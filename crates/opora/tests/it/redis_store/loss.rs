@@ -59,12 +59,16 @@ async fn a_lost_answer_is_told_and_nobody_waits_for_ever() {
 
 #[tokio::test]
 async fn an_emptied_redis_is_written_to_by_nobody_who_knew_it_full() {
-    let bench = Bench::new(RedisCode::Functions).await;
-    bench.turn(1, at_state("asked")).await.unwrap();
-    bench.server.say(&["FLUSHALL"]);
-    fenced(bench.turn(1, at_state("asked")).await);
-    fenced(bench.store.renew(super::BOT, bench.epoch).await);
-    assert_eq!(version(&bench.store, 1).await.unwrap(), Version(0));
+    for code in [RedisCode::Functions, RedisCode::Scripts] {
+        let bench = Bench::new(code).await;
+        bench.turn(1, at_state("asked")).await.unwrap();
+        bench.server.say(&["FLUSHALL"]);
+        let lost = bench.turn(1, at_state("asked")).await;
+        assert!(matches!(&lost, Err(StoreError::Lost { what }) if what.contains("empty")), "{lost:?}");
+        fenced(bench.turn(1, at_state("asked")).await);
+        assert_eq!(version(&bench.store, 1).await.unwrap(), Version(0));
+        assert_eq!(bench.server.say(&["DBSIZE"]), redis::Value::Int(0));
+    }
 }
 
 #[tokio::test]

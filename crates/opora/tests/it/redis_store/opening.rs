@@ -49,9 +49,11 @@ async fn a_tool_makes_nothing() {
     let made = RedisStore::open(&server.url()).await.unwrap();
     let found = RedisStore::open_existing(&server.url()).await.unwrap();
     assert_eq!(made.generation(), found.generation());
-    server.say(&["SET", "{opora}:layout", "2"]);
-    for other in [RedisStore::open(&server.url()).await, RedisStore::open_existing(&server.url()).await] {
-        assert!(matches!(other, Err(StoreError::Unsupported(_))), "{other:?}");
+    for layout in ["1", "3"] {
+        server.say(&["SET", "{opora}:layout", layout]);
+        for other in [RedisStore::open(&server.url()).await, RedisStore::open_existing(&server.url()).await] {
+            assert!(matches!(other, Err(StoreError::Unsupported(_))), "{other:?}");
+        }
     }
 }
 
@@ -81,6 +83,18 @@ async fn where_functions_are_kept_back_scripts_are_used() {
     server.say(&["ACL", "SETUSER", "bot", "+function", "-fcall"]);
     let store = RedisStore::open(&address).await.unwrap();
     assert!(store.describe().contains("by scripts"));
+}
+
+#[tokio::test]
+async fn a_user_without_dangerous_commands_can_use_it() {
+    let server = RedisServer::start(&[]);
+    server.say(&["ACL", "SETUSER", "bot", "on", ">pw", "~{opora*", "+@all", "-@dangerous"]);
+    let address = server.url().replace("redis://", "redis://bot:pw@");
+    let store = RedisStore::open(&address).await.unwrap();
+    assert!(store.describe().contains("does not tell"), "{}", store.describe());
+    let epoch = super::claim(&store, "first").await;
+    super::turn(&store, epoch, 1, at_state("asked")).await.unwrap();
+    store.release(super::BOT, epoch).await.unwrap();
 }
 
 #[tokio::test]

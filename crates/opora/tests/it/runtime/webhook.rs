@@ -12,32 +12,32 @@ use super::form::{AGE, NAME, form};
 use super::journal::Journal;
 use crate::stage::{Running, Stage, TOKEN, memory, until};
 
-const SECRET: &str = "a-secret_1";
+pub const SECRET: &str = "a-secret_1";
 
 /// The application's own server.
-struct Server {
+pub struct Server {
     url: String,
     http: reqwest::Client,
     listener: Option<tokio::net::TcpListener>,
 }
 
 impl Server {
-    async fn new(stage: &Stage) -> Self {
+    pub async fn new(stage: &Stage) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
         Self { url, http: stage.http.clone(), listener: Some(listener) }
     }
 
-    fn settings(&self) -> WebhookSettings {
+    pub fn settings(&self) -> WebhookSettings {
         WebhookSettings { url: self.url.clone(), secret: SECRET.to_owned(), connections: 10 }
     }
 
-    fn mount(&mut self, webhook: &Webhook) {
+    pub fn mount(&mut self, webhook: &Webhook) {
         let (listener, router) = (self.listener.take().unwrap(), webhook.router("/hook"));
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     }
 
-    async fn brings(&self, secret: &str, body: impl Into<reqwest::Body>) -> Response {
+    pub async fn brings(&self, secret: &str, body: impl Into<reqwest::Body>) -> Response {
         let request = self.http.post(&self.url).header("X-Telegram-Bot-Api-Secret-Token", secret);
         request.body(body).send().await.unwrap()
     }

@@ -6,12 +6,18 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::{Done, Office, key};
+use super::{Done, Kind, Office, key};
 use crate::demo::{OPORA, PATIENCE};
 
-#[tokio::test]
-async fn a_reset_ends_the_conversation_and_raises_its_version() {
-    let office = Office::at_work().await;
+on_every_store! {
+    a_reset_ends_the_conversation_and_raises_its_version,
+    a_reset_without_yes_and_without_a_terminal_changes_nothing,
+    there_is_nothing_to_reset_where_nothing_is_open,
+    at_a_terminal_it_asks_and_takes_everything_but_yes_for_no,
+}
+
+async fn a_reset_ends_the_conversation_and_raises_its_version(kind: Kind) {
+    let office = Office::at_work(kind).await;
     let done = office.opora(&["state", "reset", "1:5:5", "--yes"]).await.well();
     assert!(done.stdout.contains("The conversation 1:5:5 is reset."), "{}", done.stdout);
     let anna = office.rows().await.into_iter().find(|row| row.key == key("1:5:5")).unwrap();
@@ -20,18 +26,16 @@ async fn a_reset_ends_the_conversation_and_raises_its_version() {
     assert_eq!(listed.as_array().unwrap().len(), 3, "{listed}");
 }
 
-#[tokio::test]
-async fn a_reset_without_yes_and_without_a_terminal_changes_nothing() {
-    let office = Office::at_work().await;
+async fn a_reset_without_yes_and_without_a_terminal_changes_nothing(kind: Kind) {
+    let office = Office::at_work(kind).await;
     let before = office.rows().await;
     let done = office.opora(&["state", "reset", "1:5:5"]).await;
     done.complains(&["Reset the conversation 1:5:5 (registration:phone)?", "--yes"]);
     assert_eq!(office.rows().await, before);
 }
 
-#[tokio::test]
-async fn there_is_nothing_to_reset_where_nothing_is_open() {
-    let office = Office::at_work().await;
+async fn there_is_nothing_to_reset_where_nothing_is_open(kind: Kind) {
+    let office = Office::at_work(kind).await;
     for key in ["1:8:8", "1:9:9"] {
         office.opora(&["state", "reset", key, "--yes"]).await.complains(&["nothing is open in", key]);
     }
@@ -40,9 +44,8 @@ async fn there_is_nothing_to_reset_where_nothing_is_open() {
     assert!(done.stderr.contains("`5` is not a dialogue's key"), "{}", done.stderr);
 }
 
-#[tokio::test]
-async fn at_a_terminal_it_asks_and_takes_everything_but_yes_for_no() {
-    let office = Office::at_work().await;
+async fn at_a_terminal_it_asks_and_takes_everything_but_yes_for_no(kind: Kind) {
+    let office = Office::at_work(kind).await;
     let before = office.rows().await;
     for no in ["\n", "n\n", "whatever\n"] {
         let done = at_a_terminal(&office, "state reset 1:5:5", no).await;

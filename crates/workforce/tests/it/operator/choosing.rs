@@ -1,15 +1,15 @@
 //! Which store is meant, and what is said when there is none.
 
-use super::{Office, run};
+use super::{Kind, Office, run};
 
 #[tokio::test]
 async fn the_store_is_named_by_the_option_else_by_the_environment() {
-    let office = Office::at_work().await;
+    let office = Office::at_work(Kind::Sqlite).await;
     let (address, folder) = (office.address(), office.folder.path().to_str().unwrap());
     let nowhere = "sqlite:nowhere.db";
     for (variables, arguments) in [
-        (vec![("STATE_URL", nowhere)], vec!["--store", &address]),
-        (vec![("STATE_URL", address.as_str()), ("DATA_DIR", "nowhere")], vec![]),
+        (vec![("STATE_URL", nowhere)], vec!["--store", address]),
+        (vec![("STATE_URL", address), ("DATA_DIR", "nowhere")], vec![]),
         (vec![("DATA_DIR", folder)], vec![]),
         (vec![("STATE_URL", ""), ("DATA_DIR", folder)], vec![]),
     ] {

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use opora::store::{Opened, OutboxId, SqliteStore, StateChange, Store, Stored, Transition, Version};
 
-use super::{BOT, Office, key, message};
+use super::{BOT, Kind, Office, key, message};
 use crate::demo::until;
 
 #[tokio::test]
 async fn a_backup_is_one_moment_of_a_store_that_is_being_written() {
-    let office = Arc::new(Office::empty().await);
+    let office = Arc::new(Office::empty(Kind::Sqlite).await);
     let stop = Arc::new(AtomicBool::new(false));
     let writer = tokio::spawn(write_until(Arc::clone(&office), Arc::clone(&stop)));
     until("the writer writes", async || (version(&*office.store).await > 20).then_some(())).await;
@@ -40,13 +40,23 @@ async fn a_backup_is_one_moment_of_a_store_that_is_being_written() {
 
 #[tokio::test]
 async fn a_backup_overwrites_no_file() {
-    let office = Office::at_work().await;
+    let office = Office::at_work(Kind::Sqlite).await;
     let file = office.path("mine.db");
     std::fs::write(&file, "mine").unwrap();
     office.opora(&["backup", &file]).await.complains(&["mine.db exists already"]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     let nowhere = office.path("missing/copy.db");
     office.opora(&["backup", &nowhere]).await.complains(&["cannot copy to", "missing/copy.db"]);
+}
+
+#[tokio::test]
+async fn where_the_server_has_tools_of_its_own_they_are_named_and_no_file_is_made() {
+    for (kind, tool) in [(Kind::Redis, "BGSAVE"), (Kind::Postgres, "pg_dump")] {
+        let office = Office::at_work(kind).await;
+        let file = office.path("copy");
+        office.opora(&["backup", &file]).await.complains(&[tool]);
+        assert!(!Path::new(&file).exists());
+    }
 }
 
 /// Turn after turn of one conversation.

@@ -2,11 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::{BOT, Done, Office};
+use super::{BOT, Done, Kind, Office};
 use crate::aiogram_storage::aiogram;
 use crate::redis_server::RedisServer;
 
-const MANY: u64 = 10_000;
+on_every_store! {
+    thousands_of_conversations_come_along_without_loss,
+    what_is_left_out_is_listed_and_a_failure_unless_it_is_allowed,
+    a_mistake_on_the_command_line_or_in_the_map_changes_nothing,
+}
+
+/// PostgreSQL gets fewer: there each import is a transaction of its own.
+fn many(kind: Kind) -> u64 {
+    if kind == Kind::Postgres { 1_000 } else { 10_000 }
+}
 
 fn map() -> Value {
     let at = |state: &str, fields: Value| json!({"dialogue": "create_order", "state": state, "fields": fields});
@@ -30,19 +39,19 @@ impl Office {
     }
 }
 
-#[tokio::test]
-async fn ten_thousand_conversations_come_along_without_loss() {
-    let (office, server) = (Office::empty().await, RedisServer::start(&[]));
-    aiogram(&["many", &server.url(), &BOT.to_string(), &MANY.to_string()], "");
+async fn thousands_of_conversations_come_along_without_loss(kind: Kind) {
+    let (office, server, many) = (Office::empty(kind).await, RedisServer::start(&[]), many(kind));
+    aiogram(&["many", &server.url(), &BOT.to_string(), &many.to_string()], "");
     let dry = office.imports(&server, &map(), &["--with-bot-id", "--dry-run"]).await.well();
-    assert!(dry.stderr.contains("10000 conversations found, 10000 would be imported; took"), "{}", dry.stderr);
+    let told = format!("{many} conversations found, {many} would be imported; took");
+    assert!(dry.stderr.contains(&told), "{}", dry.stderr);
     assert!(office.rows().await.is_empty());
     let done = office.imports(&server, &map(), &["--with-bot-id", "--json"]).await.well();
     let report: Value = serde_json::from_str(&done.stdout).unwrap();
-    assert_eq!((&report["found"], &report["imported"]), (&json!(MANY), &json!(MANY)));
-    eprintln!("10,000 conversations were imported in {} ms", report["took_ms"]);
+    assert_eq!((&report["found"], &report["imported"]), (&json!(many), &json!(many)));
+    eprintln!("{many} conversations were imported in {} ms", report["took_ms"]);
     let rows = office.rows().await;
-    assert_eq!(rows.len() as u64, MANY);
+    assert_eq!(rows.len() as u64, many);
     for row in &rows {
         let (user, stored) = (row.key.user, row.stored.as_ref().unwrap());
         let name = format!(r#"\u041a\u043b\u0438\u0435\u043d\u0442 {user} \ud83d\ude00"#);
@@ -58,12 +67,11 @@ async fn ten_thousand_conversations_come_along_without_loss() {
         assert!(stored.value.contains(r#""dialogue":"create_order","schema":2,"#), "{}", stored.value);
     }
     let again = office.imports(&server, &map(), &["--with-bot-id"]).await.well();
-    assert!(again.stderr.contains("0 imported, 10000 left as they are"), "{}", again.stderr);
+    assert!(again.stderr.contains(&format!("0 imported, {many} left as they are")), "{}", again.stderr);
 }
 
-#[tokio::test]
-async fn what_is_left_out_is_listed_and_a_failure_unless_it_is_allowed() {
-    let (office, server) = (Office::empty().await, RedisServer::start(&[]));
+async fn what_is_left_out_is_listed_and_a_failure_unless_it_is_allowed(kind: Kind) {
+    let (office, server) = (Office::empty(kind).await, RedisServer::start(&[]));
     server.say(&["SET", "fsm:5:5:state", "CreateOrderStates:client_name"]);
     server.say(&["SET", "fsm:6:6:state", "SurveyStates:age"]);
     server.say(&["SET", "fsm:7:7:state", "CreateOrderStates:client_phone"]);
@@ -87,9 +95,8 @@ async fn what_is_left_out_is_listed_and_a_failure_unless_it_is_allowed() {
     assert_eq!((&report["found"], &report["imported"], &report["locks"]), (&json!(4), &json!(1), &json!(1)));
 }
 
-#[tokio::test]
-async fn a_mistake_on_the_command_line_or_in_the_map_changes_nothing() {
-    let (office, server) = (Office::empty().await, RedisServer::start(&[]));
+async fn a_mistake_on_the_command_line_or_in_the_map_changes_nothing(kind: Kind) {
+    let (office, server) = (Office::empty(kind).await, RedisServer::start(&[]));
     server.say(&["SET", "fsm:5:5:state", "CreateOrderStates:client_name"]);
     office.imports(&server, &json!({"states": {"A:b": {}}}), &[]).await.complains(&["map.json is no dialogue map"]);
     let from_file = ["state", "import", "--from", "x.jsonl", "--bot", "1"];

@@ -3,11 +3,17 @@
 use opora::store::{Commit, Holder, LeaseAnswer, StoreError, Version};
 use serde_json::json;
 
-use super::{BOT, Office, key};
+use super::{BOT, Kind, Office, key};
 
-#[tokio::test]
-async fn it_names_the_process_that_holds_the_lease() {
-    let office = Office::at_work().await;
+on_every_store! {
+    it_names_the_process_that_holds_the_lease,
+    it_tells_a_process_that_is_gone_from_one_that_it_cannot_see,
+    a_cleared_lease_fences_its_holder,
+    with_leases_of_several_bots_the_one_to_clear_must_be_named,
+}
+
+async fn it_names_the_process_that_holds_the_lease(kind: Kind) {
+    let office = Office::at_work(kind).await;
     let leases = office.json(&["state", "lease"]).await;
     assert_eq!(leases.as_array().unwrap().len(), 1, "{leases}");
     assert_eq!((&leases[0]["bot"], &leases[0]["pid"]), (&json!(BOT), &json!(std::process::id())));
@@ -17,9 +23,8 @@ async fn it_names_the_process_that_holds_the_lease() {
     assert!(table.contains(&std::process::id().to_string()) && table.contains(" UTC ("), "{table}");
 }
 
-#[tokio::test]
-async fn it_tells_a_process_that_is_gone_from_one_that_it_cannot_see() {
-    let office = Office::at_work().await;
+async fn it_tells_a_process_that_is_gone_from_one_that_it_cannot_see(kind: Kind) {
+    let office = Office::at_work(kind).await;
     let mine = office.store.lease(BOT).await.unwrap().unwrap().holder;
     let gone = Holder { process_start: mine.process_start + 1, ..mine.clone() };
     let elsewhere = Holder { boot_id: "another machine's".into(), ..mine };
@@ -32,9 +37,8 @@ async fn it_tells_a_process_that_is_gone_from_one_that_it_cannot_see() {
     }
 }
 
-#[tokio::test]
-async fn a_cleared_lease_fences_its_holder() {
-    let office = Office::at_work().await;
+async fn a_cleared_lease_fences_its_holder(kind: Kind) {
+    let office = Office::at_work(kind).await;
     office.opora(&["state", "lease", "clear"]).await.complains(&["Clear the lease of bot 1", "(running)", "--yes"]);
     assert!(office.store.lease(BOT).await.unwrap().is_some());
     let done = office.opora(&["state", "lease", "clear", "--yes"]).await.well();
@@ -45,9 +49,8 @@ async fn a_cleared_lease_fences_its_holder() {
     office.opora(&["state", "lease", "clear", "--yes"]).await.complains(&["nobody holds a lease"]);
 }
 
-#[tokio::test]
-async fn with_leases_of_several_bots_the_one_to_clear_must_be_named() {
-    let office = Office::at_work().await;
+async fn with_leases_of_several_bots_the_one_to_clear_must_be_named(kind: Kind) {
+    let office = Office::at_work(kind).await;
     let mine = office.store.lease(BOT).await.unwrap().unwrap().holder;
     office.store.claim(2, &mine, None).await.unwrap();
     office.opora(&["state", "lease", "clear", "--yes"]).await.complains(&["several bots", "--bot"]);

@@ -4,11 +4,19 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use super::Office;
+use super::{Kind, Office};
 
-#[tokio::test]
-async fn what_was_exported_is_equal_after_an_import_elsewhere() {
-    let (office, other) = (Office::at_work().await, Office::empty().await);
+on_every_store! {
+    what_was_exported_is_equal_after_an_import_elsewhere,
+    an_export_is_a_line_of_json_for_each_conversation_that_the_filters_let_through,
+    an_export_overwrites_no_file,
+    a_broken_line_is_named_and_the_others_are_imported,
+    only_replace_overwrites_what_is_open,
+    a_file_that_is_not_there_cannot_be_imported,
+}
+
+async fn what_was_exported_is_equal_after_an_import_elsewhere(kind: Kind) {
+    let (office, other) = (Office::at_work(kind).await, Office::empty(kind).await);
     let file = office.path("all.jsonl");
     let exported = office.opora(&["state", "export", "--ended", "--to", &file]).await.well();
     assert!(exported.stderr.contains("5 conversations exported."), "{}", exported.stderr);
@@ -22,26 +30,40 @@ async fn what_was_exported_is_equal_after_an_import_elsewhere() {
 }
 
 #[tokio::test]
-async fn an_export_is_a_line_of_json_for_each_conversation_that_the_filters_let_through() {
-    let office = Office::at_work().await;
+async fn conversations_move_from_each_store_to_the_next_and_are_as_they_were() {
+    let first = Office::at_work(Kind::Sqlite).await;
+    let mut file = first.path("all.jsonl");
+    first.opora(&["state", "export", "--ended", "--to", &file]).await.well();
+    let mut offices = Vec::new();
+    for kind in [Kind::Redis, Kind::Postgres, Kind::Sqlite] {
+        let next = Office::empty(kind).await;
+        next.opora(&["state", "import", "--from", &file]).await.well();
+        assert_eq!(next.rows().await, first.rows().await, "{kind:?}");
+        file = next.path("all.jsonl");
+        next.opora(&["state", "export", "--ended", "--to", &file]).await.well();
+        offices.push(next);
+    }
+    assert_eq!(std::fs::read_to_string(file).unwrap(), std::fs::read_to_string(first.path("all.jsonl")).unwrap());
+}
+
+async fn an_export_is_a_line_of_json_for_each_conversation_that_the_filters_let_through(kind: Kind) {
+    let office = Office::at_work(kind).await;
     let exported = office.opora(&["state", "export", "--dialogue", "registration"]).await.well();
     let rows: Vec<Value> = exported.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(rows.iter().map(|row| &row["key"]).collect::<Vec<_>>(), [&json!("1:5:5"), &json!("1:6:6")]);
     assert!(rows[0]["stored"]["value"].as_str().unwrap().contains("Secret"));
 }
 
-#[tokio::test]
-async fn an_export_overwrites_no_file() {
-    let office = Office::at_work().await;
+async fn an_export_overwrites_no_file(kind: Kind) {
+    let office = Office::at_work(kind).await;
     let file = office.path("mine.txt");
     std::fs::write(&file, "mine").unwrap();
     office.opora(&["state", "export", "--to", &file]).await.complains(&["mine.txt exists already"]);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
 }
 
-#[tokio::test]
-async fn a_broken_line_is_named_and_the_others_are_imported() {
-    let (office, other) = (Office::at_work().await, Office::empty().await);
+async fn a_broken_line_is_named_and_the_others_are_imported(kind: Kind) {
+    let (office, other) = (Office::at_work(kind).await, Office::empty(kind).await);
     let good = office.opora(&["state", "export"]).await.well().stdout;
     let mut lines: Vec<Vec<u8>> = good.lines().map(|line| line.as_bytes().to_vec()).collect();
     let no_json = good.lines().next().unwrap().replace("{\\\"slots", "{\\\"slots\\\"").into_bytes();
@@ -62,9 +84,8 @@ async fn a_broken_line_is_named_and_the_others_are_imported() {
     }
 }
 
-#[tokio::test]
-async fn only_replace_overwrites_what_is_open() {
-    let office = Office::at_work().await;
+async fn only_replace_overwrites_what_is_open(kind: Kind) {
+    let office = Office::at_work(kind).await;
     let exported = office.opora(&["state", "export", "--user", "5"]).await.well().stdout;
     let file = office.path("anna.jsonl");
     std::fs::write(&file, exported.replace("phone", "email")).unwrap();
@@ -79,8 +100,7 @@ async fn only_replace_overwrites_what_is_open() {
     assert_eq!((&anna["places"][0]["state"], &anna["version"]), (&json!("email"), &json!(2)));
 }
 
-#[tokio::test]
-async fn a_file_that_is_not_there_cannot_be_imported() {
-    let office = Office::empty().await;
+async fn a_file_that_is_not_there_cannot_be_imported(kind: Kind) {
+    let office = Office::empty(kind).await;
     office.opora(&["state", "import", "--from", "nowhere.jsonl"]).await.complains(&["cannot read nowhere.jsonl"]);
 }

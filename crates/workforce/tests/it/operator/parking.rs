@@ -2,19 +2,25 @@
 
 use serde_json::json;
 
-use super::{Office, key};
+use super::{Kind, Office, key};
 
-async fn with_three_parked() -> Office {
-    let office = Office::at_work().await;
+on_every_store! {
+    parked_turns_are_listed_without_and_shown_with_their_input,
+    a_state_that_was_set_aside_can_be_imported,
+    a_retry_marks_one_turn_or_all_for_the_bot,
+    a_drop_needs_a_yes,
+}
+
+async fn with_three_parked(kind: Kind) -> Office {
+    let office = Office::at_work(kind).await;
     for update_id in 42..45 {
         office.parks(&key("1:5:5"), update_id).await;
     }
     office
 }
 
-#[tokio::test]
-async fn parked_turns_are_listed_without_and_shown_with_their_input() {
-    let office = with_three_parked().await;
+async fn parked_turns_are_listed_without_and_shown_with_their_input(kind: Kind) {
+    let office = with_three_parked(kind).await;
     let parked = office.json(&["state", "parked", "list"]).await;
     assert_eq!(parked.as_array().unwrap().len(), 3, "{parked}");
     assert_eq!((&parked[0]["key"], &parked[0]["attempts"]), (&json!("1:5:5"), &json!(5)));
@@ -29,9 +35,8 @@ async fn parked_turns_are_listed_without_and_shown_with_their_input() {
     office.opora(&["state", "parked", "show", "77"]).await.complains(&["no parked turn 77"]);
 }
 
-#[tokio::test]
-async fn a_state_that_was_set_aside_can_be_imported() {
-    let office = Office::at_work().await;
+async fn a_state_that_was_set_aside_can_be_imported(kind: Kind) {
+    let office = Office::at_work(kind).await;
     let mut row = office.rows().await.into_iter().find(|row| row.stored.is_some()).unwrap();
     office.sets_aside(&row.key, Vec::new(), "state", serde_json::to_string(&row).unwrap()).await;
     assert!(office.store.reset(&row.key, office.now).await.unwrap());
@@ -47,9 +52,8 @@ async fn a_state_that_was_set_aside_can_be_imported() {
     assert_eq!(restored, row);
 }
 
-#[tokio::test]
-async fn a_retry_marks_one_turn_or_all_for_the_bot() {
-    let office = with_three_parked().await;
+async fn a_retry_marks_one_turn_or_all_for_the_bot(kind: Kind) {
+    let office = with_three_parked(kind).await;
     let id = office.parked().await[1].id.0.to_string();
     let done = office.opora(&["state", "parked", "retry", &id]).await.well();
     assert!(done.stdout.starts_with("1 parked turn will run again"), "{}", done.stdout);
@@ -62,9 +66,8 @@ async fn a_retry_marks_one_turn_or_all_for_the_bot() {
     assert_eq!(neither.code, Some(2), "{}", neither.stderr);
 }
 
-#[tokio::test]
-async fn a_drop_needs_a_yes() {
-    let office = with_three_parked().await;
+async fn a_drop_needs_a_yes(kind: Kind) {
+    let office = with_three_parked(kind).await;
     let first = office.parked().await[0].id.0.to_string();
     let refused = office.opora(&["state", "parked", "drop", &first]).await;
     refused.complains(&[&format!("Drop the parked turn {first} of 1:5:5 (update)?"), "--yes"]);

@@ -2,11 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::{Office, key};
+use super::{Kind, Office, key};
 
-#[tokio::test]
-async fn a_list_says_who_stands_where_and_not_what_was_said() {
-    let office = Office::at_work().await;
+on_every_store! {
+    a_list_says_who_stands_where_and_not_what_was_said,
+    filters_narrow_a_list,
+    show_tells_everything_of_one_conversation,
+    show_asks_back_when_a_person_has_several_conversations_or_none,
+    stats_count_what_is_kept_and_what_waits,
+}
+
+async fn a_list_says_who_stands_where_and_not_what_was_said(kind: Kind) {
+    let office = Office::at_work(kind).await;
     let list = office.opora(&["state", "list"]).await.well().stdout;
     let anna: Vec<_> = list.lines().find(|line| line.starts_with("1:5:5")).unwrap().split_whitespace().collect();
     assert_eq!(anna, ["1:5:5", "registration:phone", "1", "3", "min"]);
@@ -21,9 +28,8 @@ async fn a_list_says_who_stands_where_and_not_what_was_said() {
     assert_eq!((&listed[4]["key"], &listed[4]["ended"]), (&json!("1:8:8"), &json!(true)));
 }
 
-#[tokio::test]
-async fn filters_narrow_a_list() {
-    let office = Office::at_work().await;
+async fn filters_narrow_a_list(kind: Kind) {
+    let office = Office::at_work(kind).await;
     for (filters, expected) in [
         (vec!["--bot", "2"], vec![]),
         (vec!["--user", "7"], vec!["1:-100:7", "1:7:7"]),
@@ -42,9 +48,8 @@ async fn filters_narrow_a_list() {
     assert!(office.opora(&["state", "list", "--bot", "2"]).await.well().stdout.contains("No conversations."));
 }
 
-#[tokio::test]
-async fn show_tells_everything_of_one_conversation() {
-    let office = Office::at_work().await;
+async fn show_tells_everything_of_one_conversation(kind: Kind) {
+    let office = Office::at_work(kind).await;
     office.receives(&key("1:5:5"), 41).await;
     office.parks(&key("1:5:5"), 42).await;
     office.parks(&key("1:6:6"), 43).await;
@@ -69,9 +74,8 @@ async fn show_tells_everything_of_one_conversation() {
     }
 }
 
-#[tokio::test]
-async fn show_asks_back_when_a_person_has_several_conversations_or_none() {
-    let office = Office::at_work().await;
+async fn show_asks_back_when_a_person_has_several_conversations_or_none(kind: Kind) {
+    let office = Office::at_work(kind).await;
     office.opora(&["state", "show", "7"]).await.complains(&["several", "1:7:7", "1:-100:7"]);
     office.opora(&["state", "show", "99"]).await.complains(&["user 99 has no conversation"]);
     office.opora(&["state", "show", "5", "--bot", "2"]).await.complains(&["user 5 has no conversation"]);
@@ -83,9 +87,8 @@ async fn show_asks_back_when_a_person_has_several_conversations_or_none() {
     assert!(gleb.contains("nothing is open"), "{gleb}");
 }
 
-#[tokio::test]
-async fn stats_count_what_is_kept_and_what_waits() {
-    let office = Office::at_work().await;
+async fn stats_count_what_is_kept_and_what_waits(kind: Kind) {
+    let office = Office::at_work(kind).await;
     office.receives(&key("1:5:5"), 41).await;
     office.parks(&key("1:5:5"), 42).await;
     let mut stats = office.json(&["state", "stats"]).await;

@@ -2,15 +2,19 @@
 --
 -- Ids are texts of nineteen digits: a number of Lua's would lose their last ones. A row in a list is `id|fields`; a field
 -- is `length:text`, so that no text needs escaping. Everything is checked before anything is written, because nothing is
--- rolled back here.
+-- rolled back here. A call costs as much as what it does, so what is alike is read and written together.
 
 -- While a library is loaded this is not to be had; whoever calls a function sets it.
 local call
 
 -- After so long without a new one, the marks of a room are older than anything that Telegram delivers again.
 local MARKS_LIVE_MS = 96 * 60 * 60 * 1000
+-- So much of it may pass before it is counted anew.
+local MARKS_LIVE_LEAST_MS = 95 * 60 * 60 * 1000
 -- Where the fields of a row begin.
 local FIELDS = 21
+-- So many arguments go into one command; an even number, for they may be pairs.
+local ARGUMENTS_MOST = 2000
 
 local function packed(...)
   local out = {}
@@ -32,68 +36,48 @@ local function row_of(list, id)
   return call('ZRANGEBYLEX', list, '[' .. id .. '|', '(' .. id .. '}', 'LIMIT', 0, 1)[1]
 end
 
-local function is_fenced(keys, epoch)
-  return call('HGET', keys[ROOM], 'epoch') ~= epoch
-end
-
--- Reads arguments one after another.
-local function reader(args)
-  local place = 0
-  return function()
-    place = place + 1
-    return args[place]
+-- A command with many arguments, in as few calls as may be.
+local function in_bulk(command, key, arguments)
+  for first = 1, #arguments, ARGUMENTS_MOST do
+    call(command, key, unpack(arguments, first, math.min(first + ARGUMENTS_MOST - 1, #arguments)))
   end
 end
 
--- A conversation as it stands; of one never seen, a version from which it can start.
-local function standing(keys, who)
-  local row = call('HGET', keys[CONV], who)
-  if not row then
-    return { version = call('HGET', keys[ROOM], 'floor') or '0', at = '0', expires = '', place = '', stored = '' }
+-- Gathers rows for a list: those in the arguments from a place up to another.
+local function gather(rows, args, first, stop)
+  for i = first, stop - 1 do
+    rows[#rows + 1] = '0'
+    rows[#rows + 1] = args[i]
   end
-  local found, place = { is_known = true }, 1
-  found.version, place = field(row, place)
-  found.at, place = field(row, place)
-  found.expires, place = field(row, place)
-  found.place, place = field(row, place)
-  found.stored = field(row, place)
-  return found
+  return rows
 end
 
-local function count(keys, place, step)
-  if place ~= '' and call('HINCRBY', keys[COUNTS], place, step) == 0 then
-    call('HDEL', keys[COUNTS], place)
-  end
+-- Who writes says its epoch, and behind a colon how many writes of the room it has seen. A room that has had fewer came
+-- back older: nothing is written to it.
+local function is_refused(epoch, commits, pass)
+  local mine, seen = string.match(pass, '^(%d+):?(%d*)$')
+  return epoch ~= mine or tonumber(commits or '0') < (tonumber(seen) or 0)
 end
 
--- Writes a conversation, and with it everything that is counted and found by it.
-local function write(keys, who, old, new)
-  local was_open, is_open = old.stored ~= '', new.stored ~= ''
-  if was_open ~= is_open then
-    count(keys, '*', is_open and 1 or -1)
-  end
-  if old.place ~= new.place then
-    count(keys, old.place, -1)
-    count(keys, new.place, 1)
-  end
-  if new.expires == '' then
-    if old.expires ~= '' then
-      call('ZREM', keys[ENDS], who)
-    end
-  elseif new.expires ~= old.expires then
-    call('ZADD', keys[ENDS], new.expires, who)
-  end
-  if not is_open then
-    call('ZADD', keys[ENDED], new.at, who)
-  elseif old.is_known and not was_open then
-    call('ZREM', keys[ENDED], who)
-  end
-  if not old.is_known then
-    call('ZADD', keys[INDEX], 0, who)
-  end
-  call('HSET', keys[CONV], who, packed(new.version, new.at, new.expires, new.place, new.stored))
+local function is_fenced(keys, pass)
+  local room = call('HMGET', keys[ROOM], 'epoch', 'commits')
+  return is_refused(room[1], room[2], pass)
 end
 
-local functions = {}
--- Functions that write nothing, and those that must work also while memory is short because they free it.
-local only_reads, frees = {}, {}
+-- A version, or the one below which no turn begins here, if that is said.
+local function at_least(version, least)
+  return least and tonumber(version) < tonumber(least) and least or version
+end
+
+-- The answer of a write that found nothing to do: its word, and how many writes the room has seen.
+local function unwritten(keys, word)
+  return { word, call('HGET', keys[ROOM], 'commits') or '0' }
+end
+
+-- The same of one that did something, once or so many times. A server that came back older shows by that number.
+local function written(keys, word, times)
+  if times == 0 then
+    return unwritten(keys, word)
+  end
+  return { word, string.format('%.0f', call('HINCRBY', keys[ROOM], 'commits', times or 1)) }
+end

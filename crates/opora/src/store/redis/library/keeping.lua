@@ -56,12 +56,11 @@ local function drop_moves(keys, before, limit)
   while gone < limit do
     local rows = call('ZRANGE', keys[MOVES], 0, page - 1)
     for _, row in ipairs(rows) do
-      local who, place = field(row, FIELDS)
+      local _, place = field(row, FIELDS)
       if tonumber((field(row, place))) >= tonumber(before) then
         return gone
       end
       call('ZREM', keys[MOVES], row)
-      call('ZREM', keys[WAYS], who .. '|' .. string.sub(row, 1, FIELDS - 2))
       gone = gone + 1
     end
     if #rows < page then
@@ -83,7 +82,15 @@ function functions.clean(keys, args)
     + drop_labels(keys, records_before, limit)
     + drop_ended(keys, records_before, limit)
     + drop_moves(keys, records_before, limit)
-  return { 'done', tostring(gone) }
+  -- Should they go by their expiry, it is known that they were here.
+  if call('EXISTS', keys[CONV]) == 1 then
+    call('HSET', keys[ROOM], 'held', '1')
+  else
+    call('HDEL', keys[ROOM], 'held')
+  end
+  local answer = written(keys, 'done')
+  answer[3] = tostring(gone)
+  return answer
 end
 frees.clean = true
 
@@ -98,55 +105,100 @@ function functions.drop_parked(keys, args)
     gone = gone + call('ZREMRANGEBYLEX', keys[PARKED], '[' .. id .. '|', '(' .. id .. '}')
     call('SREM', keys[RETRY], id)
   end
-  return { 'done', tostring(gone) }
+  local answer = written(keys, 'done')
+  answer[3] = tostring(gone)
+  return answer
 end
 frees.drop_parked = true
 
 function functions.retry_parked(keys, args)
   if not row_of(keys[PARKED], args[1]) then
-    return { 'no' }
+    return unwritten(keys, 'no')
   end
   call('SADD', keys[RETRY], args[1])
-  return { 'yes' }
+  return written(keys, 'yes')
 end
 
--- Conversations after one, with their rows; index and rows are the only keys. after or '', limit.
+-- Whether a name is that of a person, whose number is given as names spell it. Before it stands the chat's: a letter says
+-- its sign and how many digits follow.
+local function is_of(name, user)
+  local letter = string.byte(name)
+  local start = 2 + (letter >= 97 and letter - 97 or 90 - letter)
+  return string.sub(name, start, start + #user - 1) == user
+end
+
+-- Conversations after one, with their rows, or '' for those of other people; index and rows are the only keys. after or '',
+-- limit, user or ''.
 function functions.list(keys, args)
-  local from = args[1] == '' and '-' or '(' .. args[1]
+  local from, user = args[1] == '' and '-' or '(' .. args[1], args[3]
   local out = {}
   for _, who in ipairs(call('ZRANGEBYLEX', keys[1], from, '+', 'LIMIT', 0, args[2])) do
     out[#out + 1] = who
-    out[#out + 1] = call('HGET', keys[2], who)
+    out[#out + 1] = is_of(who, user) and call('HGET', keys[2], who) or ''
   end
   return out
 end
 only_reads.list = true
 
+-- A conversation's transitions, the last first; conversations and transitions are the only keys. whose, from which or ''
+-- from the last, after which, how many at most.
+function functions.way(keys, args)
+  local way, after, most = args[2], args[3], tonumber(args[4])
+  if way == '' then
+    way = read_conversation(call('HGET', keys[1], args[1])).way
+  end
+  local out = {}
+  while #out < most and way > after do
+    local row = row_of(keys[2], way)
+    if not row then
+      break
+    end
+    out[#out + 1] = row
+    -- The last field is the number of the one before, or empty.
+    way = string.sub(row, -1) == ':' and '' or string.sub(row, 2 - FIELDS)
+  end
+  return out
+end
+only_reads.way = true
+
 -- whose, now.
 function functions.reset(keys, args)
   local old = standing(keys, args[1])
-  if old.stored == '' then
-    return { 'no' }
+  if old.state == '' then
+    return unwritten(keys, 'no')
   end
-  local version = string.format('%.0f', tonumber(old.version) + 1)
-  write(keys, args[1], old, { version = version, at = args[2], expires = '', place = '', stored = '' })
-  return { 'yes' }
+  local changes = nothing_changed()
+  change(changes, args[1], old, string.format('%.0f', tonumber(old.version) + 1), args[2], '', old.way, '', '')
+  write_changes(keys, changes)
+  return written(keys, 'yes')
 end
 
--- whose, whether an open one is replaced, version, at, expires, place, stored.
+-- whose, whether an open one is replaced, version, at, expires, place, state.
 function functions.import(keys, args)
-  local who, replace, version, at, expires, place, stored = unpack(args)
+  local who, replace, version, at, expires, place, state = unpack(args)
   local old = standing(keys, who)
-  if old.stored ~= '' and replace ~= 'yes' then
-    return { 'no' }
+  if old.state ~= '' and replace ~= 'yes' then
+    return unwritten(keys, 'no')
   end
   -- A turn under way must notice, and no version comes twice.
   local least = tonumber(old.version) + 1
   if tonumber(version) < least then
     version = string.format('%.0f', least)
   end
-  write(keys, who, old, { version = version, at = at, expires = expires, place = place, stored = stored })
-  return { 'yes' }
+  local changes = nothing_changed()
+  change(changes, who, old, version, at, expires, old.way, place, state)
+  write_changes(keys, changes)
+  return written(keys, 'yes')
+end
+
+-- What is missing here is gone: no turn begins below this version, and writes are counted on from this number.
+function functions.accept(keys, args)
+  for i, name in ipairs({ 'least', 'commits' }) do
+    if tonumber(call('HGET', keys[ROOM], name) or '0') < tonumber(args[i]) then
+      call('HSET', keys[ROOM], name, args[i])
+    end
+  end
+  return { 'accepted' }
 end
 
 -- Sizes of inbox, outbox, failed, timers, effects, parked; the oldest row of the outbox or ''; counts by place.

@@ -48,6 +48,13 @@ frees.let_go = true
 
 -- Lets no epoch below this one write to the room any more. It only ever rises: a slow claimer changes nothing.
 function functions.raise(keys, args)
+  -- Conversations that went by their expiry had versions; the next ones begin above them, for nobody has had as many turns
+  -- as there are seconds.
+  if call('HGET', keys[ROOM], 'held') and call('EXISTS', keys[CONV]) == 0 then
+    local floor = math.max(tonumber(call('HGET', keys[ROOM], 'floor') or '0'), tonumber(call('TIME')[1]))
+    call('HSET', keys[ROOM], 'floor', string.format('%.0f', floor))
+    call('HDEL', keys[ROOM], 'held')
+  end
   local epoch = call('HGET', keys[ROOM], 'epoch')
   if epoch and tonumber(epoch) >= tonumber(args[1]) then
     return { epoch }

@@ -14,8 +14,23 @@ function functions.sending(keys, args)
       end
     end
   end
-  return { 'done' }
+  return written(keys, 'done')
 end
+
+-- Messages that were sent and leave nothing to remember. epoch, ids.
+function functions.sent(keys, args)
+  if is_fenced(keys, args[1]) then
+    return { 'fenced' }
+  end
+  for i = 2, #args do
+    call('ZREMRANGEBYLEX', keys[OUTBOX], '[' .. args[i] .. '|', '(' .. args[i] .. '}')
+  end
+  if call('EXISTS', keys[SENDING]) == 1 then
+    in_bulk('SREM', keys[SENDING], { unpack(args, 2) })
+  end
+  return written(keys, 'done')
+end
+frees.sent = true
 
 local settled = {
   -- id, nothing
@@ -47,7 +62,7 @@ function functions.settle(keys, args)
   for i = 3, #args, 3 do
     settled[args[i]](keys, args[i + 1], args[i + 2], args[2])
   end
-  return { 'done' }
+  return written(keys, 'done')
 end
 frees.settle = true
 
@@ -65,7 +80,7 @@ function functions.redirect(keys, args)
   if is_unsent == 'yes' then
     call('SREM', keys[SENDING], id)
   end
-  return { 'done' }
+  return written(keys, 'done')
 end
 
 -- epoch, at, name, rows.
@@ -74,13 +89,11 @@ function functions.post(keys, args)
     return { 'fenced' }
   end
   if call('ZSCORE', keys[POSTS], args[3]) then
-    return { 'known' }
+    return unwritten(keys, 'known')
   end
   call('ZADD', keys[POSTS], args[2], args[3])
-  for i = 4, #args do
-    call('ZADD', keys[OUTBOX], 0, args[i])
-  end
-  return { 'new' }
+  in_bulk('ZADD', keys[OUTBOX], gather({}, args, 4, #args + 1))
+  return written(keys, 'new')
 end
 
 -- Rows of a list and whether each is in a set; list and set are the only keys. after, limit.

@@ -1,4 +1,8 @@
--- The turn: what comes before it, its opening, its commit, and its parking.
+-- The turn: what comes before it, its opening, its commit, and its parking. Turns that are ready together come together:
+-- what they need to know is asked once for all, they are decided one after another, and what they leave is written once.
+
+-- How a turn begins, see `commit`.
+local TURN = '^([%d ]+);(%d+) (%d+) (%S+) (%a) (%S*) (.*)$'
 
 local function wait(keys, who, seq, row)
   call('ZADD', keys[INBOX], 0, row)
@@ -10,7 +14,7 @@ function functions.receive(keys, args)
   if is_fenced(keys, args[1]) then
     return { 'fenced' }
   end
-  local receipts = { 'done' }
+  local receipts = written(keys, 'done')
   for i = 2, #args, 4 do
     local mark, who, seq, row = args[i], args[i + 1], args[i + 2], args[i + 3]
     if mark ~= '' and (call('ZSCORE', keys[MARKS], mark) or call('HSETNX', keys[WAITS], mark, seq) == 0) then
@@ -23,27 +27,34 @@ function functions.receive(keys, args)
   return receipts
 end
 
--- whose, mark or ''.
+-- For each conversation: whose, mark or ''. Answers a word and a text for each.
 function functions.open(keys, args)
-  if args[2] ~= '' and call('ZSCORE', keys[MARKS], args[2]) then
-    return { 'taken' }
+  local names, marks = {}, {}
+  for i = 1, #args, 2 do
+    names[#names + 1] = args[i]
+    marks[#marks + 1] = args[i + 1]
   end
-  local row = call('HGET', keys[CONV], args[1])
-  if row then
-    return { 'known', row }
+  local taken, rows = call('ZMSCORE', keys[MARKS], unpack(marks)), call('HMGET', keys[CONV], unpack(names))
+  local out, room = {}, call('HMGET', keys[ROOM], 'floor', 'least')
+  for i, row in ipairs(rows) do
+    if taken[i] then
+      out[#out + 1] = 'taken'
+      out[#out + 1] = ''
+    elseif row then
+      out[#out + 1] = 'known'
+      out[#out + 1] = room[2] and string.gsub(row, '^%d+', function(version) return at_least(version, room[2]) end) or row
+    else
+      out[#out + 1] = 'unknown'
+      out[#out + 1] = at_least(room[1] or '0', room[2])
+    end
   end
-  return { 'unknown', call('HGET', keys[ROOM], 'floor') or '0' }
+  return out
 end
 only_reads.open = true
 
 local function leave(keys, row, seq)
   call('ZREM', keys[INBOX], row)
   call('ZREM', keys[QUEUE], field(row, FIELDS) .. '|' .. seq)
-end
-
-local function mark_taken(keys, mark, at)
-  call('ZADD', keys[MARKS], at, mark)
-  call('PEXPIRE', keys[MARKS], MARKS_LIVE_MS)
 end
 
 local function drop_timer(keys, id)
@@ -57,77 +68,116 @@ local function drop_timer(keys, id)
   call('ZREM', keys[TIMERS], id)
 end
 
--- For each kind of input whether it can be taken; the row that is found is kept for the taking.
+-- What is known of the marks at some places of the arguments: which were taken, and where those of others wait. The marks
+-- are asked for one after another, in the order of the takes that have one.
+local function ask_marks(keys, args, first, number)
+  local known = { next_mark = first, taken = {}, waits = {}, rows = {}, news = {} }
+  if number > 0 then
+    local stop = first + number - 1
+    local taken = call('ZMSCORE', keys[MARKS], unpack(args, first, stop))
+    local waits = call('HMGET', keys[WAITS], unpack(args, first, stop))
+    for i = 1, number do
+      local mark = args[first + i - 1]
+      known.taken[mark], known.waits[mark] = taken[i], waits[i]
+    end
+  end
+  return known
+end
+
+-- For each kind of input whether it can be taken; a row that is found is kept for the taking.
 local can_take = {
-  update = function(keys, taken)
-    taken.row = row_of(keys[INBOX], taken.id)
-    return taken.row and not call('ZSCORE', keys[MARKS], taken.mark)
+  -- A fresh update.
+  f = function(_, known, _, mark)
+    return not known.taken[mark]
   end,
-  fresh = function(keys, taken)
-    return not call('ZSCORE', keys[MARKS], taken.mark)
+  -- An update that waits.
+  u = function(keys, known, id, mark)
+    known.rows[id] = row_of(keys[INBOX], id)
+    return known.rows[id] and not known.taken[mark]
   end,
-  outcome = function(keys, taken)
-    taken.row = row_of(keys[INBOX], taken.id)
-    return taken.row
+  -- An outcome.
+  o = function(keys, known, id)
+    known.rows[id] = row_of(keys[INBOX], id)
+    return known.rows[id]
   end,
-  timer = function(keys, taken)
-    return call('HEXISTS', keys[TIMER], taken.id) == 1
+  -- A timer.
+  t = function(keys, _, id)
+    return call('HEXISTS', keys[TIMER], id) == 1
   end,
-  parked = function(keys, taken)
-    taken.row = row_of(keys[PARKED], taken.id)
-    return taken.row
+  -- A parked turn.
+  p = function(keys, known, id)
+    known.rows[id] = row_of(keys[PARKED], id)
+    return known.rows[id]
   end,
 }
 
+local has_mark = { f = true, u = true }
+
+local function mark_taken(known, mark, at)
+  local news = known.news
+  known.taken[mark] = at
+  news[#news + 1] = at
+  news[#news + 1] = mark
+end
+
 local take = {
-  update = function(keys, taken, at)
-    leave(keys, taken.row, taken.id)
-    call('HDEL', keys[WAITS], taken.mark)
-    mark_taken(keys, taken.mark, at)
-  end,
-  fresh = function(keys, taken, at)
-    local seq = call('HGET', keys[WAITS], taken.mark)
+  f = function(keys, known, _, mark, at)
+    local seq = known.waits[mark]
     local row = seq and row_of(keys[INBOX], seq)
     if row then
       leave(keys, row, seq)
-      call('HDEL', keys[WAITS], taken.mark)
+      call('HDEL', keys[WAITS], mark)
     end
-    mark_taken(keys, taken.mark, at)
+    mark_taken(known, mark, at)
   end,
-  outcome = function(keys, taken)
-    leave(keys, taken.row, taken.id)
+  u = function(keys, known, id, mark, at)
+    leave(keys, known.rows[id], id)
+    call('HDEL', keys[WAITS], mark)
+    mark_taken(known, mark, at)
   end,
-  timer = function(keys, taken)
-    drop_timer(keys, taken.id)
+  o = function(keys, known, id)
+    leave(keys, known.rows[id], id)
   end,
-  parked = function(keys, taken)
-    call('ZREM', keys[PARKED], taken.row)
-    call('SREM', keys[RETRY], taken.id)
+  t = function(keys, _, id)
+    drop_timer(keys, id)
+  end,
+  p = function(keys, known, id)
+    call('ZREM', keys[PARKED], known.rows[id])
+    call('SREM', keys[RETRY], id)
   end,
 }
 
--- Reads what is to be taken; nothing if any of it is taken already.
-local function takes_of(keys, next_one)
-  local takes = {}
-  for i = 1, tonumber(next_one()) do
-    local kind, id, mark = next_one(), next_one(), next_one()
-    takes[i] = { kind = kind, id = id, mark = mark }
-    if not can_take[kind](keys, takes[i]) then
-      return nil
+-- Whether all takes at some places of the arguments can be taken, and where the marks behind theirs begin. A take is the
+-- letter of its kind and its number.
+local function can_take_all(keys, known, args, first, stop)
+  local can, mark = true, known.next_mark
+  for i = first, stop - 1 do
+    local kind = string.sub(args[i], 1, 1)
+    can = can and can_take[kind](keys, known, string.sub(args[i], 2), args[mark])
+    if has_mark[kind] then
+      mark = mark + 1
     end
   end
-  return takes
+  return can, mark
 end
 
-local function take_all(keys, takes, at)
-  for _, taken in ipairs(takes) do
-    take[taken.kind](keys, taken, at)
+local function take_all(keys, known, args, first, stop, at)
+  local mark = known.next_mark
+  for i = first, stop - 1 do
+    local kind = string.sub(args[i], 1, 1)
+    take[kind](keys, known, string.sub(args[i], 2), args[mark], at)
+    if has_mark[kind] then
+      mark = mark + 1
+    end
   end
 end
 
-local function add_all(list, next_one)
-  for _ = 1, tonumber(next_one()) do
-    call('ZADD', list, 0, next_one())
+local function write_marks(keys, known)
+  if #known.news > 0 then
+    in_bulk('ZADD', keys[MARKS], known.news)
+    if call('PTTL', keys[MARKS]) < MARKS_LIVE_LEAST_MS then
+      call('PEXPIRE', keys[MARKS], MARKS_LIVE_MS)
+    end
   end
 end
 
@@ -144,57 +194,108 @@ local function set_timer(keys, who, name, id, due_at, row)
   end
 end
 
--- epoch, at, a word for what comes later, whose, version from and to; number of takes and each of them (kind, id, mark);
--- change and the new expires, place, stored; outbox rows; timers (name, id or '' to cancel, due, row); effects; transitions
--- (id, row).
-function functions.commit(keys, args)
-  local next_one = reader(args)
-  local epoch, at, _, who, from, to = next_one(), next_one(), next_one(), next_one(), next_one(), next_one()
-  if is_fenced(keys, epoch) then
-    return { 'fenced' }
+-- How many takes, messages, timers, effects and transitions a turn has. There are few different shapes.
+local function read_shape(shapes, text)
+  local shape = shapes[text]
+  if not shape then
+    shape = {}
+    for number in string.gmatch(text, '%d+') do
+      shape[#shape + 1] = tonumber(number)
+    end
+    shapes[text] = shape
   end
-  local takes = takes_of(keys, next_one)
-  if not takes then
-    return { 'taken' }
-  end
-  local old = standing(keys, who)
-  if old.version ~= from then
-    return { 'overtaken' }
-  end
-  take_all(keys, takes, at)
-  local change, expires, place, stored = next_one(), next_one(), next_one(), next_one()
-  if change == 'keep' then
-    expires, place, stored = old.expires, old.place, old.stored
-  end
-  write(keys, who, old, { version = to, at = at, expires = expires, place = place, stored = stored })
-  add_all(keys[OUTBOX], next_one)
-  for _ = 1, tonumber(next_one()) do
-    set_timer(keys, who, next_one(), next_one(), next_one(), next_one())
-  end
-  add_all(keys[EFFECTS], next_one)
-  for _ = 1, tonumber(next_one()) do
-    local id, row = next_one(), next_one()
-    call('ZADD', keys[MOVES], 0, row)
-    call('ZADD', keys[WAYS], 0, who .. '|' .. id)
-  end
-  return { 'done' }
+  return shape
 end
 
--- epoch, at; takes as above; the parked row; outbox rows.
-function functions.park(keys, args)
-  local next_one = reader(args)
-  local epoch, at = next_one(), next_one()
-  if is_fenced(keys, epoch) then
+-- Notes what a turn leaves behind its takes; answers the number of its transition, or ''.
+local function leave_rest(keys, left, who, args, place, shape, way)
+  local stop = place + shape[2]
+  gather(left.messages, args, place, stop)
+  for _ = 1, shape[3] do
+    set_timer(keys, who, args[stop], args[stop + 1], args[stop + 2], args[stop + 3])
+    stop = stop + 4
+  end
+  gather(left.effects, args, stop, stop + shape[4])
+  if shape[5] == 0 then
+    return way
+  end
+  local row, moves = args[stop + shape[4]], left.moves
+  moves[#moves + 1] = '0'
+  -- A record knows the one before it: so a conversation's way is found without a list of its own.
+  moves[#moves + 1] = row .. packed(way)
+  return string.sub(row, 1, FIELDS - 2)
+end
+
+-- epoch; number of turns and of marks; whose the turns are; the marks of what they take; then each turn:
+--   `takes messages timers effects transitions;from to at change expires place`, where change is k to keep the state, and s
+--   to set or clear it; the state or ''; takes; outbox rows; timers (name, id or '' to cancel, due, row); effects; at most
+--   one transition.
+-- Answers a word for each.
+function functions.commit(keys, args)
+  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least')
+  if is_refused(room[1], room[2], args[1]) then
     return { 'fenced' }
   end
-  local takes = takes_of(keys, next_one)
-  if not takes then
+  local turns, marks = tonumber(args[2]), tonumber(args[3])
+  local place = 4 + turns
+  local rows = call('HMGET', keys[CONV], unpack(args, 4, place - 1))
+  local known = ask_marks(keys, args, place, marks)
+  local words, done, shapes = {}, 0, {}
+  local changes, left = nothing_changed(), { messages = {}, effects = {}, moves = {} }
+  place = place + marks
+  for i = 1, turns do
+    local who = args[3 + i]
+    local old = changes.now[who] or read_conversation(rows[i], room[3], room[4])
+    local shape, from, to, at, kind, expires, new_place = string.match(args[place], TURN)
+    shape = read_shape(shapes, shape)
+    local takes = place + 2
+    local rest = takes + shape[1]
+    local can, next_mark = can_take_all(keys, known, args, takes, rest)
+    if not can then
+      words[i] = 'taken'
+    elseif old.version ~= from then
+      words[i] = 'overtaken'
+    else
+      take_all(keys, known, args, takes, rest, at)
+      local way = leave_rest(keys, left, who, args, rest, shape, old.way)
+      if kind == 'k' then
+        change(changes, who, old, to, at, old.expires, way, old.place, old.state)
+      else
+        change(changes, who, old, to, at, expires, way, new_place, args[place + 1])
+      end
+      words[i], done = 'done', done + 1
+    end
+    known.next_mark = next_mark
+    place = rest + shape[2] + 4 * shape[3] + shape[4] + shape[5]
+  end
+  write_marks(keys, known)
+  write_changes(keys, changes)
+  in_bulk('ZADD', keys[OUTBOX], left.messages)
+  in_bulk('ZADD', keys[EFFECTS], left.effects)
+  in_bulk('ZADD', keys[MOVES], left.moves)
+  local answer = written(keys, 'done', done)
+  for i, word in ipairs(words) do
+    answer[i + 2] = word
+  end
+  return answer
+end
+
+-- epoch, at; number of takes and of marks; the marks, the takes; the parked row; outbox rows.
+function functions.park(keys, args)
+  local at, number, marks = args[2], tonumber(args[3]), tonumber(args[4])
+  if is_fenced(keys, args[1]) then
+    return { 'fenced' }
+  end
+  local known, takes = ask_marks(keys, args, 5, marks), 5 + marks
+  local rest = takes + number
+  if not can_take_all(keys, known, args, takes, rest) then
     return { 'taken' }
   end
-  take_all(keys, takes, at)
-  call('ZADD', keys[PARKED], 0, next_one())
-  add_all(keys[OUTBOX], next_one)
-  return { 'done' }
+  take_all(keys, known, args, takes, rest, at)
+  write_marks(keys, known)
+  call('ZADD', keys[PARKED], 0, args[rest])
+  in_bulk('ZADD', keys[OUTBOX], gather({}, args, rest + 1, #args + 1))
+  return written(keys, 'done')
 end
 
 -- epoch, effect; whose, number and row of its outcome.
@@ -205,9 +306,9 @@ function functions.finish_effect(keys, args)
   end
   local asked = row_of(keys[EFFECTS], effect)
   if not asked then
-    return { 'known' }
+    return unwritten(keys, 'known')
   end
   call('ZREM', keys[EFFECTS], asked)
   wait(keys, who, seq, row)
-  return { 'new' }
+  return written(keys, 'new')
 end

@@ -1,0 +1,145 @@
+//! How much memory a bot's process takes for the conversations whose states it holds.
+//!
+//! A real bot on an SQLite file, with a Telegram that lives in the same process: many people say two things each. What
+//! the process takes then is compared between bots that hold many states and none, each in a process of its own.
+
+use std::process::Command as Program;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use opora::outbox::SendLimits;
+use opora::prelude::*;
+use opora::store::{SqliteStore, Upload};
+use opora::telegram::{Api, ApiAnswer, ApiError, Download};
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::process::resident_bytes;
+
+const PEOPLE: i64 = 10_000;
+const HELD: usize = 8192;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "registration")]
+#[serde(tag = "at", rename_all = "snake_case")]
+enum Registration {
+    Name,
+    Phone { name: String },
+}
+
+async fn start(turn: &mut Turn, _: Command) -> Step<Registration> {
+    turn.say("What is your name?");
+    Ok(Next::Go(Registration::Name))
+}
+
+async fn name(turn: &mut Turn, name: String) -> Step<Registration> {
+    turn.say("Your phone?");
+    Ok(Next::Go(Registration::Phone { name }))
+}
+
+async fn phone(turn: &mut Turn, _: String, _phone: String) -> Step<Registration> {
+    turn.say("Thank you");
+    Ok(Next::End)
+}
+
+/// Says what a bot takes that holds many states, and one that holds none.
+pub(crate) fn compare() {
+    let program = std::env::current_exe().unwrap();
+    let taken = |held: usize| -> f64 {
+        let words = ["room".to_owned(), held.to_string(), PEOPLE.to_string()];
+        let said = Program::new(&program).args(words).output().unwrap();
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+        String::from_utf8(said.stdout).unwrap().trim().parse().unwrap()
+    };
+    let (without, with) = (taken(0), taken(HELD));
+    println!(
+        "\nthe process: {:.1} MB after {PEOPLE} people without held states, {:.1} MB with {HELD}: {:.0} bytes for each",
+        without / 1e6,
+        with / 1e6,
+        (with - without) / HELD as f64
+    );
+}
+
+/// Runs a bot that holds so many states, and prints how much memory it takes.
+#[tokio::main]
+pub(crate) async fn measure(held: usize, people: i64) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open(&folder.path().join("state.db")).await.unwrap());
+    let telegram = Arc::new(Telegram { people, next: AtomicI64::new(0), sent: AtomicUsize::new(0) });
+    let dialogue = Dialogue::new().start(command("start"), start).on(Registration::NAME, text(), name);
+    let dialogue = dialogue.on(Registration::PHONE, text(), phone);
+    let bot = Bot::new("7:bench").api(Arc::clone(&telegram) as Arc<dyn Api>).store(store).dialogue(dialogue);
+    let bot = bot.files(folder.path().join("files")).send_limits(SendLimits::Off);
+    let bot = bot.settings(|settings| settings.turns.cached = held);
+    let running = tokio::spawn(bot.run());
+    while telegram.sent.load(Ordering::Relaxed) < 2 * people as usize {
+        assert!(!running.is_finished(), "the bot ended: {:?}", running.await);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    println!("{}", resident_bytes());
+}
+
+/// Everybody says /start, and then everybody says a name.
+#[derive(Debug)]
+struct Telegram {
+    people: i64,
+    next: AtomicI64,
+    sent: AtomicUsize,
+}
+
+impl Telegram {
+    fn updates(&self) -> Vec<serde_json::Value> {
+        let first = self.next.fetch_add(100, Ordering::Relaxed);
+        let most = (2 * self.people).min(first + 100);
+        (first..most).map(|number| self.update(number)).collect()
+    }
+
+    fn update(&self, number: i64) -> serde_json::Value {
+        let user = 1 + number % self.people;
+        let (text, entities) = if number < self.people {
+            ("/start".to_owned(), json!([{"type": "bot_command", "offset": 0, "length": 6}]))
+        } else {
+            (format!("Person {user}"), json!([]))
+        };
+        json!({"update_id": number, "message": {
+            "message_id": number, "date": 1_800_000_000, "text": text, "entities": entities,
+            "chat": {"id": user, "type": "private", "first_name": "P"},
+            "from": {"id": user, "is_bot": false, "first_name": "P"},
+        }})
+    }
+
+    fn answer(&self, method: &str) -> Box<RawValue> {
+        let answer = match method {
+            "getMe" => json!({"id": 7, "is_bot": true, "first_name": "Bench", "username": "bench_bot"}),
+            "sendMessage" => {
+                self.sent.fetch_add(1, Ordering::Relaxed);
+                json!({"message_id": 1, "date": 1, "chat": {"id": 1, "type": "private"}})
+            }
+            _ => json!(true),
+        };
+        to_raw_value(&answer).unwrap()
+    }
+}
+
+impl Api for Telegram {
+    fn call<'a>(&'a self, method: &'a str, _: &'a str, _: &'a [Upload]) -> ApiAnswer<'a> {
+        Box::pin(async { Ok(self.answer(method)) })
+    }
+
+    fn long_call<'a>(&'a self, _: &'a str, _: &'a str, _: Duration) -> ApiAnswer<'a> {
+        Box::pin(async {
+            let updates = self.updates();
+            if updates.is_empty() {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            Ok(to_raw_value(&updates).unwrap())
+        })
+    }
+
+    fn download<'a>(&'a self, _: &'a str, _: u64) -> BoxFuture<'a, Result<Download, ApiError>> {
+        Box::pin(async { Err(ApiError::Unsure("there are no files".into())) })
+    }
+}

@@ -1,0 +1,90 @@
+//! How much room a store takes, asked of the database behind it.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::{Connection, PgConnection, Row, SqliteConnection};
+
+/// How long a server may need to finish what it does on the side.
+const RESTS_WITHIN: Duration = Duration::from_secs(120);
+
+/// What everything takes.
+pub(crate) struct Size {
+    bytes: f64,
+    /// Where.
+    pub(crate) place: &'static str,
+}
+
+impl Size {
+    pub(crate) async fn of(address: &str) -> Self {
+        match Kind::of(address) {
+            Kind::Sqlite(path) => Self { bytes: fs::metadata(path).unwrap().len() as f64, place: "on the disk" },
+            Kind::Postgres => {
+                let mut connection = PgConnection::connect(address).await.unwrap();
+                let size = sqlx::query("SELECT pg_database_size(current_database())");
+                let bytes: i64 = size.fetch_one(&mut connection).await.unwrap().get(0);
+                Self { bytes: bytes as f64, place: "on the disk" }
+            }
+            Kind::Redis => Self { bytes: told(address, "memory", "used_memory").await, place: "of Redis' memory" },
+            Kind::Memory => Self { bytes: crate::process::resident_bytes(), place: "of this process" },
+        }
+    }
+
+    /// By how much it is larger than another.
+    pub(crate) fn beyond(&self, other: &Self) -> f64 {
+        self.bytes - other.bytes
+    }
+}
+
+/// Lets a database finish what it would do sooner or later: sweeping, copying its log, rewriting it.
+pub(crate) async fn rest(address: &str) {
+    match Kind::of(address) {
+        Kind::Sqlite(path) => {
+            let mut connection = SqliteConnection::connect(path.to_str().unwrap()).await.unwrap();
+            sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(&mut connection).await.unwrap();
+            connection.close().await.unwrap();
+        }
+        Kind::Postgres => {
+            let mut connection = PgConnection::connect(address).await.unwrap();
+            sqlx::query("VACUUM (ANALYZE)").execute(&mut connection).await.unwrap();
+            sqlx::query("CHECKPOINT").execute(&mut connection).await.unwrap();
+            connection.close().await.unwrap();
+        }
+        Kind::Redis => {
+            let until = tokio::time::Instant::now() + RESTS_WITHIN;
+            while told(address, "persistence", "aof_rewrite_in_progress").await > 0.0 {
+                assert!(tokio::time::Instant::now() < until, "Redis rewrites its log for ever");
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+        }
+        Kind::Memory => {}
+    }
+}
+
+enum Kind<'a> {
+    Memory,
+    Sqlite(&'a Path),
+    Redis,
+    Postgres,
+}
+
+impl<'a> Kind<'a> {
+    fn of(address: &'a str) -> Self {
+        match address.split_once(':').unwrap() {
+            ("sqlite", path) => Self::Sqlite(Path::new(path)),
+            ("redis", _) => Self::Redis,
+            ("postgres", _) => Self::Postgres,
+            _ => Self::Memory,
+        }
+    }
+}
+
+/// A number that Redis tells of itself.
+async fn told(address: &str, section: &str, name: &str) -> f64 {
+    let client = redis::Client::open(address).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let info: String = redis::cmd("INFO").arg(section).query_async(&mut connection).await.unwrap();
+    let line = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.unwrap().trim().parse().unwrap()
+}

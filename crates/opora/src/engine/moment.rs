@@ -1,0 +1,35 @@
+//! A person whose conversation has to wait for the store is told so, once.
+
+use super::{Engine, Work};
+use crate::store::{OneMoment, OutboxRow, StoreError, Version};
+use crate::telegram::{Destination, IntoOutgoing, Say, Tag};
+
+/// Whether a store has put somebody off.
+pub(super) fn of(error: &StoreError) -> Option<&OneMoment> {
+    match error {
+        StoreError::Unavailable(why) => why.downcast_ref(),
+        _ => None,
+    }
+}
+
+impl Engine {
+    /// Tells whoever wrote in a private chat; in a group nobody waits for an answer to everything.
+    pub(super) async fn one_moment(&self, work: &Work<'_>, once: &str) {
+        tracing::info!(key = %work.key, "an input waits until the store is back");
+        let person = work.event.update().and_then(|update| update.person());
+        let Some(person) = person.filter(|_| work.key.chat == work.key.user) else { return };
+        let text = self.script.one_moment(person.language.as_deref().unwrap_or("en"));
+        let (key, at) = (work.key.clone(), self.clock.now());
+        let Ok(outgoing) = Say::text(text).into_outgoing(&Destination::from(&key), &Tag::new(Version::default()))
+        else {
+            return;
+        };
+        match self.store.post(self.epoch, once, vec![(key.clone(), outgoing.clone())], at).await {
+            Ok(ids) => {
+                let row = |id| OutboxRow { id, key: key.clone(), outgoing: outgoing.clone(), was_sending: false, at };
+                self.courier.enqueue(ids.into_iter().map(row).collect());
+            }
+            Err(error) => tracing::debug!(%key, %error, "somebody could not be told to wait"),
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Conversations in Redis, the application's tables in SQL: a turn's writes happen once, whatever ends in between.
+//!
+//! A turn without writes is Redis' alone. One with writes is *decided* in SQL: a single transaction checks the fence, runs
+//! the writes and keeps the whole commit as a record, one for each conversation. From then on the turn stands; then it is
+//! carried out in Redis, which remembers that. Whoever opens a conversation, or takes over, finds a record that is not
+//! carried out and carries it out first. Records stay for as long as marks do, so they also bring back what a Redis has
+//! forgotten.
+//!
+//! What turns without writes did and Redis has forgotten is not brought back: `appendfsync` says how much that can be.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use futures_util::future::{join, try_join};
+use parking_lot::Mutex;
+
+pub use self::database::SqlDatabase;
+use self::keep::Record;
+use self::recent::Recent;
+use self::record::Decision;
+use super::redis::CarriedOut;
+use super::{
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, Epoch, Holder, Lease, LeaseAnswer, Mark,
+    Opened, Parked, RedisStore, Settled, StateChange, Store, StoreError, StoreLayer, StoreResult,
+};
+use crate::clock::Millis;
+use crate::failpoints;
+use crate::key::DialogueKey;
+
+mod database;
+mod keep;
+mod recent;
+mod record;
+mod statements;
+mod tables;
+mod takeover;
+
+/// Keeps conversations in a Redis and carries the application's writes out in an SQL database, once for each turn.
+///
+/// While the database is away, turns with writes wait, and so do those of conversations that are not in memory.
+#[derive(Debug)]
+pub struct DecidedStore {
+    redis: RedisStore,
+    database: SqlDatabase,
+    /// Conversations whose last decision of this process may not be carried out, or not be known here as decided.
+    unsure: Mutex<HashSet<DialogueKey>>,
+    settled: Mutex<Recent>,
+}
+
+impl DecidedStore {
+    /// Puts the two together; what is missing of the database's tables is made.
+    pub async fn open(redis: RedisStore, database: impl Into<SqlDatabase>) -> StoreResult<Self> {
+        let database = database.into();
+        tables::make(&database).await?;
+        Ok(Self { redis, database, unsure: Mutex::default(), settled: Mutex::default() })
+    }
+
+    async fn open_turn(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {
+        // Who holds no lease, as a tool, only looks.
+        let Some(epoch) = self.redis.last_epoch(key.bot) else { return self.redis.open(key, mark).await };
+        let is_unsure = self.unsure.lock().contains(key);
+        if is_unsure {
+            self.database.wait_for_decisions(key).await?;
+        }
+        let ((opened, reached), decided) =
+            try_join(self.redis.open_decided(key, mark), self.database.decided_to(key)).await?;
+        let is_behind = reached.zip(decided).is_some_and(|(reached, decided)| reached < decided);
+        if is_behind && let Some(decision) = self.database.decision(key).await? {
+            tracing::warn!(%key, version = decision.commit.to().0, "Redis does not know of a turn; it is brought back");
+            self.bring_back(epoch, decision).await?;
+        }
+        if is_unsure {
+            self.unsure.lock().remove(key);
+        }
+        if is_behind { self.redis.open(key, mark).await } else { Ok(opened) }
+    }
+
+    /// Carries a decision out that Redis does not know, or knows no more.
+    async fn bring_back(&self, epoch: Epoch, mut decision: Decision) -> StoreResult<()> {
+        // What Redis has forgotten of this process' own, its courier may have sent.
+        decision.leave_out(&self.settled.lock());
+        let carried_out = self.redis.carry_out(epoch, &mut decision.commit, &decision.numbers).await?;
+        if matches!(carried_out, CarriedOut::Moved) {
+            self.tell_moved(epoch, decision.commit).await;
+        }
+        Ok(())
+    }
+
+    /// A conversation was reset or imported between a decision and its being carried out. The state that the turn wanted
+    /// goes to the operator.
+    async fn tell_moved(&self, epoch: Epoch, commit: Commit) {
+        let key = &commit.key;
+        tracing::warn!(%key, version = commit.to().0, "a conversation was changed while a turn wrote; its state stays so");
+        let StateChange::Set(stored) = &commit.state else { return };
+        let (key, stored, updated_at) = (key.clone(), Some(stored.clone()), commit.at);
+        let row = ConversationRow { key, version: commit.to(), stored, updated_at };
+        let parked = Parked { at: commit.at, ..Parked::state(&row, MOVED.to_owned()) };
+        if let Err(error) = self.redis.park(epoch, Vec::new(), parked, Vec::new()).await {
+            tracing::error!(key = %commit.key, %error, "the state that a turn wanted could not be kept for the operator");
+        }
+    }
+
+    /// Commits a turn with writes.
+    async fn decide(&self, epoch: Epoch, commit: Commit, writes: DomainWrites) -> StoreResult<Committed> {
+        self.redis.stands(epoch, &commit).await?;
+        let numbers = self.redis.numbers_for(epoch, &commit)?;
+        failpoints::hit(failpoints::STORE_BEFORE_WRITES).await;
+        let (key, mut decision) = (commit.key.clone(), Decision::new(epoch, commit, numbers));
+        let record = Record::of(&decision)?;
+        self.unsure.lock().insert(key.clone());
+        if let Err(error) = self.database.decide(record, writes).await {
+            return Err(self.undecided(epoch, decision, error).await);
+        }
+        failpoints::hit(failpoints::STORE_AFTER_WRITES).await;
+        let carried_out = self.redis.carry_out(epoch, &mut decision.commit, &decision.numbers).await?;
+        self.unsure.lock().remove(&key);
+        match carried_out {
+            CarriedOut::Done(committed) | CarriedOut::Known(committed) => Ok(committed),
+            CarriedOut::Moved => {
+                self.tell_moved(epoch, decision.commit).await;
+                // The caller looks again, and finds that the input is taken.
+                Err(StoreError::Unavailable(MOVED.into()))
+            }
+        }
+    }
+
+    /// A decision was not made, or nobody knows.
+    async fn undecided(&self, epoch: Epoch, decision: Decision, error: StoreError) -> StoreError {
+        if matches!(error, StoreError::Unavailable(_)) {
+            // Somebody may have looked meanwhile, and found nothing yet.
+            self.unsure.lock().insert(decision.commit.key);
+            return error;
+        }
+        self.unsure.lock().remove(&decision.commit.key);
+        if matches!(error, StoreError::AlreadyTaken)
+            && let Err(error) = self.take_again(epoch, decision.commit).await
+        {
+            return error;
+        }
+        error
+    }
+
+    /// An input was decided on before, which Redis has forgotten: it leaves, and its turn is not run again.
+    async fn take_again(&self, epoch: Epoch, commit: Commit) -> StoreResult<()> {
+        let Opened::At { version, .. } = self.open_turn(&commit.key, None).await? else { return Ok(()) };
+        let again = Commit { takes: commit.takes, ..Commit::new(commit.key, version, commit.at) };
+        match self.redis.commit(epoch, again).await {
+            Ok(_) | Err(StoreError::AlreadyTaken) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The records go with the marks.
+    async fn clean_both(&self, epoch: Epoch, bounds: Bounds) -> StoreResult<Cleaned> {
+        let mut cleaned = self.redis.clean(epoch, bounds).await?;
+        cleaned.aged += self.database.clean(self.redis.bot_of(epoch)?, epoch, bounds.marks_before).await?;
+        Ok(cleaned)
+    }
+}
+
+impl StoreLayer for DecidedStore {
+    fn inner(&self) -> &dyn Store {
+        &self.redis
+    }
+
+    fn describe(&self) -> String {
+        format!("{}; what turns write is kept {}", self.redis.describe(), self.database.describe())
+    }
+
+    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
+        Box::pin(self.claim_both(bot, holder, seen))
+    }
+
+    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
+        Box::pin(self.open_turn(key, mark))
+    }
+
+    fn commit(&self, epoch: Epoch, mut commit: Commit) -> Answer<'_, Committed> {
+        match commit.writes.take() {
+            Some(writes) => Box::pin(self.decide(epoch, commit, writes)),
+            None => self.redis.commit(epoch, commit),
+        }
+    }
+
+    fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
+        self.database.store().write(writes)
+    }
+
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
+        Box::pin(async move {
+            self.settled.lock().note(settled.iter().map(|settled| settled.id));
+            self.redis.settle(epoch, settled, at).await
+        })
+    }
+
+    fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
+        Box::pin(self.clean_both(epoch, bounds))
+    }
+
+    fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {
+        Box::pin(async { Err(StoreError::Unsupported(NO_BACKUP)) })
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            let (redis, database) = join(self.redis.close(), self.database.store().close()).await;
+            redis.and(database)
+        })
+    }
+}
+
+const MOVED: &str = "the conversation was reset or imported while its turn wrote to the database; the writes are done, \
+                     and what the turn said is sent, but the state stays as it was changed";
+
+const NO_BACKUP: &str = "a Redis and a database are copied by their own means, and Redis first: what the database then \
+                         knows more of, its records carry over";

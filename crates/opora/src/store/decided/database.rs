@@ -1,0 +1,224 @@
+//! The database beside Redis: its fence, its records of decisions, and the application's writes between them.
+
+use super::keep::{Record, check_fence, fenced, hour};
+use super::record::Decision;
+use super::statements::{change, numbers};
+use crate::clock::Millis;
+use crate::failpoints;
+use crate::key::DialogueKey;
+use crate::store::sql::columns::{Columns, Value, count};
+use crate::store::{DomainWrites, Epoch, PostgresStore, SqliteStore, Store, StoreError, StoreResult, Version};
+
+/// How many rows of a table one cleaning removes.
+const CLEAN_LIMIT: usize = 1000;
+
+/// Where the application's tables are.
+#[derive(Debug)]
+pub enum SqlDatabase {
+    /// A file.
+    Sqlite(Box<SqliteStore>),
+    /// A server's database.
+    Postgres(Box<PostgresStore>),
+}
+
+impl From<SqliteStore> for SqlDatabase {
+    fn from(store: SqliteStore) -> Self {
+        Self::Sqlite(Box::new(store))
+    }
+}
+
+impl From<PostgresStore> for SqlDatabase {
+    fn from(store: PostgresStore) -> Self {
+        Self::Postgres(Box::new(store))
+    }
+}
+
+/// Who may write to the tables, and the Redis that they belong to.
+#[derive(Debug)]
+pub(super) struct Fence {
+    pub(super) epoch: Epoch,
+    pub(super) generation: String,
+}
+
+/// Asks a question on the connections that read, whichever database it is.
+macro_rules! read {
+    ($database:expr, $query:expr, $values:expr, $read:expr) => {
+        match $database {
+            SqlDatabase::Sqlite(store) => store.reads().read($query, $values, $read).await,
+            SqlDatabase::Postgres(store) => store.reads().read($query, $values, $read).await,
+        }
+    };
+}
+
+impl SqlDatabase {
+    /// The store that writes there.
+    pub(super) fn store(&self) -> &dyn Store {
+        match self {
+            Self::Sqlite(store) => &**store,
+            Self::Postgres(store) => &**store,
+        }
+    }
+
+    pub(super) fn describe(&self) -> String {
+        self.store().describe()
+    }
+
+    /// Writes what belongs to a chat.
+    async fn write_for(&self, key: &DialogueKey, writes: DomainWrites) -> StoreResult<()> {
+        let written = match self {
+            Self::Sqlite(store) => store.write(writes).await,
+            Self::Postgres(store) => store.write_for(key, writes).await,
+        };
+        written.map_err(as_it_was)
+    }
+
+    /// Runs the application's writes and keeps the record, in one transaction.
+    pub(super) async fn decide(&self, record: Record, writes: DomainWrites) -> StoreResult<()> {
+        let key = record.key.clone();
+        let decide = DomainWrites::new(move |database| {
+            Box::pin(async move {
+                record.keep(database).await?;
+                writes.run(database).await?;
+                failpoints::hit(failpoints::STORE_IN_WRITES).await;
+                Ok(())
+            })
+        });
+        self.write_for(&key, decide).await
+    }
+
+    /// Waits until no decision is on its way any more whose answer was lost.
+    pub(super) async fn wait_for_decisions(&self, key: &DialogueKey) -> StoreResult<()> {
+        const ALONE: &str = "SELECT epoch FROM opora_fences WHERE bot = $1 FOR UPDATE";
+        let Self::Postgres(_) = self else {
+            // One writer: what it has not written by now it will not write.
+            return Ok(());
+        };
+        let bot = vec![Value::Number(key.bot)];
+        let wait = DomainWrites::new(move |database| {
+            Box::pin(async move {
+                numbers::<1>(database, ALONE, bot).await?;
+                Ok(())
+            })
+        });
+        self.write_for(key, wait).await
+    }
+
+    /// The version that the last decision of a conversation leads to.
+    pub(super) async fn decided_to(&self, key: &DialogueKey) -> StoreResult<Option<Version>> {
+        const DECIDED: &str = "SELECT to_version FROM opora_decisions WHERE key = $1";
+        let values = vec![Value::Text(key.to_string())];
+        Ok(read!(self, DECIDED, values, |row| row.number(0))?.pop().map(Version))
+    }
+
+    /// The last decision of a conversation.
+    pub(super) async fn decision(&self, key: &DialogueKey) -> StoreResult<Option<Decision>> {
+        self.decisions_between(key, key).await?.pop().transpose()
+    }
+
+    /// Decisions of conversations from one to another, in the order of their keys' texts.
+    pub(super) async fn decisions_between(
+        &self,
+        first: &DialogueKey,
+        last: &DialogueKey,
+    ) -> StoreResult<Vec<StoreResult<Decision>>> {
+        const DECISIONS: &str = "SELECT key, body FROM opora_decisions WHERE key >= $1 AND key <= $2 ORDER BY key";
+        let values = [first, last].map(|key| Value::Text(key.to_string())).into();
+        let rows: Vec<(DialogueKey, String)> = read!(self, DECISIONS, values, |row| Ok((row.key(0)?, row.text(1)?)))?;
+        Ok(rows.iter().map(|(key, body)| Decision::read(key, body)).collect())
+    }
+
+    /// A bot's conversations after one, and the versions that their last decisions lead to.
+    pub(super) async fn decided_after(
+        &self,
+        bot: i64,
+        after: Option<&DialogueKey>,
+        limit: usize,
+    ) -> StoreResult<Vec<(DialogueKey, Version)>> {
+        // Keys begin with their bot and a colon, which a semicolon follows.
+        const PAGE: &str =
+            "SELECT key, to_version FROM opora_decisions WHERE key > $1 AND key < $2 ORDER BY key LIMIT $3";
+        let after = after.map_or_else(|| format!("{bot}:"), DialogueKey::to_string);
+        let values = vec![Value::Text(after), Value::Text(format!("{bot};")), Value::Number(count(limit))];
+        read!(self, PAGE, values, |row| Ok((row.key(0)?, Version(row.number(1)?))))
+    }
+
+    /// The fence of a bot, if it was ever here.
+    pub(super) async fn fence(&self, bot: i64) -> StoreResult<Option<Fence>> {
+        const FENCE: &str = "SELECT epoch, generation FROM opora_fences WHERE bot = $1";
+        let values = vec![Value::Number(bot)];
+        let fence =
+            read!(self, FENCE, values, |row| Ok(Fence { epoch: Epoch(row.number(0)?), generation: row.text(1)? }));
+        Ok(fence?.pop())
+    }
+
+    /// Lets only this epoch write from now on; no earlier one is in the midst of a write when that is answered. False if a
+    /// later one may.
+    pub(super) async fn raise(&self, bot: i64, epoch: Epoch, generation: &str) -> StoreResult<bool> {
+        const RAISE: &str = "
+            INSERT INTO opora_fences (bot, epoch, generation) VALUES ($1, $2, $3)
+            ON CONFLICT (bot) DO UPDATE SET epoch = excluded.epoch WHERE opora_fences.epoch < excluded.epoch";
+        let values = vec![Value::Number(bot), Value::Number(epoch.0), Value::Text(generation.to_owned())];
+        let raise = DomainWrites::new(move |database| {
+            Box::pin(async move {
+                match change(database, RAISE, values).await? {
+                    0 => Err(fenced(epoch, "the database knows of a later one").into()),
+                    _ => Ok(()),
+                }
+            })
+        });
+        match self.store().write(raise).await.map_err(as_it_was) {
+            Err(StoreError::Fenced { .. }) => Ok(false),
+            answer => answer.map(|()| true),
+        }
+    }
+
+    /// Says that a bot's tables belong to another Redis than they did.
+    pub(super) async fn adopt(&self, bot: i64, generation: String) -> StoreResult<()> {
+        const ADOPT: &str = "UPDATE opora_fences SET generation = $2 WHERE bot = $1";
+        let values = vec![Value::Number(bot), Value::Text(generation)];
+        let adopt = DomainWrites::new(move |database| {
+            Box::pin(async move {
+                change(database, ADOPT, values).await?;
+                Ok(())
+            })
+        });
+        self.store().write(adopt).await
+    }
+
+    /// Forgets some of what was decided before a time; answers how much.
+    pub(super) async fn clean(&self, bot: i64, epoch: Epoch, before: Millis) -> StoreResult<u64> {
+        const CLEAN: [&str; 2] = [
+            "DELETE FROM opora_decisions WHERE key IN (
+                 SELECT key FROM opora_decisions WHERE bot = $1 AND hour < $2 LIMIT $3)",
+            "DELETE FROM opora_decided_inputs WHERE bot = $1 AND input IN (
+                 SELECT input FROM opora_decided_inputs WHERE bot = $1 AND hour < $2 LIMIT $3)",
+        ];
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let values = [bot, hour(before), count(CLEAN_LIMIT)].map(Value::Number);
+        let clean = DomainWrites::new(move |database| {
+            Box::pin(async move {
+                check_fence(database, bot, epoch).await?;
+                let mut gone = 0;
+                for statement in CLEAN {
+                    gone += change(database, statement, values.to_vec()).await?;
+                }
+                // Nobody may be waiting any more.
+                let _ = tell.send(gone);
+                Ok(())
+            })
+        });
+        self.store().write(clean).await.map_err(as_it_was)?;
+        Ok(told.await.unwrap_or_default())
+    }
+}
+
+/// An answer that went through the application's writes, as it was given.
+pub(super) fn as_it_was(error: StoreError) -> StoreError {
+    match error {
+        StoreError::WritesFailed(why) => match why.downcast::<StoreError>() {
+            Ok(answer) => *answer,
+            Err(why) => StoreError::WritesFailed(why),
+        },
+        other => other,
+    }
+}

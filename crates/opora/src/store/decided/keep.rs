@@ -1,0 +1,130 @@
+//! How a decision is kept, in the transaction of the application's writes.
+//!
+//! It is refused as a commit would be: to whoever may not write any more, for an input that was decided on before, and
+//! where another turn was decided first.
+
+use super::record::Decision;
+use super::statements::{change, numbers};
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::sql::columns::{Value, count};
+use crate::store::sql::rows::Rows;
+use crate::store::{Database, Epoch, StoreError, StoreResult, WriteError};
+
+/// A decision as its tables take it.
+pub(super) struct Record {
+    pub(super) key: DialogueKey,
+    epoch: Epoch,
+    to: i64,
+    inputs: i64,
+    inputs_json: String,
+    body: String,
+    hour: i64,
+}
+
+impl Record {
+    pub(super) fn of(decision: &Decision) -> StoreResult<Self> {
+        let commit = &decision.commit;
+        let unwritable = |error: serde_json::Error| StoreError::WritesFailed(error.into());
+        let (mut rows, inputs) = (Rows::default(), decision.inputs().map_err(unwritable)?);
+        for input in &inputs {
+            rows.add(input).map_err(unwritable)?;
+        }
+        Ok(Self {
+            key: commit.key.clone(),
+            epoch: decision.epoch,
+            to: commit.to().0,
+            inputs: count(inputs.len()),
+            inputs_json: rows.into_json(),
+            body: serde_json::to_string(decision).map_err(unwritable)?,
+            hour: hour(commit.at),
+        })
+    }
+
+    /// Keeps it, unless somebody else may write, an input was decided on before, or another turn was.
+    pub(super) async fn keep(self, database: &mut Database<'_>) -> Result<(), WriteError> {
+        let (inputs, key) = (self.inputs, self.key.clone());
+        let (kept, record) = if database.is_postgres() {
+            self.keep_at_once(database).await?
+        } else {
+            self.keep_in_turn(database).await?
+        };
+        if kept < inputs {
+            return Err(StoreError::AlreadyTaken.into());
+        }
+        if record == 0 {
+            return Err(StoreError::Overtaken(key).into());
+        }
+        Ok(())
+    }
+
+    /// PostgreSQL does it in one way there and back. Whoever raises the fence waits for those who share its row.
+    async fn keep_at_once(self, database: &mut Database<'_>) -> Result<(i64, i64), WriteError> {
+        const KEEP: &str = "
+            WITH fence AS MATERIALIZED (SELECT epoch FROM opora_fences WHERE bot = $1::bigint FOR SHARE),
+            inputs AS (
+                INSERT INTO opora_decided_inputs (bot, input, hour)
+                SELECT $1::bigint, input, $4::bigint FROM jsonb_array_elements_text($3::jsonb) AS input
+                WHERE EXISTS (SELECT 1 FROM fence WHERE epoch = $2::bigint)
+                ON CONFLICT DO NOTHING RETURNING 1),
+            record AS (
+                INSERT INTO opora_decisions AS d (key, bot, to_version, body, hour)
+                SELECT $5::text, $1::bigint, $6::bigint, $7::text, $4::bigint
+                WHERE EXISTS (SELECT 1 FROM fence WHERE epoch = $2::bigint)
+                ON CONFLICT (key) DO UPDATE SET to_version = excluded.to_version, body = excluded.body, hour = excluded.hour
+                WHERE d.to_version < excluded.to_version RETURNING 1)
+            SELECT coalesce((SELECT epoch FROM fence), -1), (SELECT count(*) FROM inputs), (SELECT count(*) FROM record)";
+        let values = vec![
+            Value::Number(self.key.bot),
+            Value::Number(self.epoch.0),
+            Value::Text(self.inputs_json),
+            Value::Number(self.hour),
+            Value::Text(self.key.to_string()),
+            Value::Number(self.to),
+            Value::Text(self.body),
+        ];
+        let [epoch, inputs, record] = numbers(database, KEEP, values).await?.unwrap_or_default();
+        if epoch != self.epoch.0 {
+            return Err(fenced(self.epoch, OTHERS_MAY_WRITE).into());
+        }
+        Ok((inputs, record))
+    }
+
+    async fn keep_in_turn(self, database: &mut Database<'_>) -> Result<(i64, i64), WriteError> {
+        const INPUTS: &str = "
+            INSERT INTO opora_decided_inputs (bot, input, hour) SELECT $1, value, $3 FROM json_each($2) WHERE true
+            ON CONFLICT DO NOTHING";
+        const RECORD: &str = "
+            INSERT INTO opora_decisions (key, bot, to_version, body, hour) VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (key) DO UPDATE SET to_version = excluded.to_version, body = excluded.body, hour = excluded.hour
+            WHERE opora_decisions.to_version < excluded.to_version";
+        check_fence(database, self.key.bot, self.epoch).await?;
+        let (bot, hour) = (Value::Number(self.key.bot), Value::Number(self.hour));
+        let inputs = change(database, INPUTS, vec![bot.clone(), Value::Text(self.inputs_json), hour.clone()]).await?;
+        let (key, to, body) = (Value::Text(self.key.to_string()), Value::Number(self.to), Value::Text(self.body));
+        let record = change(database, RECORD, vec![key, bot, to, body, hour]).await?;
+        Ok((i64::try_from(inputs).unwrap_or(i64::MAX), i64::try_from(record).unwrap_or(i64::MAX)))
+    }
+}
+
+/// Refuses unless this epoch may write, and holds that until the commit.
+pub(super) async fn check_fence(database: &mut Database<'_>, bot: i64, epoch: Epoch) -> Result<(), WriteError> {
+    const FENCE: &str = "SELECT epoch FROM opora_fences WHERE bot = $1";
+    const SHARED: &str = "SELECT epoch FROM opora_fences WHERE bot = $1 FOR SHARE";
+    let query = if database.is_postgres() { SHARED } else { FENCE };
+    match numbers(database, query, vec![Value::Number(bot)]).await? {
+        Some([found]) if found == epoch.0 => Ok(()),
+        _ => Err(fenced(epoch, OTHERS_MAY_WRITE).into()),
+    }
+}
+
+pub(super) fn fenced(mine: Epoch, holder: &str) -> StoreError {
+    StoreError::Fenced { mine, holder: holder.to_owned() }
+}
+
+/// The age of a row, as it is indexed.
+pub(super) fn hour(at: Millis) -> i64 {
+    at.0.div_euclid(3_600_000)
+}
+
+const OTHERS_MAY_WRITE: &str = "the database was told of another one";

@@ -1,0 +1,172 @@
+//! A journal on this machine's disk that keeps a single instance going while its Redis is away.
+//!
+//! While Redis answers, everything goes there, and copies of the conversations used last stay in memory. When it does not,
+//! the lease is begun anew on the journal, an SQLite file with the same face: whoever has a copy goes on from it, and each
+//! turn is written down with the version that it started from. Others are told "one moment", and their updates wait.
+//! When Redis is back, the lease is begun anew there: what was written down is replayed by compare-and-set before anything
+//! else happens, and what waited goes into the inbox. A conversation that was changed in Redis meanwhile stays as it is
+//! there; what the journal has is parked, and the person is asked again. Nothing is merged.
+//!
+//! By naming a journal the operator declares that there is no second instance: nobody else is asked before it goes on.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::watch;
+
+use self::book::Book;
+use self::copies::Copies;
+use super::redis::{Address, NotReached};
+use super::{Epoch, RedisStore, Store, StoreError, StoreResult};
+use crate::clock::Clock;
+use crate::key::DialogueKey;
+
+mod away;
+mod book;
+mod claims;
+mod conflict;
+mod copies;
+mod entry;
+mod face;
+mod replay;
+mod watching;
+
+/// How many conversations are copied.
+const COPIES: usize = 50_000;
+
+/// A Redis, and the journal for the time when it is away.
+#[derive(Debug)]
+pub struct Journal(Arc<Shared>);
+
+/// What the journal and its watch share.
+#[derive(Debug)]
+struct Shared {
+    address: String,
+    place: String,
+    redis: OnceLock<RedisStore>,
+    book: Book,
+    /// Whether Redis is away, as the watch has found.
+    away: watch::Sender<bool>,
+    /// Redis did not answer the watch's last question: nothing is asked of it, so that nobody has to doubt what became of it.
+    is_silent: AtomicBool,
+    /// Bots whose lease is on the journal.
+    on_journal: RwLock<HashSet<i64>>,
+    /// Conversations that the journal has.
+    imported: Mutex<HashSet<DialogueKey>>,
+    copies: Copies,
+    /// The tokens of our leases, by bot and whether they are on the journal.
+    leases: Mutex<HashMap<(i64, bool), String>>,
+    /// The bots of the latest epochs that were given here.
+    epochs: Mutex<HashMap<Epoch, i64>>,
+    /// How often the store has gone on after a loss, as far as the copies know.
+    accepted: AtomicU64,
+    /// Why a Redis that is back cannot be used.
+    refusal: Mutex<Option<String>>,
+    is_closed: AtomicBool,
+    clock: Clock,
+}
+
+/// Redis is away, and nobody here knows the conversation.
+#[derive(Debug, thiserror::Error)]
+#[error("Redis is away, and there is no copy of {key}: it waits")]
+pub(crate) struct OneMoment {
+    key: DialogueKey,
+    /// Names what the person is told, so that it is told once.
+    pub(crate) once: String,
+}
+
+impl Journal {
+    /// Opens the Redis at an address that names a journal: `redis://host?journal=FILE`. One that is away now is opened when
+    /// it is back.
+    pub async fn open(address: &str) -> StoreResult<Self> {
+        let parsed = Address::parse(address)?;
+        let path = parsed.journal.clone().ok_or(StoreError::Unsupported("the address names no journal"))?;
+        let redis = match RedisStore::open(address).await {
+            Ok(redis) => Some(redis),
+            Err(StoreError::Unavailable(why)) => {
+                tracing::error!(%why, "Redis is away at the start: only who is in the journal can go on");
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        Self::make(address.to_owned(), parsed.to_string(), redis, &path).await
+    }
+
+    /// Keeps a journal in a file before a Redis that is open.
+    pub async fn before(redis: RedisStore, path: &Path) -> StoreResult<Self> {
+        Self::make(String::new(), redis.place(), Some(redis), path).await
+    }
+
+    async fn make(address: String, place: String, redis: Option<RedisStore>, path: &Path) -> StoreResult<Self> {
+        let shared = Arc::new(Shared {
+            address,
+            place,
+            away: watch::Sender::new(redis.is_none()),
+            redis: redis.map_or_else(OnceLock::new, OnceLock::from),
+            book: Book::open(path).await?,
+            is_silent: AtomicBool::new(false),
+            on_journal: RwLock::default(),
+            imported: Mutex::default(),
+            copies: Copies::new(COPIES),
+            leases: Mutex::default(),
+            epochs: Mutex::default(),
+            accepted: AtomicU64::default(),
+            refusal: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+            clock: Clock::machine(),
+        });
+        tokio::spawn(watching::watch(Arc::downgrade(&shared)));
+        Ok(Self(shared))
+    }
+}
+
+impl Shared {
+    /// Whether Redis is away, as far as is known.
+    fn is_away(&self) -> bool {
+        *self.away.borrow()
+    }
+
+    fn is_on_journal(&self, bot: i64) -> bool {
+        self.on_journal.read().contains(&bot)
+    }
+
+    /// The Redis, if it is there.
+    fn redis(&self) -> StoreResult<&RedisStore> {
+        match self.redis.get() {
+            Some(redis) if !self.is_away() && !self.is_silent.load(Ordering::Acquire) => Ok(redis),
+            _ => Err(StoreError::Unavailable(NotReached(format!("the Redis at {} is away", self.place)).into())),
+        }
+    }
+
+    /// The store that a bot's lease is on.
+    fn of_bot(&self, bot: i64) -> StoreResult<&dyn Store> {
+        if self.is_on_journal(bot) { Ok(&self.book.store) } else { self.redis().map(|redis| redis as &dyn Store) }
+    }
+
+    /// The store that gave an epoch.
+    fn of_epoch(&self, epoch: Epoch) -> StoreResult<&dyn Store> {
+        if book::is_ours(epoch) { Ok(&self.book.store) } else { self.redis().map(|redis| redis as &dyn Store) }
+    }
+
+    /// Where an operator looks.
+    fn anywhere(&self) -> &dyn Store {
+        self.redis().map_or(&self.book.store, |redis| redis as &dyn Store)
+    }
+
+    fn path(&self) -> &PathBuf {
+        &self.book.path
+    }
+
+    async fn close(&self) -> StoreResult<()> {
+        self.is_closed.store(true, Ordering::Release);
+        let closed = match self.redis.get() {
+            Some(redis) => redis.close().await,
+            None => Ok(()),
+        };
+        self.book.store.close().await?;
+        closed
+    }
+}

@@ -1,0 +1,133 @@
+//! What happens on the journal while Redis is away.
+
+use super::book::{Book, is_ours};
+use super::entry::{Entry, marks_of};
+use super::{OneMoment, Shared};
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::{
+    Commit, Committed, ConversationRow, Epoch, Incoming, Mark, Opened, Origin, OutboxId, Outgoing, Parked, Receipt,
+    SetAside, Settled, Settlement, Store, StoreError, StoreResult, Taken, Version,
+};
+
+/// Begins the names of notices to people whose conversation waits.
+const ONE_MOMENT: &str = "one moment:";
+/// Nobody can tell here whether it was posted before.
+const NO_POSTS: &str = "Redis is away: what is posted outside of turns waits until it is back";
+/// The same as in Redis.
+const NO_WRITES: &str =
+    "Redis has no SQL, and neither has its journal: application writes need a store that is a database";
+
+impl Shared {
+    /// Stores updates; those that Redis has taken just before are known.
+    pub(super) async fn receive_away(&self, epoch: Epoch, batch: Vec<Incoming>) -> StoreResult<Vec<Receipt>> {
+        let is_known =
+            |incoming: &Incoming| matches!(&incoming.origin, Origin::Update(mark) if self.copies.has_taken(mark));
+        let known: Vec<bool> = batch.iter().map(is_known).collect();
+        let news = batch.into_iter().zip(&known).filter(|(_, known)| !**known).map(|(incoming, _)| incoming).collect();
+        let mut received = self.book.store.receive(epoch, news).await?.into_iter();
+        let receipt = |known: &bool| if *known { Receipt::Known } else { received.next().unwrap_or(Receipt::Known) };
+        Ok(known.iter().map(receipt).collect())
+    }
+
+    /// Opens a conversation: from the journal, or from its copy, which then becomes the journal's.
+    pub(super) async fn open_away(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {
+        if mark.is_some_and(|mark| self.copies.has_taken(mark)) {
+            return Ok(Opened::AlreadyTaken);
+        }
+        if !self.imported.lock().contains(key) {
+            let Some((version, stored)) = self.copies.take(key) else {
+                let once = format!("{ONE_MOMENT}{}:{key}", self.book.token().await?);
+                return Err(StoreError::Unavailable(OneMoment { key: key.clone(), once }.into()));
+            };
+            // One that has had no turn yet begins in the journal as it would in Redis.
+            if version > Version(0) {
+                let row = ConversationRow { key: key.clone(), version, stored, updated_at: self.clock.now() };
+                if let Err(error) = self.book.store.import(&row, true).await {
+                    self.copies.put(key, version, row.stored);
+                    return Err(error);
+                }
+            }
+            self.imported.lock().insert(key.clone());
+        }
+        self.book.store.open(key, mark).await
+    }
+
+    /// Commits a turn and writes it down, in one step.
+    pub(super) async fn commit_away(&self, epoch: Epoch, mut commit: Commit) -> StoreResult<Committed> {
+        if commit.writes.is_some() {
+            return Err(StoreError::Unsupported(NO_WRITES));
+        }
+        if marks_of(&commit.takes).any(|mark| self.copies.has_taken(mark)) {
+            return Err(StoreError::AlreadyTaken);
+        }
+        commit.writes = Some(Book::writing(&Entry::of_turn(&commit))?);
+        self.book.store.commit(epoch, commit).await
+    }
+
+    /// Sets an input aside, and writes that down first: should the second step fail, a replay finds the update taken.
+    pub(super) async fn park_away(
+        &self,
+        epoch: Epoch,
+        taken: Vec<Taken>,
+        parked: Parked,
+        outgoing: Vec<Outgoing>,
+    ) -> StoreResult<SetAside> {
+        let entry = Entry::of_parked(&parked, &taken);
+        let set_aside = self.book.store.park(epoch, taken, parked, outgoing).await?;
+        self.book.store.write(Book::writing(&entry)?).await?;
+        Ok(set_aside)
+    }
+
+    /// Says what became of sends. News of messages that are in Redis are kept until it is back.
+    pub(super) async fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> StoreResult<()> {
+        if is_ours(epoch) {
+            let labels: Vec<_> = settled.iter().filter_map(labelled).collect();
+            if !labels.is_empty() {
+                self.book.keep_labels(self.bot_of(epoch)?, labels).await?;
+            }
+            return self.book.store.settle(epoch, settled, at).await;
+        }
+        if self.is_away() {
+            self.book.keep_settled(self.bot_of(epoch)?, &settled).await?;
+        } else {
+            self.redis()?.settle(epoch, settled.clone(), at).await?;
+        }
+        self.copies.settled(&settled);
+        Ok(())
+    }
+
+    /// Posts messages. While Redis is away only what this journal itself tells people.
+    pub(super) async fn post(
+        &self,
+        epoch: Epoch,
+        once: &str,
+        outgoing: Vec<(DialogueKey, Outgoing)>,
+        at: Millis,
+    ) -> StoreResult<Vec<OutboxId>> {
+        if is_ours(epoch) {
+            if !once.starts_with(ONE_MOMENT) {
+                return Err(StoreError::Unavailable(NO_POSTS.into()));
+            }
+            return self.book.store.post(epoch, once, outgoing, at).await;
+        }
+        let posted: Vec<_> = outgoing.iter().map(|(_, outgoing)| outgoing.clone()).collect();
+        let ids = self.redis()?.post(epoch, once, outgoing, at).await?;
+        self.copies.posted(&ids, &posted);
+        Ok(ids)
+    }
+
+    /// The bot that an epoch was given to here.
+    fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
+        let bot = self.epochs.lock().get(&epoch).copied();
+        bot.ok_or_else(|| StoreError::Fenced { mine: epoch, holder: "it was not given here".to_owned() })
+    }
+}
+
+/// The label under which a message was sent.
+fn labelled(settled: &Settled) -> Option<(i64, Box<str>, i64)> {
+    match &settled.outcome {
+        Settlement::Sent { labelled } => labelled.clone(),
+        _ => None,
+    }
+}

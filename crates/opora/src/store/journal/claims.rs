@@ -1,0 +1,117 @@
+//! The lease, on Redis or on the journal. It changes its place only when it is asked for anew.
+
+use std::sync::atomic::Ordering;
+
+use super::Shared;
+use super::book::is_ours;
+use crate::instance::describe;
+use crate::store::{Epoch, Filter, Holder, Lease, LeaseAnswer, Store, StoreError, StoreResult};
+
+/// How many conversations of the journal are read at once.
+const PAGE: usize = 1_000;
+
+impl Shared {
+    pub(super) async fn claim(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
+        if let Some(what) = self.refusal.lock().clone() {
+            return Err(StoreError::Lost { what: format!("{what}. The journal {} is kept", self.path().display()) });
+        }
+        if self.is_away() {
+            self.claim_here(bot, holder, seen).await
+        } else {
+            self.claim_there(bot, holder, seen).await
+        }
+    }
+
+    /// Gives the lease back. That of a Redis which is away is claimed again when it is back.
+    pub(super) async fn release(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
+        let is_here = is_ours(epoch);
+        if !is_here && self.is_away() {
+            return Ok(());
+        }
+        self.of_epoch(epoch)?.release(bot, epoch).await?;
+        self.leases.lock().remove(&(bot, is_here));
+        Ok(())
+    }
+
+    /// Claims on the journal.
+    async fn claim_here(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
+        let answer = self.claim_from(&self.book.store, (bot, true), holder, seen).await?;
+        if let LeaseAnswer::Granted(epoch) = answer {
+            self.granted((bot, true), epoch, holder);
+            self.read_imported(bot).await?;
+            self.on_journal.write().insert(bot);
+        }
+        Ok(answer)
+    }
+
+    /// Claims on Redis, and replays what the journal has before anything else is done under the lease.
+    async fn claim_there(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
+        let redis = self.redis()?;
+        let was_ours = self.leases.lock().contains_key(&(bot, false));
+        let answer = self.claim_from(redis, (bot, false), holder, seen).await?;
+        match &answer {
+            LeaseAnswer::Granted(epoch) => {
+                self.granted((bot, false), *epoch, holder);
+                if self.accepted.swap(redis.losses_accepted(), Ordering::AcqRel) != redis.losses_accepted() {
+                    self.copies.forget_all();
+                }
+                self.replay(bot, *epoch, holder).await?;
+                self.copies.begin_term();
+                self.on_journal.write().remove(&bot);
+            }
+            LeaseAnswer::Held(lease) if !self.book.is_empty(bot).await? => {
+                let (who, journal) = (describe(&lease.holder), self.path().display());
+                let what = format!(
+                    "while Redis was away, this instance went on with the journal {journal}, and {who} has taken the lease: \
+                     a journal is for a single instance. It is kept: end the other one and start this one again"
+                );
+                if was_ours {
+                    return Err(StoreError::Lost { what });
+                }
+                tracing::error!(bot, %what, "the journal cannot be replayed yet");
+            }
+            LeaseAnswer::Held(_) => {}
+        }
+        Ok(answer)
+    }
+
+    /// Claims; a lease that is our own is claimed anew.
+    async fn claim_from(
+        &self,
+        store: &dyn Store,
+        (bot, is_here): (i64, bool),
+        holder: &Holder,
+        seen: Option<&Lease>,
+    ) -> StoreResult<LeaseAnswer> {
+        let answer = store.claim(bot, holder, seen).await?;
+        let LeaseAnswer::Held(lease) = &answer else { return Ok(answer) };
+        let is_ours = self.leases.lock().get(&(bot, is_here)) == Some(&lease.holder.token);
+        if is_ours { store.claim(bot, holder, Some(lease)).await } else { Ok(answer) }
+    }
+
+    pub(super) fn granted(&self, (bot, is_here): (i64, bool), epoch: Epoch, holder: &Holder) {
+        self.leases.lock().insert((bot, is_here), holder.token.clone());
+        let mut epochs = self.epochs.lock();
+        // Of each store the last two: what was under way under the former may still be settled.
+        let mut former: Vec<_> =
+            epochs.iter().filter(|(known, of)| is_ours(**known) == is_here && **of == bot).collect();
+        former.sort();
+        let over: Vec<_> = former.iter().rev().skip(1).map(|(epoch, _)| **epoch).collect();
+        for epoch in over {
+            epochs.remove(&epoch);
+        }
+        epochs.insert(epoch, bot);
+    }
+
+    /// Which conversations the journal has, as an earlier process may have left them.
+    async fn read_imported(&self, bot: i64) -> StoreResult<()> {
+        let filter = Filter { bot: Some(bot), ended: true, ..Filter::default() };
+        let mut after = None;
+        loop {
+            let rows = self.book.store.list(&filter, after.as_ref(), PAGE).await?;
+            let Some(last) = rows.last() else { return Ok(()) };
+            after = Some(last.key.clone());
+            self.imported.lock().extend(rows.into_iter().map(|row| row.key));
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The face of the journal: which of the two stores each call goes to, and what is noted of it.
+//!
+//! A call with an epoch goes to the store that gave it, another one to where its bot's lease is. What passes through to
+//! Redis is noted in the copies.
+
+use super::copies::Copies;
+use super::{Journal, Shared};
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::redis::NotReached;
+use crate::store::{
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Holder,
+    InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, Receipt, Seq,
+    SetAside, Settled, Statistics, Store, StoreError, StoreLayer, StoreResult, Taken, TimerRow, TransitionRow,
+};
+
+use super::book::is_ours;
+
+/// Passes a call on to the store of a bot.
+macro_rules! by_bot {
+    ($($name:ident ( $bot:ident $(, $argument:ident : $type:ty)* ) -> $answer:ty;)*) => {
+        $(fn $name<'a>(&'a self, $bot: i64, $($argument: $type),*) -> Answer<'a, $answer> {
+            Box::pin(async move { self.0.of_bot($bot)?.$name($bot, $($argument),*).await })
+        })*
+    };
+}
+
+impl StoreLayer for Journal {
+    fn inner(&self) -> &dyn Store {
+        self.0.anywhere()
+    }
+
+    fn describe(&self) -> String {
+        let redis = self.0.redis.get().map_or_else(|| format!("in the Redis at {}", self.0.place), Store::describe);
+        format!("{redis}; while it is away, in the journal {}", self.0.path().display())
+    }
+
+    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
+        Box::pin(self.0.claim(bot, holder, seen))
+    }
+
+    fn renew<'a>(&'a self, bot: i64, epoch: Epoch) -> Answer<'a, ()> {
+        Box::pin(async move { self.0.of_epoch(epoch)?.renew(bot, epoch).await })
+    }
+
+    fn release<'a>(&'a self, bot: i64, epoch: Epoch) -> Answer<'a, ()> {
+        Box::pin(self.0.release(bot, epoch))
+    }
+
+    fn anew<'a>(&'a self, bot: i64) -> Answer<'a, ()> {
+        Box::pin(async move {
+            let is_on_journal = self.0.is_on_journal(bot);
+            // The sender lives as long as this.
+            let _ = self.0.away.subscribe().wait_for(|is_away| *is_away != is_on_journal).await;
+            Ok(())
+        })
+    }
+
+    fn receive<'a>(&'a self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'a, Vec<Receipt>> {
+        Box::pin(async move {
+            if is_ours(epoch) {
+                self.0.receive_away(epoch, batch).await
+            } else {
+                self.0.receive_there(epoch, batch).await
+            }
+        })
+    }
+
+    fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
+        Box::pin(async move { self.0.of_bot(key.bot)?.waiting_for(key, after, limit).await })
+    }
+
+    fn waiting<'a>(&'a self, bot: i64, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
+        Box::pin(async move {
+            let rows = self.0.of_bot(bot)?.waiting(bot, after, limit).await?;
+            if !self.0.is_on_journal(bot) {
+                self.0.copies.waiting(&rows);
+            }
+            Ok(rows)
+        })
+    }
+
+    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
+        Box::pin(async move {
+            if self.0.is_on_journal(key.bot) {
+                self.0.open_away(key, mark).await
+            } else {
+                self.0.open_there(key, mark).await
+            }
+        })
+    }
+
+    fn commit<'a>(&'a self, epoch: Epoch, commit: Commit) -> Answer<'a, Committed> {
+        Box::pin(async move {
+            if is_ours(epoch) {
+                self.0.commit_away(epoch, commit).await
+            } else {
+                self.0.commit_there(epoch, commit).await
+            }
+        })
+    }
+
+    fn park<'a>(
+        &'a self,
+        epoch: Epoch,
+        taken: Vec<Taken>,
+        parked: Parked,
+        outgoing: Vec<Outgoing>,
+    ) -> Answer<'a, SetAside> {
+        Box::pin(async move {
+            if is_ours(epoch) {
+                return self.0.park_away(epoch, taken, parked, outgoing).await;
+            }
+            self.0.park_there(epoch, taken, parked, outgoing).await
+        })
+    }
+
+    fn write<'a>(&'a self, writes: DomainWrites) -> Answer<'a, ()> {
+        Box::pin(async move { self.0.redis()?.write(writes).await })
+    }
+
+    fn unsent<'a>(&'a self, bot: i64, after: OutboxId, limit: usize) -> Answer<'a, Vec<OutboxRow>> {
+        Box::pin(async move {
+            let rows = self.0.of_bot(bot)?.unsent(bot, after, limit).await?;
+            if !self.0.is_on_journal(bot) {
+                self.0.copies.unsent(&rows);
+            }
+            Ok(rows)
+        })
+    }
+
+    fn sending<'a>(&'a self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'a, ()> {
+        Box::pin(async move { self.0.of_epoch(epoch)?.sending(epoch, ids).await })
+    }
+
+    fn note_sent<'a>(&'a self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'a, ()> {
+        Box::pin(async move { self.0.of_epoch(epoch)?.note_sent(epoch, ids).await })
+    }
+
+    fn settle<'a>(&'a self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'a, ()> {
+        Box::pin(self.0.settle(epoch, settled, at))
+    }
+
+    fn post<'a>(
+        &'a self,
+        epoch: Epoch,
+        once: &'a str,
+        outgoing: Vec<(DialogueKey, Outgoing)>,
+        at: Millis,
+    ) -> Answer<'a, Vec<OutboxId>> {
+        Box::pin(self.0.post(epoch, once, outgoing, at))
+    }
+
+    fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
+        Box::pin(async move {
+            let receipt = self.0.of_epoch(epoch)?.finish_effect(epoch, effect, outcome.clone()).await?;
+            if !is_ours(epoch) {
+                self.0.copies.received(&[outcome], &[receipt]);
+            }
+            Ok(receipt)
+        })
+    }
+
+    by_bot! {
+        labelled(bot, chat: i64, label: &'a str) -> Option<i64>;
+        effects(bot, after: EffectId, limit: usize) -> Vec<EffectRow>;
+        due_timers(bot, now: Millis, limit: usize) -> Vec<TimerRow>;
+        expired(bot, now: Millis, limit: usize) -> Vec<DialogueKey>;
+        next_due(bot) -> Option<Millis>;
+        parked_to_retry(bot, limit: usize) -> Vec<Parked>;
+        transitions(bot, after: i64, limit: usize) -> Vec<TransitionRow>;
+    }
+
+    fn clean<'a>(&'a self, epoch: Epoch, bounds: Bounds) -> Answer<'a, Cleaned> {
+        Box::pin(async move { self.0.of_epoch(epoch)?.clean(epoch, bounds).await })
+    }
+
+    fn statistics<'a>(&'a self, bot: Option<i64>) -> Answer<'a, Statistics> {
+        Box::pin(async move {
+            match bot {
+                Some(one) => self.0.of_bot(one)?.statistics(bot).await,
+                None => self.0.anywhere().statistics(bot).await,
+            }
+        })
+    }
+
+    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
+        self.0.copies.forget(key);
+        Box::pin(async move { self.0.of_bot(key.bot)?.reset(key, now).await })
+    }
+
+    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
+        self.0.copies.forget(&row.key);
+        Box::pin(async move { self.0.redis()?.import(row, replace).await })
+    }
+
+    fn close<'a>(&'a self) -> Answer<'a, ()> {
+        Box::pin(self.0.close())
+    }
+}
+
+/// What passes through to Redis.
+impl Shared {
+    async fn receive_there(&self, epoch: Epoch, batch: Vec<Incoming>) -> StoreResult<Vec<Receipt>> {
+        let redis = self.redis()?;
+        let received = redis.receive(epoch, batch.clone()).await;
+        match &received {
+            Ok(receipts) => self.copies.received(&batch, receipts),
+            Err(error) if may_have_happened(error) => {
+                batch.iter().for_each(|incoming| self.copies.forget(&incoming.key));
+            }
+            Err(_) => {}
+        }
+        received
+    }
+
+    async fn open_there(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {
+        let opened = self.redis()?.open(key, mark).await?;
+        if let Opened::At { version, stored } = &opened {
+            self.copies.put(key, *version, stored.clone());
+        }
+        Ok(opened)
+    }
+
+    async fn commit_there(&self, epoch: Epoch, commit: Commit) -> StoreResult<Committed> {
+        let redis = self.redis()?;
+        let (key, change) = (commit.key.clone(), Copies::change(&commit));
+        let committed = redis.commit(epoch, commit).await;
+        match &committed {
+            Ok(done) => self.copies.committed(change, done.version, &done.outbox),
+            Err(StoreError::Unavailable(why)) if why.is::<NotReached>() => {}
+            Err(_) => self.copies.forget(&key),
+        }
+        committed
+    }
+
+    async fn park_there(
+        &self,
+        epoch: Epoch,
+        taken: Vec<Taken>,
+        parked: Parked,
+        outgoing: Vec<Outgoing>,
+    ) -> StoreResult<SetAside> {
+        let (redis, key) = (self.redis()?, parked.key.clone());
+        let chats: Vec<_> = outgoing.iter().map(|outgoing| outgoing.chat).collect();
+        let set_aside = redis.park(epoch, taken.clone(), parked, outgoing).await;
+        match &set_aside {
+            Ok(done) => {
+                self.copies.used_up(&key, &taken);
+                self.copies.said(done.outbox.iter().copied().zip(chats));
+            }
+            Err(error) if may_have_happened(error) => self.copies.forget(&key),
+            Err(_) => {}
+        }
+        set_aside
+    }
+}
+
+/// Whether a refused call may have been carried out all the same.
+fn may_have_happened(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(why) if !why.is::<NotReached>())
+}

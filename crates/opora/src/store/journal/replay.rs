@@ -1,0 +1,266 @@
+//! What happened while Redis was away happens there, in order and once.
+//!
+//! Every entry takes a mark of its own along: a replay that is repeated, because it was cut off anywhere, knows by it what
+//! is done. A turn is committed from the version that it started from, so it either fits or is a conflict.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::future::try_join_all;
+
+use super::Shared;
+use super::book::Numbered;
+use super::entry::{Deed, Entry};
+use crate::clock::Millis;
+use crate::failpoints;
+use crate::key::DialogueKey;
+use crate::store::{
+    Commit, Effect, EffectId, Epoch, Holder, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Seq, Settled, Settlement,
+    Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
+};
+
+/// How many rows are replayed at once.
+const PAGE: usize = 500;
+/// How many timers and effects of a journal are looked through.
+const ALL: usize = 1_000_000;
+
+/// A replay under way.
+pub(super) struct Replay<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) redis: &'a dyn Store,
+    pub(super) epoch: Epoch,
+    /// Names the outage.
+    pub(super) token: String,
+    timers: HashMap<DialogueKey, Vec<TimerRow>>,
+    effects: HashMap<DialogueKey, Vec<Effect>>,
+}
+
+/// What came of an entry.
+enum Done {
+    Replayed,
+    Conflict,
+}
+
+/// How much was replayed, for the log.
+#[derive(Debug, Default)]
+struct Count {
+    turns: usize,
+    conflicts: usize,
+    messages: usize,
+    updates: usize,
+}
+
+impl Shared {
+    /// Replays everything that a bot has left in the journal, and empties it.
+    pub(super) async fn replay(&self, bot: i64, epoch: Epoch, holder: &Holder) -> StoreResult<()> {
+        if self.book.is_empty(bot).await? {
+            // Copies that were only looked at.
+            self.forget_imported(bot);
+            return self.book.empty(bot).await;
+        }
+        // Whoever still writes to the journal under an older lease is refused from now on.
+        let seen = self.book.store.lease(bot).await?;
+        let here = match self.book.store.claim(bot, holder, seen.as_ref()).await? {
+            LeaseAnswer::Granted(here) => here,
+            LeaseAnswer::Held(_) => return Err(StoreError::Unavailable("the journal is in use".into())),
+        };
+        self.granted((bot, true), here, holder);
+        let replay = Replay {
+            shared: self,
+            redis: self.redis()?,
+            epoch,
+            token: self.book.token().await?,
+            timers: by_key(self.book.store.due_timers(bot, Millis(i64::MAX), ALL).await?, |row| row.key.clone()),
+            effects: self.effects_left(bot).await?,
+        };
+        replay.settle(bot).await?;
+        let mut count = Count::default();
+        replay.entries(bot, &mut count).await?;
+        replay.messages(bot, here, &mut count).await?;
+        replay.updates(bot, &mut count).await?;
+        failpoints::hit(failpoints::JOURNAL_BEFORE_EMPTY).await;
+        self.book.empty(bot).await?;
+        self.forget_imported(bot);
+        let Count { turns, conflicts, messages, updates } = count;
+        tracing::info!(bot, turns, conflicts, messages, updates, "the journal is replayed: Redis has everything");
+        Ok(())
+    }
+
+    async fn effects_left(&self, bot: i64) -> StoreResult<HashMap<DialogueKey, Vec<Effect>>> {
+        let rows = self.book.store.effects(bot, EffectId::default(), ALL).await?;
+        let by_key = by_key(rows, |row| row.key.clone());
+        Ok(by_key.into_iter().map(|(key, rows)| (key, rows.into_iter().map(|row| row.effect).collect())).collect())
+    }
+
+    fn forget_imported(&self, bot: i64) {
+        let mut imported = self.imported.lock();
+        imported.retain(|key| {
+            if key.bot == bot {
+                self.copies.forget(key);
+            }
+            key.bot != bot
+        });
+    }
+}
+
+impl Replay<'_> {
+    /// What became of messages that were in Redis already, and the labels of those that were not.
+    async fn settle(&self, bot: i64) -> StoreResult<()> {
+        let book = &self.shared.book;
+        let mut settled = book.settled(bot).await?;
+        let labels = book.labels(bot).await?.into_iter().map(|(chat, label, message)| Settled {
+            // No row has this number: only the label is kept.
+            id: OutboxId(0),
+            outcome: Settlement::Sent { labelled: Some((chat, label.into(), message)) },
+        });
+        settled.extend(labels);
+        if settled.is_empty() { Ok(()) } else { self.redis.settle(self.epoch, settled, self.shared.clock.now()).await }
+    }
+
+    async fn entries(&self, bot: i64, count: &mut Count) -> StoreResult<()> {
+        let mut after = 0;
+        loop {
+            let page = self.shared.book.entries(bot, after, PAGE as i64).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.id;
+            count.turns += page.len();
+            // What a conversation's last entry needs to know stands in the others: they go together.
+            let finished: HashSet<_> = page.iter().filter(|one| one.is_last).map(|one| one.entry.key.clone()).collect();
+            let done = page.iter().filter(|one| finished.contains(&one.entry.key));
+            let done: Vec<_> = done.map(|one| one.id).collect();
+            // Conversations are on their way at once, the turns of each one after another.
+            let of_keys = by_key(page, |numbered| numbered.entry.key.clone());
+            let conflicts = try_join_all(of_keys.into_values().map(|entries| self.conversation(entries))).await?;
+            count.conflicts += conflicts.iter().sum::<usize>();
+            failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
+            self.shared.book.remove_entries(&done).await?;
+        }
+    }
+
+    /// The entries of one conversation; answers how many conflicts there were.
+    async fn conversation(&self, entries: Vec<Numbered>) -> StoreResult<usize> {
+        for numbered in entries {
+            let (id, key) = (numbered.id, numbered.entry.key.clone());
+            let done = match numbered.entry.deed {
+                Deed::Parked(_) => self.parked(numbered).await?,
+                Deed::Turn { .. } => self.turn(numbered).await?,
+            };
+            failpoints::hit(failpoints::JOURNAL_AFTER_ENTRY).await;
+            if let Done::Conflict = done {
+                self.conflict(&key, id).await?;
+                return Ok(1);
+            }
+        }
+        Ok(0)
+    }
+
+    async fn turn(&self, Numbered { id, is_last, entry }: Numbered) -> StoreResult<Done> {
+        let takes = self.takes(id, &entry);
+        let Entry { key, at, deed: Deed::Turn { from, change, moved, .. }, .. } = entry else {
+            return Ok(Done::Replayed);
+        };
+        let mut commit = Commit::new(key.clone(), from, at);
+        (commit.takes, commit.state, commit.transition) = (takes, change.into(), moved.map(Into::into));
+        if is_last {
+            commit.timers = self.timers_of(&key).await?;
+            commit.effects = self.effects.get(&key).cloned().unwrap_or_default();
+        }
+        match self.redis.commit(self.epoch, commit).await {
+            Ok(_) => Ok(Done::Replayed),
+            Err(StoreError::Overtaken(_) | StoreError::AlreadyTaken) => self.again_or_conflict(&key, id).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn parked(&self, Numbered { id, entry, .. }: Numbered) -> StoreResult<Done> {
+        let takes = self.takes(id, &entry);
+        let Entry { key, deed: Deed::Parked(parked), .. } = entry else { return Ok(Done::Replayed) };
+        match self.redis.park(self.epoch, takes, parked, Vec::new()).await {
+            Ok(_) => Ok(Done::Replayed),
+            Err(StoreError::AlreadyTaken) => self.again_or_conflict(&key, id).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A refused entry was replayed before, or does not fit.
+    async fn again_or_conflict(&self, key: &DialogueKey, id: i64) -> StoreResult<Done> {
+        let opened = self.redis.open(key, Some(&self.mark(key.bot, id, ""))).await?;
+        Ok(if opened == Opened::AlreadyTaken { Done::Replayed } else { Done::Conflict })
+    }
+
+    /// The marks of an entry's updates, and its own.
+    fn takes(&self, id: i64, entry: &Entry) -> Vec<Taken> {
+        std::iter::once(self.mark(entry.key.bot, id, "")).chain(entry.marks()).map(Taken::Fresh).collect()
+    }
+
+    /// What tells that an entry was replayed.
+    pub(super) fn mark(&self, bot: i64, id: i64, what: &str) -> Mark {
+        Mark { bot, update_id: id, identity: format!("journal:{}{what}", self.token).into() }
+    }
+
+    /// How the timers of a conversation stand after all its turns.
+    async fn timers_of(&self, key: &DialogueKey) -> StoreResult<Vec<TimerChange>> {
+        let mut names: Vec<Box<str>> = Vec::new();
+        for entry in self.shared.book.entries_of(key.to_string(), 0).await? {
+            if let Deed::Turn { timers, .. } = entry.deed {
+                names.extend(timers);
+            }
+        }
+        names.sort();
+        names.dedup();
+        let set = self.timers.get(key).map(Vec::as_slice).unwrap_or_default();
+        let change = |name: Box<str>| match set.iter().find(|row| row.name == name) {
+            Some(row) => TimerChange::Set { name, due_at: row.due_at, body: row.body.clone() },
+            None => TimerChange::Cancel(name),
+        };
+        Ok(names.into_iter().map(change).collect())
+    }
+
+    /// Messages that have not been sent, in their order.
+    async fn messages(&self, bot: i64, here: Epoch, count: &mut Count) -> StoreResult<()> {
+        loop {
+            let rows = self.shared.book.store.unsent(bot, OutboxId::default(), PAGE).await?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            count.messages += rows.len();
+            let posted = try_join_all(rows.iter().map(|row| self.post(row))).await?;
+            let unsure = posted.iter().zip(&rows).filter(|(_, row)| row.was_sending);
+            let unsure: Vec<_> = unsure.flat_map(|(ids, _)| ids).copied().collect();
+            if !unsure.is_empty() {
+                self.redis.sending(self.epoch, unsure).await?;
+            }
+            failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
+            let outcome = Settlement::Sent { labelled: None };
+            let moved = rows.iter().map(|row| Settled { id: row.id, outcome: outcome.clone() }).collect();
+            self.shared.book.store.settle(here, moved, self.shared.clock.now()).await?;
+        }
+    }
+
+    async fn post(&self, row: &OutboxRow) -> StoreResult<Vec<OutboxId>> {
+        let once = format!("journal:{}:{}", self.token, row.id.0);
+        self.redis.post(self.epoch, &once, vec![(row.key.clone(), row.outgoing.clone())], row.at).await
+    }
+
+    /// Updates that wait, in their order.
+    async fn updates(&self, bot: i64, count: &mut Count) -> StoreResult<()> {
+        loop {
+            let rows = self.shared.book.store.waiting(bot, Seq(i64::MIN), PAGE).await?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            count.updates += rows.len();
+            let seqs: Vec<_> = rows.iter().map(|row| row.seq.0).collect();
+            self.redis.receive(self.epoch, rows.into_iter().map(|row| row.incoming).collect()).await?;
+            failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
+            self.shared.book.remove_inputs(&seqs).await?;
+        }
+    }
+}
+
+fn by_key<T>(rows: Vec<T>, key: impl Fn(&T) -> DialogueKey) -> HashMap<DialogueKey, Vec<T>> {
+    let mut all = HashMap::<_, Vec<T>>::new();
+    for row in rows {
+        all.entry(key(&row)).or_default().push(row);
+    }
+    all
+}

@@ -1,0 +1,67 @@
+//! Watches whether Redis answers.
+
+use std::sync::Weak;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::Shared;
+use crate::clock::Stopwatch;
+use crate::store::{RedisStore, StoreError};
+
+/// How often it is asked.
+const LOOKS_EVERY: Duration = Duration::from_millis(250);
+/// How long an answer may take.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
+/// After so long without an answer it is away.
+const AWAY_AFTER: Duration = Duration::from_millis(1_200);
+/// So many answers in a row say that it is back.
+const ANSWERS_FOR_BACK: u32 = 3;
+
+/// Watches for as long as the journal is held.
+pub(super) async fn watch(shared: Weak<Shared>) {
+    let (mut silence, mut answers): (Option<Stopwatch>, u32) = (None, 0);
+    loop {
+        tokio::time::sleep(LOOKS_EVERY).await;
+        let Some(shared) = shared.upgrade() else { return };
+        if shared.is_closed.load(Ordering::Acquire) {
+            return;
+        }
+        let asked = Stopwatch::start();
+        let answered = shared.answers().await;
+        shared.is_silent.store(!answered, Ordering::Release);
+        if answered {
+            (silence, answers) = (None, answers.saturating_add(1));
+        } else {
+            (silence, answers) = (silence.or(Some(asked)), 0);
+        }
+        let is_away = shared.is_away();
+        if !is_away && silence.is_some_and(|silence| silence.elapsed() >= AWAY_AFTER) {
+            tracing::error!(redis = %shared.place, journal = %shared.path().display(), "Redis is away: the journal goes on");
+            shared.away.send_replace(true);
+        } else if is_away && answers >= ANSWERS_FOR_BACK {
+            tracing::info!(redis = %shared.place, "Redis is back: what the journal has is replayed");
+            shared.away.send_replace(false);
+        }
+    }
+}
+
+impl Shared {
+    /// Asks Redis whether it is there; one that was never open is opened.
+    async fn answers(&self) -> bool {
+        let Some(redis) = self.redis.get() else { return self.open_redis().await };
+        matches!(tokio::time::timeout(ANSWERS_WITHIN, redis.ping()).await, Ok(Ok(())))
+    }
+
+    async fn open_redis(&self) -> bool {
+        match RedisStore::open(&self.address).await {
+            // Only the watch opens it.
+            Ok(redis) => self.redis.set(redis).is_ok(),
+            Err(StoreError::Unavailable(_)) => false,
+            // It is there and cannot be used: whoever asks for the lease next is told.
+            Err(error) => {
+                *self.refusal.lock() = Some(error.to_string());
+                true
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Where a PostgreSQL database is: its address, checked before the driver reads it.
+//!
+//! The driver passes over settings that it does not know, and logs them with their values. But a mistyped `sslmode` would
+//! mean no TLS at all, and a mistyped `password` would be in the log: so they are refused here, without their values.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use sqlx::postgres::PgConnectOptions;
+
+use crate::store::open::shows_a_secret;
+use crate::store::{StoreError, StoreResult};
+
+/// What may stand behind the `?`; also `options[name]`.
+const SETTINGS: [&str; 14] = [
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "application_name",
+    "options",
+    "statement-cache-capacity",
+    "ssl-mode",
+];
+
+/// An address that was understood.
+pub(super) struct Address {
+    pub(super) options: PgConnectOptions,
+    pub(super) files: TlsFiles,
+}
+
+/// The files of TLS that an address names, each with its setting.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TlsFiles(Vec<(String, PathBuf)>);
+
+impl Address {
+    pub(super) fn parse(address: &str) -> StoreResult<Self> {
+        let (plain, query) = address.split_once('?').unwrap_or((address, ""));
+        if let Some(complaint) = shows_a_secret(plain) {
+            return Err(bad(complaint));
+        }
+        let mut files = TlsFiles::default();
+        for (setting, value) in form_urlencoded::parse(query.as_bytes()) {
+            if !SETTINGS.contains(&&*setting) && !setting.starts_with("options[") {
+                let known = SETTINGS[..SETTINGS.len() - 1].join(", ");
+                return Err(bad(&format!("behind its `?` may stand {known} and options[name]")));
+            }
+            if ["sslrootcert", "sslcert", "sslkey"].contains(&&*setting) {
+                files.0.push((setting.into_owned(), value.into_owned().into()));
+            }
+        }
+        let options = PgConnectOptions::from_str(address).map_err(|error| bad(&in_words(&error)))?;
+        Ok(Self { options, files })
+    }
+}
+
+impl TlsFiles {
+    /// The driver would say that there is no such file, but not which.
+    pub(super) async fn check(&self) -> StoreResult<()> {
+        for (setting, path) in &self.0 {
+            tokio::fs::read(path).await.map_err(|error| {
+                let path = path.display();
+                let why = format!("the file {path}, which `{setting}` names, cannot be used: {error}");
+                StoreError::Unavailable(why.into())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// The driver says several times that it is about the configuration.
+fn in_words(error: &sqlx::Error) -> String {
+    error.to_string().replace("error with configuration: ", "")
+}
+
+fn bad(why: &str) -> StoreError {
+    StoreError::Unavailable(format!("this is not an address of a PostgreSQL database: {why}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(address: &str) -> Option<String> {
+        Address::parse(address).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_the_driver_knows_is_taken() {
+        for address in [
+            "postgres://bot:pw@host:5432/db",
+            "postgres://bot:p%2Fw%40@host/db?sslmode=verify-full&sslrootcert=/etc/ca.pem",
+            "postgresql:///db?host=/run/postgresql&user=bot&password=a@b",
+            "postgres://host/db?options[search_path]=bots&application_name=shop",
+        ] {
+            assert_eq!(refusal(address), None, "{address}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_refused_without_repeating_a_password() {
+        for address in [
+            "postgres://host/db?pasword=s3cret",
+            "postgres://host/db?ssl_mode=s3cret",
+            "postgres://bot:12/s3cret@host/db",
+            "postgres://bot:12#s3cret@host/db",
+            "postgres://bot:s3cret@host:port/db",
+        ] {
+            assert!(refusal(address).is_some_and(|told| !told.contains("s3cret")), "{address}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! A store on aiogram's own keys: a bot in Python and this one can work on one Redis.
+//!
+//! The state of a conversation is what aiogram keeps, in its keys and its form, and nothing else is the truth. Inbox,
+//! outbox, timers and versions lie beside it in a [`RedisStore`]. A turn holds the lock of aiogram's
+//! `RedisEventIsolation`, and its commit compares what stands in aiogram's keys: whoever holds no lock overwrites nothing
+//! here. What aiogram changed is a version of its own, made by the first turn that sees it.
+//!
+//! Who is right about a state is decided by a [`Translate`]; a store without one shows states as they are.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use parking_lot::Mutex;
+
+use self::locks::Held;
+use self::operator::Listed;
+use super::{RedisCode, RedisStore};
+use crate::aiogram::{AiogramLayout, Translate};
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::{
+    Answer, Commit, Committed, ConversationRow, Epoch, Filter, InboxRow, Mark, Opened, Seq, Statistics, Store,
+    StoreError, StoreLayer, StoreResult, TransitionRow,
+};
+
+mod locks;
+mod look;
+mod operator;
+mod turns;
+
+/// Why a state is neither read nor written.
+const NO_MAPPING: &str =
+    "the store was opened without a mapping: what aiogram's states mean is not known (`AiogramStore::open` takes one)";
+const NO_LAYOUT: &str = "this address names no layout: `?layout=aiogram` was expected";
+
+/// Keeps states as aiogram 3's `RedisStorage` does, and everything else as a [`RedisStore`].
+///
+/// ```no_run
+/// # use std::sync::Arc;
+/// use opora::aiogram::{AiogramStore, Mapping};
+/// use opora::prelude::*;
+///
+/// #[derive(Clone, Debug, Serialize, Deserialize, States)]
+/// enum Order {
+///     Name,
+///     Phone { name: String },
+/// }
+///
+/// # async fn f(token: String) -> Result<(), BoxError> {
+/// let mapping = Mapping::new()
+///     .state("OrderStates:name", |_| Ok(Order::Name))
+///     .state("OrderStates:phone", |data| Ok(Order::Phone { name: data.read("client_name")? }))
+///     .write(|state, data| match state {
+///         Order::Name => Ok("OrderStates:name"),
+///         Order::Phone { name } => data.set("client_name", name).map(|()| "OrderStates:phone"),
+///     });
+/// let store = AiogramStore::open("redis://localhost/0?layout=aiogram&with_bot_id=1", mapping).await?;
+/// Bot::new(token).store(Arc::new(store)).run().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct AiogramStore(Arc<Shared>);
+
+struct Shared {
+    redis: RedisStore,
+    layout: AiogramLayout,
+    translate: Option<Box<dyn Translate>>,
+    /// Tells the locks of this opening from others.
+    instance: String,
+    /// The turns under way.
+    held: Mutex<HashMap<DialogueKey, Held>>,
+    is_extending: AtomicBool,
+    /// The names that were found last, for the next page of a list.
+    listed: Mutex<Option<Listed>>,
+}
+
+impl AiogramStore {
+    /// Opens the store at an address of [`RedisStore::open`] with `layout=aiogram` behind its `?`, and what the Python bot
+    /// gave to `DefaultKeyBuilder`, `Dispatcher` and `RedisStorage`: `aiogram_prefix=fsm`, `separator=:`, `with_bot_id=1`,
+    /// `with_business_connection_id=1`, `with_destiny=1`, `strategy=user_in_chat`, `state_ttl` and `data_ttl` in seconds.
+    pub async fn open(address: &str, translate: impl Translate + 'static) -> StoreResult<Self> {
+        let (address, layout) = settings(address)?;
+        Self::open_with(&address, layout, translate).await
+    }
+
+    /// Opens it with a layout that is said here; the address is that of a [`RedisStore`].
+    pub async fn open_with(
+        address: &str,
+        layout: AiogramLayout,
+        translate: impl Translate + 'static,
+    ) -> StoreResult<Self> {
+        let redis = RedisStore::make(address, RedisCode::default(), Vec::new()).await?;
+        Ok(Self::on(redis, layout, Some(Box::new(translate))))
+    }
+
+    /// Opens it as it is, for tools beside a bot: states are shown as aiogram has them.
+    pub async fn open_existing(address: &str) -> StoreResult<Self> {
+        let (address, layout) = settings(address)?;
+        Ok(Self::on(RedisStore::find(&address).await?, layout, None))
+    }
+
+    /// Opens it without knowing what its states mean.
+    pub(crate) async fn open_raw(address: &str) -> StoreResult<Self> {
+        let (address, layout) = settings(address)?;
+        Ok(Self::on(RedisStore::make(&address, RedisCode::default(), Vec::new()).await?, layout, None))
+    }
+
+    /// Whether an address names this layout.
+    pub(crate) fn is_at(address: &str) -> bool {
+        !matches!(AiogramLayout::of_address(address), Ok(None))
+    }
+
+    fn on(redis: RedisStore, layout: AiogramLayout, translate: Option<Box<dyn Translate>>) -> Self {
+        Self(Arc::new(Shared {
+            redis,
+            layout,
+            translate,
+            instance: format!("{:016x}", fastrand::u64(..)),
+            held: Mutex::default(),
+            is_extending: AtomicBool::new(false),
+            listed: Mutex::default(),
+        }))
+    }
+}
+
+/// The address of the Redis, and the layout.
+fn settings(address: &str) -> StoreResult<(String, AiogramLayout)> {
+    AiogramLayout::of_address(address)?.ok_or(StoreError::Unsupported(NO_LAYOUT))
+}
+
+impl Shared {
+    fn translate(&self) -> StoreResult<&dyn Translate> {
+        self.translate.as_deref().ok_or(StoreError::Unsupported(NO_MAPPING))
+    }
+
+    fn conversation(&self, key: &DialogueKey) -> DialogueKey {
+        self.layout.conversation_of(key.clone())
+    }
+}
+
+impl StoreLayer for AiogramStore {
+    fn inner(&self) -> &dyn Store {
+        &self.0.redis
+    }
+
+    fn describe(&self) -> String {
+        let AiogramLayout { keys, strategy, .. } = &self.0.layout;
+        let meaning = if self.0.translate.is_some() { "" } else { " and without a mapping" };
+        let prefix = &keys.prefix;
+        format!("{}; states as aiogram keeps them under `{prefix}`, by {strategy}{meaning}", self.0.redis.describe())
+    }
+
+    fn conversation_of(&self, key: DialogueKey) -> DialogueKey {
+        self.0.layout.conversation_of(key)
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
+        Box::pin(async move { self.0.redis.waiting_for(&self.0.conversation(key), after, limit).await })
+    }
+
+    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
+        Box::pin(async move { self.0.look_at(&self.0.conversation(key), mark).await })
+    }
+
+    fn enter<'a>(
+        &'a self,
+        epoch: Epoch,
+        key: &'a DialogueKey,
+        mark: Option<&'a Mark>,
+        now: Millis,
+    ) -> Answer<'a, Opened> {
+        self.extend_locks();
+        Box::pin(async move { self.0.enter_turn(epoch, &self.0.conversation(key), mark, now).await })
+    }
+
+    fn leave<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey) -> Answer<'a, ()> {
+        Box::pin(async move { self.0.leave_turn(epoch, &self.0.conversation(key)).await })
+    }
+
+    fn commit<'a>(&'a self, epoch: Epoch, commit: Commit) -> Answer<'a, Committed> {
+        let key = self.0.conversation(&commit.key);
+        Box::pin(self.0.commit_turn(epoch, Commit { key, ..commit }))
+    }
+
+    fn list<'a>(
+        &'a self,
+        filter: &'a Filter,
+        after: Option<&'a DialogueKey>,
+        limit: usize,
+    ) -> Answer<'a, Vec<ConversationRow>> {
+        Box::pin(self.0.list_rows(filter, after, limit))
+    }
+
+    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
+        Box::pin(async move { self.0.end_conversation(&self.0.conversation(key), now).await })
+    }
+
+    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
+        Box::pin(self.0.import_row(row, replace))
+    }
+
+    fn statistics<'a>(&'a self, bot: Option<i64>) -> Answer<'a, Statistics> {
+        Box::pin(self.0.numbers_of(bot))
+    }
+
+    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
+        Box::pin(async move { self.0.redis.transitions_of(&self.0.conversation(key), after, limit).await })
+    }
+}
+
+impl fmt::Debug for AiogramStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AiogramStore")
+            .field("redis", &self.0.redis)
+            .field("layout", &self.0.layout)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,226 @@
+//! What an instance has seen of its Redis, so that one that comes back empty or older is noticed.
+//!
+//! Every change of a room counts up a number there, and every write brings along the number that this instance has seen:
+//! the server refuses it where it has fewer, before anything is written. The numbers, the generation and the highest
+//! version are kept in a file as well, at most once a second, so that also a restarted instance knows them. Missing is
+//! not new: what is lost stops the bot until an operator has decided, unless it is the last moments that a server with
+//! `appendfsync everysec` may lose.
+//!
+//! Nothing here repairs anything: what is gone is counted and told.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use parking_lot::{Mutex, RwLock};
+use serde::{Deserialize, Serialize};
+
+use super::address::AfterLoss;
+use crate::clock::{Clock, Millis};
+
+pub use self::file::FileWitness;
+pub use self::judge::RedisLoss;
+pub(super) use self::judge::{generation, judge, look};
+pub(super) use self::seen::Seen;
+
+mod accept;
+mod file;
+mod judge;
+mod seen;
+
+/// How often what was seen is kept.
+const KEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// Keeps what an instance has seen of a Redis where a restart finds it again: a file, or a table beside.
+pub trait WitnessKeeper: Send + Sync + fmt::Debug + 'static {
+    /// What was kept last, if anything was.
+    fn load(&self) -> BoxFuture<'_, io::Result<Option<String>>>;
+    /// Keeps this instead.
+    fn keep(&self, text: String) -> BoxFuture<'_, io::Result<()>>;
+}
+
+/// What was seen of one store, as it is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// Empty if whatever is there next is to be taken for it.
+    pub(super) generation: String,
+    /// The highest epoch that was given to this instance.
+    pub(super) epoch: i64,
+    pub(super) bots: BTreeMap<i64, BotRecord>,
+}
+
+/// What was seen of one bot's rooms.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct BotRecord {
+    /// The number of changes by partition.
+    pub(super) commits: Vec<i64>,
+    /// The same about two seconds before the last of them.
+    pub(super) settled: Vec<i64>,
+    /// The highest version of a conversation.
+    pub(super) top: i64,
+    /// When the last change was seen.
+    pub(super) at: Millis,
+}
+
+/// What this instance has seen.
+#[derive(Debug)]
+pub(super) struct Witness {
+    pub(super) clock: Clock,
+    pub(super) after_loss: AfterLoss,
+    generation: Mutex<String>,
+    epoch: AtomicI64,
+    bots: RwLock<HashMap<i64, Arc<Seen>>>,
+    keepers: Vec<Arc<dyn WitnessKeeper>>,
+    // How often a loss was accepted by this opening of the store.
+    pub(super) accepted: AtomicU64,
+    // For the log: whether keeping fails.
+    is_failing: AtomicBool,
+    kept: Mutex<String>,
+}
+
+impl Witness {
+    /// Reads what the keepers have, and keeps what is seen from now on.
+    pub(super) async fn load(
+        keepers: Vec<Arc<dyn WitnessKeeper>>,
+        after_loss: AfterLoss,
+    ) -> Result<Arc<Self>, io::Error> {
+        let mut record = Record::default();
+        for keeper in &keepers {
+            if let Some(text) = keeper.load().await? {
+                record.add(serde_json::from_str(&text).map_err(io::Error::other)?);
+            }
+        }
+        let clock = Clock::machine();
+        let seen = |(bot, of_bot): (i64, &BotRecord)| (bot, Arc::new(Seen::of(of_bot, clock.now())));
+        let witness = Arc::new(Self {
+            generation: Mutex::new(record.generation.clone()),
+            epoch: AtomicI64::new(record.epoch),
+            bots: RwLock::new(record.bots.iter().map(|(bot, of_bot)| seen((*bot, of_bot))).collect()),
+            keepers,
+            clock: clock.clone(),
+            after_loss,
+            accepted: AtomicU64::new(0),
+            is_failing: AtomicBool::new(false),
+            kept: Mutex::default(),
+        });
+        if !witness.keepers.is_empty() {
+            tokio::spawn(keep_on(Arc::downgrade(&witness)));
+        }
+        Ok(witness)
+    }
+
+    /// What was seen of a bot.
+    pub(super) fn of(&self, bot: i64) -> Arc<Seen> {
+        if let Some(seen) = self.bots.read().get(&bot) {
+            return Arc::clone(seen);
+        }
+        let fresh = || Arc::new(Seen::of(&BotRecord::default(), self.clock.now()));
+        Arc::clone(self.bots.write().entry(bot).or_insert_with(fresh))
+    }
+
+    /// A room answered that it has had so many writes.
+    pub(super) fn note(&self, bot: i64, partition: usize, number: i64) {
+        self.of(bot).note(partition, number, self.clock.now());
+    }
+
+    /// What a write to a room says of itself: the epoch, and how many writes of the room were seen.
+    pub(super) fn pass(&self, bot: i64, partition: usize, epoch: &str) -> String {
+        format!("{epoch}:{}", self.of(bot).least(partition))
+    }
+
+    /// The generation that is expected; empty if any will do.
+    pub(super) fn generation(&self) -> String {
+        self.generation.lock().clone()
+    }
+
+    pub(super) fn expect_generation(&self, generation: &str) {
+        generation.clone_into(&mut self.generation.lock());
+    }
+
+    /// The highest epoch that was given here.
+    pub(super) fn epoch(&self) -> i64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    pub(super) fn saw_epoch(&self, epoch: i64) {
+        self.epoch.fetch_max(epoch, Ordering::AcqRel);
+    }
+
+    /// Everything as it is to be kept.
+    pub(super) fn record(&self) -> Record {
+        let bots = self.bots.read();
+        let bots = bots.iter().map(|(bot, seen)| (*bot, seen.record())).collect();
+        Record { generation: self.generation(), epoch: self.epoch(), bots }
+    }
+
+    /// Keeps what was seen, if that is news.
+    pub(super) async fn keep(&self) {
+        // Names and numbers can always be written.
+        let text = serde_json::to_string(&self.record()).unwrap_or_default();
+        if text.is_empty() || *self.kept.lock() == text {
+            return;
+        }
+        for keeper in &self.keepers {
+            match keeper.keep(text.clone()).await {
+                Ok(()) => self.is_failing.store(false, Ordering::Relaxed),
+                Err(error) if !self.is_failing.swap(true, Ordering::Relaxed) => {
+                    tracing::error!(%error, "cannot keep what was seen of Redis: its loss may go unnoticed");
+                }
+                Err(_) => return,
+            }
+        }
+        *self.kept.lock() = text;
+    }
+}
+
+impl Record {
+    /// Puts two records of one store together; of different generations the first counts.
+    fn add(&mut self, other: Self) {
+        if *self == Self::default() {
+            *self = other;
+            return;
+        }
+        if self.generation != other.generation {
+            return;
+        }
+        self.epoch = self.epoch.max(other.epoch);
+        for (bot, theirs) in other.bots {
+            let ours = self.bots.entry(bot).or_default();
+            if theirs.commits.iter().sum::<i64>() > ours.commits.iter().sum() {
+                *ours = BotRecord { top: ours.top.max(theirs.top), ..theirs };
+            }
+        }
+    }
+}
+
+/// Keeps what is seen for as long as somebody holds it.
+async fn keep_on(witness: Weak<Witness>) {
+    loop {
+        tokio::time::sleep(KEEP_EVERY).await;
+        let Some(witness) = witness.upgrade() else { return };
+        witness.keep().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_records_the_further_one_counts_unless_they_are_of_different_stores() {
+        let of = |generation: &str, commits: i64| Record {
+            generation: generation.to_owned(),
+            epoch: commits,
+            bots: [(7, BotRecord { commits: vec![commits], top: 3, ..BotRecord::default() })].into(),
+        };
+        let mut record = Record::default();
+        record.add(of("a", 2));
+        record.add(of("a", 5));
+        record.add(of("b", 9));
+        assert_eq!(record, of("a", 5));
+    }
+}

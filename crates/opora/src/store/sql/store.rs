@@ -1,0 +1,241 @@
+//! The store on an SQL database, whichever it is: each question goes to a writer or to the readers.
+//!
+//! What a database does in its own way stands before this one as a layer, and says only that.
+
+use std::path::Path;
+
+use super::columns::Ask;
+use super::opens::{Finds, Opens};
+use super::operation::{Alone, Operation, Post};
+use super::reads::Reads;
+use super::writers::Writers;
+use crate::clock::Millis;
+use crate::key::DialogueKey;
+use crate::store::{
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter,
+    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
+    Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow, TransitionRow,
+};
+
+/// Keeps everything in tables named `opora_…`; `P` are the connections that read them.
+#[derive(Debug)]
+pub(in crate::store) struct SqlStore<P> {
+    /// What is kept where, for the log.
+    about: String,
+    writers: Writers,
+    opens: Opens,
+    pub(in crate::store) reads: Reads<P>,
+}
+
+impl<P: Ask> SqlStore<P> {
+    pub(in crate::store) fn start(about: String, writers: Writers, finds: impl Finds, reads: Reads<P>) -> Self {
+        Self { about, writers, opens: Opens::start(finds), reads }
+    }
+
+    /// Runs writes that belong to a chat, where that chat's other writes are.
+    pub(in crate::store) fn write_for<'a>(&'a self, key: &DialogueKey, writes: DomainWrites) -> Answer<'a, ()>
+    where
+        P: Sync,
+    {
+        let (key, writes) = (key.clone(), Some(writes));
+        Box::pin(async move { self.writers.of_chat(&key, move |reply| Operation::Write { writes, reply }).await })
+    }
+
+    /// Says what became of sends; `is_noted` if an end of the process cannot take it any more, so that it may wait.
+    pub(in crate::store) async fn settle_noted(
+        &self,
+        epoch: Epoch,
+        settled: Vec<Settled>,
+        at: Millis,
+        is_noted: bool,
+    ) -> StoreResult<()> {
+        self.writers.with_turns(move |reply| Operation::Settle { epoch, settled, at, is_noted, reply }).await
+    }
+}
+
+impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
+    fn describe(&self) -> String {
+        self.about.clone()
+    }
+
+    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
+        let (holder, seen) = (Box::new(holder.clone()), seen.cloned().map(Box::new));
+        Box::pin(self.writers.alone(move |reply| Alone::Claim { bot, holder, seen, reply }))
+    }
+
+    fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
+        Box::pin(self.writers.at_desk(move |reply| Operation::Renew { bot, epoch, reply }))
+    }
+
+    fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
+        Box::pin(self.writers.alone(move |reply| Alone::Release { bot, epoch, reply }))
+    }
+
+    fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>> {
+        Box::pin(self.reads.lease(bot))
+    }
+
+    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
+        Box::pin(self.writers.alone(move |reply| Alone::ClearLease { bot, reply }))
+    }
+
+    fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
+        Box::pin(self.writers.receive(epoch, batch))
+    }
+
+    fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {
+        Box::pin(self.reads.waiting(bot, after, limit))
+    }
+
+    fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
+        Box::pin(self.reads.waiting_for(key, after, limit))
+    }
+
+    fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
+        Box::pin(self.opens.open(key, mark))
+    }
+
+    fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
+        Box::pin(async move {
+            let (chat, key, commit) = (commit.key.clone(), commit.key.to_string(), Box::new(commit));
+            self.writers.of_chat(&chat, move |reply| Operation::Commit { epoch, key, commit, reply }).await
+        })
+    }
+
+    fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
+        Box::pin(async move {
+            let (chat, parked) = (parked.key.clone(), Box::new(parked));
+            self.writers.of_chat(&chat, move |reply| Operation::Park { epoch, taken, parked, outgoing, reply }).await
+        })
+    }
+
+    fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
+        let writes = Some(writes);
+        Box::pin(self.writers.with_turns(move |reply| Operation::Write { writes, reply }))
+    }
+
+    fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>> {
+        Box::pin(self.reads.unsent(bot, after, limit))
+    }
+
+    fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        Box::pin(self.writers.at_desk(move |reply| Operation::Sending { epoch, ids, reply }))
+    }
+
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
+        Box::pin(self.settle_noted(epoch, settled, at, false))
+    }
+
+    fn post<'a>(
+        &'a self,
+        epoch: Epoch,
+        once: &'a str,
+        outgoing: Vec<(DialogueKey, Outgoing)>,
+        at: Millis,
+    ) -> Answer<'a, Vec<OutboxId>> {
+        let post = Post { once: once.to_owned(), outgoing, at };
+        Box::pin(self.writers.at_desk(move |reply| Operation::Post { epoch, post, reply }))
+    }
+
+    fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>> {
+        Box::pin(self.reads.labelled(bot, chat, label))
+    }
+
+    fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>> {
+        Box::pin(self.reads.effects(bot, after, limit))
+    }
+
+    fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
+        Box::pin(async move {
+            let (chat, outcome) = (outcome.key.clone(), Box::new(outcome));
+            self.writers.of_chat(&chat, move |reply| Operation::FinishEffect { epoch, effect, outcome, reply }).await
+        })
+    }
+
+    fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<TimerRow>> {
+        Box::pin(self.reads.due_timers(bot, now, limit))
+    }
+
+    fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>> {
+        Box::pin(self.reads.expired(bot, now, limit))
+    }
+
+    fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>> {
+        Box::pin(self.reads.next_due(bot))
+    }
+
+    fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
+        Box::pin(self.writers.alone(move |reply| Alone::Clean { epoch, bounds, reply }))
+    }
+
+    fn list<'a>(
+        &'a self,
+        filter: &'a Filter,
+        after: Option<&'a DialogueKey>,
+        limit: usize,
+    ) -> Answer<'a, Vec<ConversationRow>> {
+        Box::pin(self.reads.list(filter, after, limit))
+    }
+
+    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
+        let key = key.clone();
+        Box::pin(self.writers.alone(move |reply| Alone::Reset { key, now, reply }))
+    }
+
+    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
+        let row = Box::new(row.clone());
+        Box::pin(self.writers.alone(move |reply| Alone::Import { row, replace, reply }))
+    }
+
+    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
+        Box::pin(self.reads.statistics(bot))
+    }
+
+    fn bots(&self) -> Answer<'_, Vec<i64>> {
+        Box::pin(self.reads.bots())
+    }
+
+    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
+        Box::pin(self.reads.parked(bot, limit))
+    }
+
+    fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>> {
+        Box::pin(self.reads.parked_one(id))
+    }
+
+    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
+        Box::pin(self.writers.alone(move |reply| Alone::RetryParked { id, reply }))
+    }
+
+    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
+        Box::pin(self.reads.parked_to_retry(bot, limit))
+    }
+
+    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
+        Box::pin(self.writers.alone(move |reply| Alone::DropParked { id, reply }))
+    }
+
+    fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
+        Box::pin(self.reads.transitions(bot, after, limit))
+    }
+
+    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
+        Box::pin(self.reads.transitions_of(key, after, limit))
+    }
+
+    fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {
+        Box::pin(async { Err(StoreError::Unsupported(NO_BACKUP)) })
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            // Readers first: of a file the last connection to go tidies up.
+            self.opens.close().await;
+            self.reads.0.close().await;
+            self.writers.close().await
+        })
+    }
+}
+
+const NO_BACKUP: &str =
+    "a PostgreSQL database is copied by its own tools: pg_dump copies it consistently while the bot runs";

@@ -1,0 +1,93 @@
+//! What an operator sees of states that are aiogram's, without knowing what they mean.
+
+use std::sync::Arc;
+
+use opora::aiogram::AiogramLayout;
+use opora::key::DialogueKey;
+use opora::store::{self, ConversationRow, Filter, Opened, Store};
+
+use super::keys::{Bench, NOW, anna, set};
+use crate::stage::BOT;
+
+/// More than are looked at together.
+const MANY: i64 = 600;
+
+async fn tool(bench: &Bench) -> Arc<dyn Store> {
+    store::open_existing(&format!("{}?layout=aiogram", bench.redis.url())).await.unwrap()
+}
+
+async fn all(store: &Arc<dyn Store>, filter: &Filter, page: usize) -> Vec<ConversationRow> {
+    let mut rows: Vec<ConversationRow> = Vec::new();
+    loop {
+        let next = store.list(filter, rows.last().map(|row| &row.key), page).await.unwrap();
+        if next.is_empty() {
+            return rows;
+        }
+        rows.extend(next);
+    }
+}
+
+#[tokio::test]
+async fn states_of_people_whom_this_bot_has_never_met_are_listed_counted_and_ended() {
+    let bench = Bench::new(AiogramLayout::new()).await;
+    let (version, _) = bench.enters().await;
+    let version = bench.commits(version, set(1, version)).await.unwrap().version;
+    let mut words = vec!["MSET".to_owned()];
+    for user in 100..100 + MANY {
+        let state = if user % 2 == 0 { "Survey:age" } else { "plain" };
+        words.extend([format!("fsm:{user}:{user}:state"), state.to_owned()]);
+    }
+    bench.redis.say(&words.iter().map(|word| &**word).collect::<Vec<_>>());
+    bench.redis.say(&["MSET", "fsm:7:7:data", "{\"a\": 1}", "fsm:8:8:lock", "x", "fsm:x", "y"]);
+    let store = tool(&bench).await;
+
+    let rows = all(&store, &Filter::default(), 250).await;
+    assert_eq!(rows.len(), usize::try_from(MANY).unwrap() + 1);
+    assert!(rows.is_sorted_by(|one, other| one.key < other.key), "in order, and none twice");
+    assert_eq!((&rows[0].key, rows[0].version), (&anna(), version));
+    let place = |row: &ConversationRow| row.stored.as_ref().unwrap().places[0].to_string();
+    assert_eq!([place(&rows[0]), place(&rows[1]), place(&rows[2])], ["Talk:counting", "Survey:age", "@:plain"]);
+    let filter = Filter { dialogue: Some("Survey".into()), state: Some("age".into()), ..Filter::default() };
+    assert_eq!(all(&store, &filter, 100).await.len(), usize::try_from(MANY / 2).unwrap());
+
+    let numbers = store.statistics(None).await.unwrap();
+    let places: Vec<_> = numbers.by_place.iter().map(|one| (one.place.to_string(), one.conversations)).collect();
+    let expected = [("@:plain", MANY / 2), ("Survey:age", MANY / 2), ("Talk:counting", 1)];
+    assert_eq!(places, expected.map(|(place, count)| (place.to_owned(), count)));
+    assert_eq!(numbers.active, MANY + 1);
+
+    assert!(store.reset(&DialogueKey::private(BOT, 100), NOW).await.unwrap());
+    assert!(!store.reset(&DialogueKey::private(BOT, 100), NOW).await.unwrap());
+    assert!(!store.reset(&DialogueKey::private(BOT, 7), NOW).await.unwrap(), "data alone is no state");
+    assert!(store.reset(&anna(), NOW).await.unwrap());
+    assert_eq!(bench.has(), [None, None]);
+    let (later, stored) = bench.enters().await;
+    assert!(later > version && stored.is_none());
+    assert_eq!(all(&store, &Filter::default(), 500).await.len(), usize::try_from(MANY).unwrap() - 1);
+}
+
+#[tokio::test]
+async fn what_was_exported_as_it_is_can_be_imported_and_goes_on() {
+    let bench = Bench::new(AiogramLayout::new()).await;
+    bench.aiogram_sets("Talk:counting", r#"{"count": 3, "nan": NaN, "\u0430": 1}"#);
+    let (store, was) = (tool(&bench).await, bench.has());
+    let row = all(&store, &Filter::default(), 9).await.pop().unwrap();
+    let exported = serde_json::to_string(&row).unwrap();
+    assert!(!store.import(&row, false).await.unwrap(), "it is open");
+    store.reset(&anna(), NOW).await.unwrap();
+    assert!(store.import(&serde_json::from_str(&exported).unwrap(), false).await.unwrap());
+    assert_eq!(bench.has(), was);
+    let (version, stored) = bench.enters().await;
+    assert_eq!(stored.unwrap().places[0].to_string(), "talk:counting");
+    bench.commits(version, set(4, version)).await.unwrap();
+    assert_eq!(bench.has()[1].as_deref(), Some(r#"{"count": 4, "nan": NaN, "\u0430": 1, "note": "n"}"#));
+    // Without a mapping nothing is guessed.
+    let Opened::At { version, .. } = store.open(&anna(), None).await.unwrap() else { panic!("taken") };
+    let here = ConversationRow { version, stored: Some(stored_of(4)), key: anna(), updated_at: NOW };
+    assert!(store.import(&here, true).await.unwrap_err().to_string().contains("mapping"));
+}
+
+fn stored_of(count: i64) -> opora::store::Stored {
+    let opora::store::StateChange::Set(stored) = set(count, opora::store::Version(1)) else { panic!("set") };
+    stored
+}

@@ -1,0 +1,63 @@
+//! A bot of aiogram's in a process of its own, to which updates are brought.
+
+use std::process::Stdio;
+
+use opora::aiogram::AiogramLayout;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use crate::environment;
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/aiogram/live.py");
+
+/// It ends with the test.
+pub struct Python {
+    _child: Child,
+    stdin: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+/// What aiogram has in the end.
+#[derive(Debug, PartialEq)]
+pub struct Seen {
+    pub state: Option<String>,
+    /// As `json.dumps` writes it.
+    pub data: String,
+}
+
+impl Python {
+    pub async fn start(url: &str) -> Self {
+        let mut command = Command::new(environment::python());
+        command.args(["-B", SCRIPT, url]).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut child = command.spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let mut lines = BufReader::new(stdout).lines();
+        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("ready"));
+        Self { _child: child, stdin, lines }
+    }
+
+    /// Brings updates, all at once; what each of their handlers saw in the end.
+    pub async fn hears(&mut self, layout: &AiogramLayout, updates: &[Value]) -> Vec<Seen> {
+        let keys = &layout.keys;
+        let options = json!({
+            "prefix": keys.prefix, "separator": keys.separator, "with_bot_id": keys.with_bot_id,
+            "with_business_connection_id": keys.with_business_connection_id, "with_destiny": keys.with_destiny,
+        });
+        let strategy = layout.strategy.to_string().to_uppercase().replace('-', "_");
+        let ttl = |ttl: Option<std::time::Duration>| ttl.map(|ttl| ttl.as_secs());
+        let (state_ttl, data_ttl) = (ttl(layout.state_ttl), ttl(layout.data_ttl));
+        let line = json!({
+            "options": options, "strategy": strategy, "state_ttl": state_ttl, "data_ttl": data_ttl, "updates": updates,
+        });
+        self.stdin.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        let mut seen = Vec::new();
+        for _ in updates {
+            let line = self.lines.next_line().await.unwrap().expect("aiogram goes on");
+            let line: Value = serde_json::from_str(&line).unwrap();
+            let state = line["state"].as_str().map(ToOwned::to_owned);
+            seen.push(Seen { state, data: line["data"].as_str().unwrap().to_owned() });
+        }
+        seen
+    }
+}

@@ -1,0 +1,108 @@
+//! What is lost with a Redis whose disk is up to a second behind, `appendfsync everysec`.
+//!
+//! That it is noticed is tested; how much it is, `cargo xtask soak everysec` measures and tells.
+
+use std::time::Duration;
+
+use super::account::{Account, versions};
+use super::bots::Part;
+use super::keeper::Kind;
+use super::people::{Crowd, Manner, Story};
+use super::process::Process;
+use super::stage::{PATIENCE, Stage};
+use crate::environment;
+
+/// How long people talk on before it falls, and how far its disk is behind.
+const BEHIND: Duration = Duration::from_secs(1);
+
+/// How a Redis goes.
+#[derive(Clone, Copy, Debug)]
+enum Fall {
+    Killed,
+    /// As if its machine had lost power: the last second of its file is cut off.
+    WithoutPower,
+}
+
+/// What came of it.
+struct Loss {
+    account: Account,
+    /// Turns that people were answered for and that are not there any more; with the bot's own word, all changes.
+    lost: i64,
+    /// All that people said.
+    inputs: i64,
+    /// Turns in the second before the fall.
+    in_the_last_second: i64,
+}
+
+/// Lets it fall while people talk.
+async fn after_a(fall: Fall, kind: Kind, people: usize) -> Loss {
+    let stage = Stage::on(kind).await;
+    let process = Process::playing(&Part::of(&stage, Story::Registration));
+    process.leads().await;
+    let manner = Manner { story: Story::Registration, patience: Duration::from_secs(6), thought: Duration::ZERO };
+    let crowd = Crowd::begin(&stage, people, manner).await;
+    assert!(stage.goes_on(100, PATIENCE).await);
+    let kept_bytes = stage.keeper.redis().lock().kept_bytes();
+    let before = turns(&stage).await;
+    // People talk on for a second.
+    assert!(!stage.goes_on(i64::MAX / 2, BEHIND).await);
+    let in_the_last_second = turns(&stage).await - before;
+    match fall {
+        Fall::Killed => stage.keeper.kill(),
+        Fall::WithoutPower => stage.keeper.redis().lock().lose_power(kept_bytes),
+    }
+    stage.keeper.start_again();
+    let diaries = crowd.finish().await;
+    let told = process.stop(&stage).await;
+    let turns = turns(&stage).await;
+    let inputs: usize = diaries.iter().map(|diary| diary.inputs).sum();
+    let inputs = i64::try_from(inputs).unwrap();
+    let account = Account::of(&stage, Story::Registration, &diaries, 0).await;
+    // Versions go on above all that were lost, so only the bot can tell how many that were.
+    let lost = told.iter().find_map(|line| alarm(line)).unwrap_or(inputs - turns);
+    Loss { account, lost, inputs, in_the_last_second }
+}
+
+/// How many changes the bot says are missing, if this is where it says so.
+fn alarm(line: &str) -> Option<i64> {
+    let said = line.contains("Redis has lost its latest changes").then_some(line)?;
+    said.split("missing=").nth(1)?.split(' ').next()?.parse().ok()
+}
+
+/// How many turns the store knows of.
+async fn turns(stage: &Stage) -> i64 {
+    let store = stage.store().await;
+    let turns = versions(&store).await.values().sum();
+    store.close().await.unwrap();
+    turns
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redis_that_forgets_its_last_second_is_found_out() {
+    let Loss { account, lost, .. } = after_a(Fall::WithoutPower, Kind::RedisEverySecond, 20).await;
+    assert!(lost > 0 && account.breaks("I1"), "{account:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_the_long_form_the_loss_of_a_redis_that_is_a_second_behind_is_measured() {
+    if environment::kills().is_none() {
+        println!("skipped: this is for the long form");
+        return;
+    }
+    let people = environment::people().unwrap_or(30);
+    for (kind, fall) in [
+        (Kind::Redis, Fall::Killed),
+        (Kind::RedisEverySecond, Fall::Killed),
+        (Kind::RedisEverySecond, Fall::WithoutPower),
+    ] {
+        let Loss { account, lost, inputs, in_the_last_second } = after_a(fall, kind, people).await;
+        let stuck = account.complaints.iter().filter(|complaint| complaint.contains("is stuck")).count();
+        let fsync = if kind == Kind::Redis { "always" } else { "everysec" };
+        println!(
+            "measured: appendfsync {fsync}, {fall:?}: {lost} of {inputs} turns lost ({in_the_last_second} in the last \
+             second), {stuck} of {people} people wait in vain"
+        );
+        // What was answered is with the system, whoever is killed; only a loss of power may take it.
+        assert!(lost == 0 || matches!(fall, Fall::WithoutPower), "{account:?}");
+    }
+}

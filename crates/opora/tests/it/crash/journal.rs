@@ -1,0 +1,59 @@
+//! Redis goes away while people talk, and the bot is killed: during the outage, and at every step of the replay.
+
+use std::time::Duration;
+
+use opora::failpoints;
+
+use super::account::Account;
+use super::bots::Part;
+use super::keeper::Kind;
+use super::people::{Crowd, Manner, Story};
+use super::process::Process;
+use super::stage::{PATIENCE, Stage};
+
+const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
+const PEOPLE: usize = 20;
+
+/// A bot on Redis with a journal in the stage's folder.
+fn part(stage: &Stage, failpoint: &str) -> Part {
+    let journal = stage.files().with_file_name("journal.db");
+    let state_url = format!("{}?journal={}", stage.address(), journal.display());
+    Part { state_url, failpoints: failpoint.to_owned(), ..Part::of(stage, Story::Registration) }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_a_journal_a_bot_outlives_an_outage_and_kills_in_it_and_in_the_replay() {
+    let stage = Stage::on(Kind::Redis).await;
+    let process = Process::playing(&part(&stage, ""));
+    process.leads().await;
+    let crowd = Crowd::begin(&stage, PEOPLE, MANNER).await;
+    assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
+    stage.keeper.kill();
+    process.tells("the journal goes on").await;
+    assert!(stage.goes_on(20, PATIENCE).await, "nobody goes on: {:?}", process.told());
+    process.kill().await;
+
+    let at = [
+        format!("{}=abort@3", failpoints::JOURNAL_AFTER_ENTRY),
+        format!("{}=abort", failpoints::JOURNAL_AFTER_PAGE),
+        format!("{}=abort", failpoints::JOURNAL_BEFORE_EMPTY),
+    ];
+    // The next one starts while Redis is still away, and goes on with whom the journal knows.
+    let mut process = Process::playing(&part(&stage, &at[0]));
+    process.tells("Redis is away at the start").await;
+    process.leads().await;
+    stage.keeper.start_again();
+    for next in [&*at[1], &at[2], ""] {
+        let status = process.ended().await;
+        assert!(!status.success(), "{:?}", process.told());
+        process = Process::playing(&part(&stage, next));
+    }
+    process.leads().await;
+    assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
+    let diaries = crowd.finish().await;
+    process.stop(&stage).await;
+    // Each kill may repeat what was in the act of sending: one message of each person at most.
+    let account = Account::of(&stage, Story::Registration, &diaries, 5 * PEOPLE).await;
+    println!("{} dialogues, {} messages repeated", account.walks, account.repeats);
+    account.is_clean();
+}

@@ -1,0 +1,241 @@
+//! What a store promises that keeps conversations in Redis and the application's tables in SQL.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use opora::clock::Millis;
+use opora::key::DialogueKey;
+use opora::store::{
+    Commit, Committed, DecidedStore, DomainWrites, Epoch, LeaseAnswer, Mark, Opened, OutboxId, Place, PostgresStore,
+    RedisStore, SqliteStore, StateChange, Store, StoreResult, Stored, Taken, Version,
+};
+use parking_lot::Mutex;
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
+
+use crate::postgres_server::{PostgresServer, PostgresSpace};
+use crate::postgres_store::message;
+use crate::redis_server::RedisServer;
+use crate::redis_store::holder;
+
+mod addresses;
+pub mod apart;
+mod fences;
+mod loss;
+mod lost_answers;
+mod writes;
+
+const BOT: i64 = 7_000_000_001;
+const NOW: Millis = Millis(1_700_000_000_000);
+
+/// Makes a test of each of these on either database.
+macro_rules! on_both_databases {
+    ($($name:ident,)*) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(crate::decided::Tables::in_a_file()).await;
+            })*
+        }
+
+        mod postgres {
+            $(#[tokio::test]
+            async fn $name() {
+                super::$name(crate::decided::Tables::in_a_schema().await).await;
+            })*
+        }
+    };
+}
+use on_both_databases;
+
+/// Where the application's tables are; they go with the test.
+enum Tables {
+    File(tempfile::TempDir),
+    Schema(PostgresSpace),
+    Server(PostgresServer),
+}
+
+/// A Redis of its own and a database.
+struct Bench {
+    redis: Arc<Mutex<RedisServer>>,
+    tables: Tables,
+}
+
+impl Tables {
+    fn in_a_file() -> Self {
+        Self::File(tempfile::tempdir().unwrap())
+    }
+
+    async fn in_a_schema() -> Self {
+        Self::Schema(PostgresSpace::new().await)
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        match self {
+            Self::File(folder) => Some(folder.path().join("tables.db")),
+            Self::Schema(_) | Self::Server(_) => None,
+        }
+    }
+
+    fn url(&self) -> String {
+        match self {
+            Self::File(_) => format!("sqlite:{}", self.path().unwrap().display()),
+            Self::Schema(space) => space.url.clone(),
+            Self::Server(server) => server.url(),
+        }
+    }
+
+    /// Says something to the database, outside of any store.
+    async fn say(&self, statement: &str) {
+        let statement = sqlx::raw_sql(AssertSqlSafe(statement.to_owned()));
+        if self.path().is_some() {
+            statement.execute(&mut SqliteConnection::connect(&self.url()).await.unwrap()).await.unwrap();
+        } else {
+            statement.execute(&mut PgConnection::connect(&self.url()).await.unwrap()).await.unwrap();
+        }
+    }
+
+    /// The number that a query finds.
+    async fn number(&self, query: &'static str) -> i64 {
+        if self.path().is_some() {
+            let mut database = SqliteConnection::connect(&self.url()).await.unwrap();
+            sqlx::query_scalar(query).fetch_one(&mut database).await.unwrap()
+        } else {
+            let mut database = PgConnection::connect(&self.url()).await.unwrap();
+            sqlx::query_scalar(query).fetch_one(&mut database).await.unwrap()
+        }
+    }
+
+    /// How often the application has written.
+    async fn notes(&self) -> i64 {
+        self.number("SELECT count(*) FROM notes").await
+    }
+}
+
+impl Bench {
+    /// With the application's table; nobody has opened a store yet.
+    async fn new(tables: Tables) -> Self {
+        let redis = RedisServer::start(&["--appendonly", "yes", "--appendfsync", "always"]);
+        let bench = Self { redis: Arc::new(Mutex::new(redis)), tables };
+        bench.store().await.close().await.unwrap();
+        bench.tables.say("CREATE TABLE notes (person BIGINT NOT NULL)").await;
+        bench
+    }
+
+    async fn store(&self) -> DecidedStore {
+        let url = self.redis_url();
+        self.store_at(&url, &self.tables.url()).await
+    }
+
+    /// One that reaches its servers by other addresses.
+    async fn store_at(&self, redis: &str, database: &str) -> DecidedStore {
+        let redis = RedisStore::open(redis).await.unwrap();
+        match self.tables.path() {
+            Some(path) => DecidedStore::open(redis, SqliteStore::open(&path).await.unwrap()).await.unwrap(),
+            None => DecidedStore::open(redis, PostgresStore::open(database).await.unwrap()).await.unwrap(),
+        }
+    }
+
+    fn redis_url(&self) -> String {
+        self.redis.lock().url()
+    }
+
+    /// The store as an operator's tool opens it.
+    async fn plain_redis(&self) -> RedisStore {
+        RedisStore::open(&self.redis_url()).await.unwrap()
+    }
+}
+
+/// Takes the lease over, whoever holds it.
+async fn claim(store: &impl Store, token: &str) -> Epoch {
+    match try_claim(store, token).await.unwrap() {
+        LeaseAnswer::Granted(epoch) => epoch,
+        LeaseAnswer::Held(lease) => panic!("{lease:?} holds it"),
+    }
+}
+
+async fn try_claim(store: &impl Store, token: &str) -> StoreResult<LeaseAnswer> {
+    let seen = store.lease(BOT).await?;
+    store.claim(BOT, &holder(token), seen.as_ref()).await
+}
+
+/// A turn that takes an update, says something, and is in a state named by the update.
+fn turn(person: i64, update_id: i64, from: Version) -> Commit {
+    let state = format!("after-{update_id}");
+    Commit {
+        takes: vec![Taken::Fresh(mark(update_id))],
+        state: StateChange::Set(at_state(&state)),
+        outgoing: vec![message(person, &state)],
+        ..Commit::new(key(person), from, NOW)
+    }
+}
+
+/// The same, with a write of the application's.
+fn writing_turn(person: i64, update_id: i64, from: Version) -> Commit {
+    Commit { writes: Some(note(person)), ..turn(person, update_id, from) }
+}
+
+async fn write_turn(store: &impl Store, epoch: Epoch, person: i64, update_id: i64) -> StoreResult<Committed> {
+    let (version, _) = standing(store, person).await;
+    store.commit(epoch, writing_turn(person, update_id, version)).await
+}
+
+/// The application's write.
+fn note(person: i64) -> DomainWrites {
+    DomainWrites::new(move |database| {
+        Box::pin(async move {
+            let insert = "INSERT INTO notes VALUES ($1)";
+            if database.is_postgres() {
+                sqlx::query(insert).bind(person).execute(database.postgres()).await?;
+            } else {
+                sqlx::query(insert).bind(person).execute(database.sqlite()).await?;
+            }
+            Ok(())
+        })
+    })
+}
+
+/// The version of a conversation and the name of its state.
+async fn standing(store: &impl Store, person: i64) -> (Version, Option<String>) {
+    match store.open(&key(person), None).await.unwrap() {
+        Opened::At { version, stored } => (version, stored.map(|stored| stored.places[0].state.to_string())),
+        Opened::AlreadyTaken => panic!("asked without a mark"),
+    }
+}
+
+async fn is_taken(store: &impl Store, person: i64, update_id: i64) -> bool {
+    store.open(&key(person), Some(&mark(update_id))).await.unwrap() == Opened::AlreadyTaken
+}
+
+/// Waits until the store has found a Redis that was started again.
+async fn found_again(store: &impl Store) {
+    let finding = async {
+        while store.lease(BOT).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), finding).await.expect("Redis is there again");
+}
+
+/// What waits to be sent, by its text.
+async fn unsent(store: &impl Store) -> Vec<String> {
+    let rows = store.unsent(BOT, OutboxId(0), 1_000).await.unwrap();
+    let text = |row: &opora::store::OutboxRow| {
+        let body: serde_json::Value = serde_json::from_str(&row.outgoing.body).unwrap();
+        body["text"].as_str().unwrap().to_owned()
+    };
+    rows.iter().map(text).collect()
+}
+
+fn key(person: i64) -> DialogueKey {
+    DialogueKey::private(BOT, person)
+}
+
+fn mark(update_id: i64) -> Mark {
+    Mark { bot: BOT, update_id, identity: format!("message:{update_id}").into() }
+}
+
+fn at_state(state: &str) -> Stored {
+    let place = Place { dialogue: "survey".into(), state: state.into() };
+    Stored { value: "{}".into(), places: vec![place], expires_at: None }
+}

@@ -1,0 +1,180 @@
+//! Turns that are ready together, and the number by which every write shows.
+
+use futures_util::future::join_all;
+use opora::clock::Millis;
+use opora::store::{
+    Commit, ConversationRow, Effect, EffectId, Incoming, Mark, Opened, Origin, OutboxId, Parked, ParkedId, Place,
+    RedisCode, Settled, Settlement, StateChange, Store, StoreError, Stored, Taken, Transition, Version,
+};
+
+use super::counting::{message, reads};
+use super::{BOT, Bench, at_state, person};
+
+fn mark(update_id: i64) -> Mark {
+    Mark { bot: BOT, update_id, identity: "message".into() }
+}
+
+fn first_turn(user: i64, update_id: i64) -> Commit {
+    let mut commit = Commit::new(person(user), Version(0), Millis(user));
+    (commit.takes, commit.state) = (vec![Taken::Fresh(mark(update_id))], at_state(&format!("state {}", user % 3)));
+    commit.outgoing = vec![message(user)];
+    commit
+}
+
+#[tokio::test]
+async fn many_turns_at_once_share_few_calls_and_each_has_its_own_answer() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    bench.store.commit(bench.epoch, first_turn(1, 1)).await.unwrap();
+    let (_, before) = reads(&bench);
+    let mut turns: Vec<_> = (2..=400).map(|user| first_turn(user, user)).collect();
+    turns.push(first_turn(1, 1));
+    turns.push(first_turn(1, 501));
+    let answers = join_all(turns.into_iter().map(|turn| bench.store.commit(bench.epoch, turn))).await;
+    let (_, after) = reads(&bench);
+    assert!(after - before < 100, "{} calls", after - before);
+    let (refused, done) = answers.split_last_chunk::<2>().map(|(done, refused)| (refused, done)).unwrap();
+    assert!(matches!(refused, [Err(StoreError::AlreadyTaken), Err(StoreError::Overtaken(_))]), "{refused:?}");
+    let mut outbox: Vec<_> = done.iter().flat_map(|done| done.as_ref().unwrap().outbox.clone()).collect();
+    outbox.sort();
+    let unsent = bench.store.unsent(BOT, OutboxId(0), 1_000).await.unwrap();
+    assert_eq!(unsent.iter().map(|row| row.id).skip(1).collect::<Vec<_>>(), outbox);
+    assert!(unsent.iter().all(|row| row.outgoing == message(row.key.chat)));
+    let statistics = bench.store.statistics(Some(BOT)).await.unwrap();
+    let by_place: i64 = statistics.by_place.iter().map(|count| count.conversations).sum();
+    assert_eq!((statistics.active, by_place, statistics.outbox), (400, 400, 400));
+    let opened = join_all((1..=401).map(async |user| bench.store.open(&person(user), Some(&mark(user))).await)).await;
+    assert!(opened[..400].iter().all(|opened| matches!(opened, Ok(Opened::AlreadyTaken))), "{opened:?}");
+    assert!(matches!(opened[400], Ok(Opened::At { version: Version(0), stored: None })), "{:?}", opened[400]);
+}
+
+#[tokio::test]
+async fn two_turns_of_a_conversation_may_come_together() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    let mut second = first_turn(1, 2);
+    (second.from, second.state) = (Version(1), StateChange::Keep);
+    let (mut third, mut late) = (first_turn(1, 3), first_turn(1, 4));
+    (third.from, third.state) = (Version(2), StateChange::Clear);
+    late.from = Version(2);
+    let turns = [first_turn(1, 1), second, third, late];
+    let answers = join_all(turns.map(|turn| bench.store.commit(bench.epoch, turn))).await;
+    let versions: Vec<_> = answers[..3].iter().map(|answer| answer.as_ref().unwrap().version.0).collect();
+    assert_eq!(versions, [1, 2, 3]);
+    assert!(matches!(answers[3], Err(StoreError::Overtaken(_))), "{:?}", answers[3]);
+    let statistics = bench.store.statistics(Some(BOT)).await.unwrap();
+    assert_eq!((statistics.active, statistics.by_place.len(), statistics.outbox), (0, 0, 3));
+}
+
+#[tokio::test]
+async fn everything_of_a_state_comes_back_as_it_was() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    let place = |state: &str| Place { dialogue: "a \"dialogue\"\n".into(), state: state.into() };
+    let states = [
+        Stored { value: "".into(), places: Vec::new(), expires_at: None },
+        Stored { value: "{\"a\":\"\\n\"}\nb 5:c".into(), places: vec![place("x y")], expires_at: Some(Millis(9)) },
+        Stored { value: "ю".into(), places: vec![place(""), place("b"), place("c")], expires_at: None },
+    ];
+    for (turn, stored) in states.into_iter().enumerate() {
+        bench.turn(1, StateChange::Set(stored.clone())).await.unwrap();
+        bench.turn(1, StateChange::Keep).await.unwrap();
+        let version = Version(2 * turn as i64 + 2);
+        let opened = bench.store.open(&person(1), None).await.unwrap();
+        assert_eq!(opened, Opened::At { version, stored: Some(stored) });
+    }
+}
+
+#[tokio::test]
+async fn a_long_way_is_found_whole_and_in_pages() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    let turns = (0..1_100).flat_map(|turn| [(1, turn), (2, turn)]).map(|(user, turn)| {
+        let mut commit = Commit::new(person(user), Version(turn), Millis(turn));
+        let place = |number: i64| Some(Place { dialogue: "survey".into(), state: format!("{number}").into() });
+        // A turn without a transition leaves the way as it is.
+        commit.transition = (turn % 10 != 9).then(|| Transition {
+            from: place(turn),
+            to: if turn % 2 == 0 { place(turn + 1) } else { None },
+            by: "text".into(),
+            took_us: turn,
+        });
+        bench.store.commit(bench.epoch, commit)
+    });
+    assert!(join_all(turns).await.iter().all(Result::is_ok));
+    let way = bench.store.transitions_of(&person(1), 0, 10_000).await.unwrap();
+    let numbers = |way: &[opora::store::TransitionRow]| way.iter().map(|row| row.version.0 - 1).collect::<Vec<_>>();
+    assert_eq!(numbers(&way), (0..1_100).filter(|turn| turn % 10 != 9).collect::<Vec<_>>());
+    assert!(way.iter().all(|row| row.key == person(1) && row.took_us == row.at.0 && row.by == "text"));
+    assert!(way.iter().all(|row| row.to.is_some() == (row.at.0 % 2 == 0)));
+    let some = bench.store.transitions_of(&person(1), way[499].id, 3).await.unwrap();
+    assert_eq!(some, way[500..503]);
+    assert_eq!(bench.store.transitions(BOT, 0, 10_000).await.unwrap().len(), 1_980);
+    assert!(bench.store.transitions_of(&person(3), 0, 10).await.unwrap().is_empty());
+}
+
+/// How many writes the room of person 1 has seen.
+fn writes(bench: &Bench) -> i64 {
+    let seen = (0..16).map(|partition| {
+        let room = format!("{{opora:{partition}}}:{BOT}:room");
+        match bench.server.say(&["HGET", &room, "commits"]) {
+            redis::Value::BulkString(text) => String::from_utf8(text).unwrap().parse::<i64>().unwrap(),
+            _ => 0,
+        }
+    });
+    seen.sum()
+}
+
+#[tokio::test]
+async fn every_write_is_counted_and_what_changes_nothing_is_not() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    let (store, epoch) = (&bench.store, bench.epoch);
+    let mut counted = writes(&bench);
+    let mut counts = |what: &str, step: i64| {
+        counted += step;
+        assert_eq!(writes(&bench), counted, "{what}");
+    };
+    let update = Incoming { key: person(1), origin: Origin::Update(mark(1)), body: "{}".into(), at: Millis(1) };
+    store.receive(epoch, vec![update]).await.unwrap();
+    counts("receive", 1);
+    let mut commit = first_turn(1, 2);
+    commit.effects = vec![Effect { kind: "download".into(), body: "{}".into() }];
+    let committed = store.commit(epoch, commit).await.unwrap();
+    counts("commit", 1);
+    store.commit(epoch, first_turn(1, 2)).await.unwrap_err();
+    counts("a commit that is refused", 0);
+    let outcome = |effect: EffectId| Incoming {
+        key: person(1),
+        origin: Origin::Outcome(effect),
+        body: "{}".into(),
+        at: Millis(1),
+    };
+    for step in [1, 0] {
+        store.finish_effect(epoch, committed.effects[0], outcome(committed.effects[0])).await.unwrap();
+        counts("finish_effect", step);
+    }
+    let settled = Settled { id: committed.outbox[0], outcome: Settlement::Sent { labelled: None } };
+    store.settle(epoch, vec![settled], Millis(1)).await.unwrap();
+    counts("settle", 1);
+    for step in [1, 0] {
+        store.post(epoch, "news", vec![(person(1), message(1))], Millis(1)).await.unwrap();
+        counts("post", step);
+    }
+    let parked = Parked {
+        id: ParkedId(0),
+        key: person(1),
+        kind: "update".into(),
+        body: "{}".into(),
+        reason: "a bad day".into(),
+        attempts: 1,
+        at: Millis(1),
+        retry: false,
+    };
+    let aside = store.park(epoch, vec![Taken::Fresh(mark(3))], parked, vec![message(1)]).await.unwrap();
+    counts("park", 1);
+    assert!(store.retry_parked(aside.id).await.unwrap());
+    counts("retry_parked", 1);
+    for step in [1, 0] {
+        store.reset(&person(1), Millis(2)).await.unwrap();
+        counts("reset", step);
+    }
+    let row = ConversationRow { key: person(1), version: Version(9), stored: None, updated_at: Millis(1) };
+    assert!(store.import(&row, true).await.unwrap());
+    counts("import", 1);
+}
