@@ -2,11 +2,15 @@
 //!
 //! It is the dialogue that `bench/` measures on several frameworks. Settings come from the environment: `BOT_TOKEN`;
 //! `BOT_API_URL` for another server than Telegram's; `STATE_URL`, `memory:`, `sqlite:<path>`, `postgres://…` or
-//! `redis://…`; `SEND_LIMITS`, `telegram` or `off`.
+//! `redis://…`; `SEND_LIMITS`, `telegram` or `off`. With `WEBHOOK_URL`, an address that ends in `/telegram`, updates come
+//! by webhook: with `WEBHOOK_SECRET`, to `WEBHOOK_LISTEN`, where a balancer may stand before several instances.
 
 use std::env;
 use std::error::Error;
+use std::future::IntoFuture;
+use std::time::Duration;
 
+use opora::bot::WebhookSettings;
 use opora::prelude::*;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -87,5 +91,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .send_limits(setting("SEND_LIMITS", "telegram").parse()?)
         .store(store)
         .dialogue(registration());
-    Ok(bot.run().await?)
+    let Ok(url) = env::var("WEBHOOK_URL") else { return Ok(bot.run().await?) };
+    let secret = env::var("WEBHOOK_SECRET").map_err(|_| "WEBHOOK_SECRET is not set")?;
+    let (bot, webhook) = bot.webhook(WebhookSettings::new(url, secret));
+    let listener = tokio::net::TcpListener::bind(setting("WEBHOOK_LISTEN", "127.0.0.1:8443")).await?;
+    let (running, ended) = tokio::sync::oneshot::channel::<()>();
+    let server = axum::serve(listener, webhook.router("/telegram")).with_graceful_shutdown(async {
+        let _ = ended.await;
+    });
+    let server = tokio::spawn(server.into_future());
+    bot.run().await?;
+    // The last calls are answered; connections that nobody uses are not waited for.
+    drop(running);
+    let _ = tokio::time::timeout(Duration::from_secs(1), server).await;
+    Ok(())
 }

@@ -22,7 +22,7 @@ use crate::turn::Context;
 pub use crate::effects::{DownloadSettings, EffectSettings};
 pub use crate::engine::TurnSettings;
 pub use crate::instance::{IfHeld, LeaseSettings, NotLeading};
-pub use crate::intake::{PollingSettings, Webhook, WebhookSettings};
+pub use crate::intake::{Instances, PollingSettings, Webhook, WebhookSettings};
 pub use crate::mailbox::MailboxSettings;
 pub use crate::outbox::SendLimits;
 pub use crate::schedule::Retention;

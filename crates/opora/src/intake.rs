@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, Millis};
 use crate::failpoints;
 use crate::mailbox::{Arrivals, Fresh, Letter, Mailboxes};
 use crate::store::{Epoch, InboxRow, Incoming, Mark, Origin, Receipt, Seq, Store, StoreResult};
@@ -18,11 +18,15 @@ use crate::update::{self, Route};
 
 pub(crate) use self::arriving::Arriving;
 use self::arriving::OnTheirWay;
+pub(crate) use self::door::Door;
+pub(crate) use self::fleet::{Fleet, Hearing};
 pub(crate) use self::haste::Haste;
 pub use self::polling::PollingSettings;
-pub use self::webhook::{Webhook, WebhookSettings};
+pub use self::webhook::{Instances, Webhook, WebhookSettings};
 
 mod arriving;
+mod door;
+mod fleet;
 mod haste;
 pub(crate) mod polling;
 mod webhook;
@@ -55,6 +59,12 @@ struct FreshBatch {
     arrivals: Arc<Arrivals>,
 }
 
+/// Updates that are stored, or whose turns have begun.
+struct TakenIn {
+    highest: Option<i64>,
+    fresh: FreshBatch,
+}
+
 /// An update that has to be stored.
 enum Pending {
     New(Incoming),
@@ -81,21 +91,25 @@ impl Pending {
 impl Intake {
     /// Stores updates; when this answers, they are durable. Gives the highest `update_id` among them.
     pub(crate) async fn receive<'a>(&self, updates: impl Iterator<Item = &'a str>) -> StoreResult<Option<i64>> {
+        let taken = self.take_in(updates).await?;
+        self.see_durable(taken).await
+    }
+
+    /// Begins the turns of updates that can begin and stores the others. Whoever waits for this with one batch before the
+    /// next keeps their order.
+    async fn take_in<'a>(&self, updates: impl Iterator<Item = &'a str>) -> StoreResult<TakenIn> {
         let at = self.clock.now();
         let (mut batch, mut highest) = (Vec::new(), None);
         for raw in updates {
-            match Route::of(raw, self.bot) {
-                Ok(Route { key, mark }) => {
-                    let key = self.store.conversation_of(key);
+            if let Some(incoming) = read(raw, self.bot, &*self.store, at) {
+                if let Origin::Update(mark) = &incoming.origin {
                     highest = highest.max(Some(mark.update_id));
-                    batch.push(Incoming { key, origin: Origin::Update(mark), body: raw.into(), at });
                 }
-                // Without an id it can be neither stored nor acknowledged.
-                Err(error) => tracing::error!(%error, "something that is not an update was received and is ignored"),
+                batch.push(incoming);
             }
         }
         if batch.is_empty() {
-            return Ok(highest);
+            return Ok(TakenIn { highest, fresh: FreshBatch::default() });
         }
         metrics::counter!("opora_updates_total").increment(batch.len() as u64);
         failpoints::hit(failpoints::INTAKE_BEFORE_RECEIVE).await;
@@ -104,8 +118,15 @@ impl Intake {
             self.store_all(rest).await?;
         }
         drop(on_their_way);
-        self.see_durable(fresh).await?;
-        failpoints::hit(failpoints::INTAKE_AFTER_RECEIVE).await;
+        Ok(TakenIn { highest, fresh })
+    }
+
+    /// Sees to it that all of it is durable. Gives the highest `update_id`.
+    async fn see_durable(&self, TakenIn { highest, fresh }: TakenIn) -> StoreResult<Option<i64>> {
+        self.wait_for(fresh).await?;
+        if highest.is_some() {
+            failpoints::hit(failpoints::INTAKE_AFTER_RECEIVE).await;
+        }
         Ok(highest)
     }
 
@@ -136,7 +157,7 @@ impl Intake {
     }
 
     /// Waits a moment for the turns of fresh updates, and stores those that have not committed by then.
-    async fn see_durable(&self, handed: FreshBatch) -> StoreResult<()> {
+    async fn wait_for(&self, handed: FreshBatch) -> StoreResult<()> {
         if handed.all.is_empty() {
             return Ok(());
         }
@@ -200,6 +221,21 @@ impl Intake {
                 self.mailboxes.deliver(incoming.key.clone(), Letter::Inbox(row));
                 return Ok(());
             }
+        }
+    }
+}
+
+/// An update on its way into the inbox; what is none is told.
+fn read(raw: &str, bot: i64, store: &dyn Store, at: Millis) -> Option<Incoming> {
+    match Route::of(raw, bot) {
+        Ok(Route { key, mark }) => {
+            let (key, origin) = (store.conversation_of(key), Origin::Update(mark));
+            Some(Incoming { key, origin, body: raw.into(), at })
+        }
+        // Without an id it can be neither stored nor acknowledged.
+        Err(error) => {
+            tracing::error!(%error, "something that is not an update was received and is ignored");
+            None
         }
     }
 }

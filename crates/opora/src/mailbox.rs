@@ -18,11 +18,13 @@ use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use self::fresh::{Arrivals, Fresh};
+use self::shared::Look;
 use crate::key::DialogueKey;
 use crate::store::{InboxRow, Incoming, Origin, Parked, Seq, Store, Taken, TimerRow};
 use crate::update;
 
 mod fresh;
+mod shared;
 
 /// An input of a conversation, on its way to a turn.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,6 +129,8 @@ struct Shared {
     reader: Arc<dyn Reader>,
     store: Arc<dyn Store>,
     settings: MailboxSettings,
+    /// Others put updates into the inbox too.
+    shares_inbox: bool,
     boxes: Mutex<HashMap<DialogueKey, Mailbox>>,
     /// Letters that wait in memory or have stayed in the store, for the intake's limit.
     waiting: AtomicUsize,
@@ -149,14 +153,31 @@ struct Mailbox {
     fresh: Option<Fresh>,
     /// Told of every new letter while an album is gathered.
     gathering: Option<Arc<Notify>>,
+    /// Of an inbox that is shared: the rows that are in memory, also those whose turn is under way.
+    held: Vec<Seq>,
+    /// Of an inbox that is shared: whether the store has to be asked.
+    look: Look,
 }
 
 impl Mailboxes {
+    /// Mailboxes of an inbox that nobody else fills.
+    #[cfg(test)]
     pub(crate) fn new(reader: Arc<dyn Reader>, store: Arc<dyn Store>, settings: MailboxSettings) -> Self {
+        Self::with(reader, store, settings, false)
+    }
+
+    /// `shares_inbox` says that others put updates into the inbox too.
+    pub(crate) fn with(
+        reader: Arc<dyn Reader>,
+        store: Arc<dyn Store>,
+        settings: MailboxSettings,
+        shares_inbox: bool,
+    ) -> Self {
         Self(Arc::new(Shared {
             reader,
             store,
             settings,
+            shares_inbox,
             boxes: Mutex::default(),
             waiting: AtomicUsize::new(0),
             room: Notify::new(),
@@ -173,14 +194,14 @@ impl Mailboxes {
         }
         let mut boxes = shared.boxes.lock();
         if let Some(mailbox) = boxes.get_mut(&key) {
-            if mailbox.put(letter, shared.settings.per_dialogue) {
+            if shared.put(mailbox, letter) {
                 shared.waiting.fetch_add(1, Ordering::Relaxed);
             }
             return;
         }
         shared.waiting.fetch_add(1, Ordering::Relaxed);
         let mut mailbox = Mailbox::default();
-        mailbox.put(letter, shared.settings.per_dialogue);
+        shared.put(&mut mailbox, letter);
         boxes.insert(key.clone(), mailbox);
         drop(boxes);
         shared.turns.spawn(drain(Arc::clone(shared), key));
@@ -282,6 +303,7 @@ impl Mailbox {
 /// What a conversation's task does next.
 enum Step {
     Read(Letter),
+    LookUp,
     Load { after: Seq, stayed: usize },
     Done,
 }
@@ -292,14 +314,20 @@ async fn drain(shared: Arc<Shared>, key: DialogueKey) {
         match shared.step(&key) {
             Step::Done => return,
             Step::Load { after, stayed } => shared.load(&key, after, stayed).await,
+            Step::LookUp => shared.look_up(&key).await,
             Step::Read(letter) => {
                 let letters = match letter.album() {
                     Some(album) => shared.gather(&key, letter, &album).await,
                     None => vec![letter],
                 };
                 let count = letters.len();
+                let seqs: Vec<_> =
+                    if shared.shares_inbox { letters.iter().filter_map(Letter::seq).collect() } else { Vec::new() };
                 if !shared.closed.load(Ordering::Acquire) {
                     shared.reader.read(&key, letters).await;
+                }
+                if !seqs.is_empty() {
+                    shared.let_go(&key, &seqs);
                 }
                 shared.done(count);
             }
@@ -308,12 +336,22 @@ async fn drain(shared: Arc<Shared>, key: DialogueKey) {
 }
 
 impl Shared {
+    fn put(&self, mailbox: &mut Mailbox, letter: Letter) -> bool {
+        match letter {
+            Letter::Inbox(row) if self.shares_inbox => mailbox.put_in_place(row, self.settings.per_dialogue),
+            letter => mailbox.put(letter, self.settings.per_dialogue),
+        }
+    }
+
     fn step(&self, key: &DialogueKey) -> Step {
         let mut boxes = self.boxes.lock();
         let Some(mailbox) = boxes.get_mut(key) else { return Step::Done };
         if self.closed.load(Ordering::Acquire) {
             boxes.remove(key);
             return Step::Done;
+        }
+        if mailbox.looks_now() {
+            return Step::LookUp;
         }
         if let Some(letter) = mailbox.take() {
             return Step::Read(letter);
@@ -366,6 +404,7 @@ impl Shared {
         let arrived = Arc::new(Notify::new());
         let mut letters = vec![first];
         loop {
+            self.look_up_if_told(key).await;
             {
                 let mut boxes = self.boxes.lock();
                 let Some(mailbox) = boxes.get_mut(key) else { return letters };

@@ -7,12 +7,14 @@
 //! Every write of an instance carries the epoch of its lease and is refused once another instance has taken over.
 //! Nothing here talks to Telegram, and nothing here retries: the runtime decides, by the kind of [`StoreError`].
 
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
 pub use self::decided::{DecidedStore, SqlDatabase};
+pub use self::fleet::{Delivered, News};
 pub use self::journal::Journal;
 pub(crate) use self::journal::OneMoment;
 pub use self::layer::StoreLayer;
@@ -34,6 +36,7 @@ pub use self::sqlite::SqliteStore;
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
 
 mod decided;
+mod fleet;
 mod journal;
 mod layer;
 mod lease;
@@ -159,6 +162,35 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>>;
     /// Inbox rows of one conversation after a sequence number, in order.
     fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>>;
+
+    // Instances that take updates together.
+
+    /// Whether instances on several machines can work with it at once.
+    fn serves_several(&self) -> bool {
+        false
+    }
+    /// Puts updates into the inbox in one durable step, as [`Store::receive`] does, but of any instance, whether it holds
+    /// the lease or not. What was answered before another call began stands before what that call brings, whoever made
+    /// the two. Answers come in the order of the batch.
+    fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
+        let _ = batch;
+        Box::pin(async { Err(StoreError::Unsupported("this store takes updates only of the one who holds the lease")) })
+    }
+    /// How many inputs wait, counted up to a limit.
+    fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
+        Box::pin(async move { Ok(self.waiting(bot, Seq(i64::MIN), limit).await?.len()) })
+    }
+    /// Tells whoever listens that something of these conversations was delivered. It is not kept: who works looks
+    /// through the inbox from time to time anyway.
+    fn announce(&self, bot: i64, keys: Vec<DialogueKey>) -> Answer<'_, ()> {
+        let _ = (bot, keys);
+        Box::pin(async { Ok(()) })
+    }
+    /// Listens to what other instances announce from now on; a store by which nothing is announced is silent.
+    fn listen(&self, bot: i64) -> Answer<'_, News> {
+        let _ = bot;
+        Box::pin(async { Ok(futures_util::stream::pending().boxed()) })
+    }
 
     // The turn.
 

@@ -18,7 +18,7 @@ use crate::dialogue::Script;
 use crate::effects::Register;
 use crate::instance::{self, Leadership, NotLeading};
 use crate::intake::polling::{Ended, Polling};
-use crate::intake::{Webhook, WebhookSettings};
+use crate::intake::{Door, Fleet, Hearing, Webhook, WebhookSettings};
 use crate::mailbox::Letter;
 use crate::store::{Seq, Store, StoreError};
 use crate::telegram::{Api, ApiError, RefusalKind};
@@ -63,7 +63,20 @@ impl Life {
     /// Stands by and leads until told to stop.
     pub(super) async fn run(self, stop: Stop) -> Result<(), BotError> {
         tracing::info!(bot = self.bot, store = %self.store.describe(), "starts");
-        let lived = self.terms(&stop).await;
+        let fleet = self.join_fleet();
+        let take_no_more = async {
+            stop.begin.cancelled().await;
+            self.take_no_more();
+            std::future::pending().await
+        };
+        let lived = tokio::select! {
+            lived = self.terms(&stop, fleet.as_ref()) => lived,
+            never = take_no_more => never,
+        };
+        self.take_no_more();
+        if let Some(fleet) = fleet {
+            fleet.close().await;
+        }
         if self.owns_store
             && let Err(error) = self.store.close().await
         {
@@ -73,7 +86,27 @@ impl Life {
         lived
     }
 
-    async fn terms(&self, stop: &Stop) -> Result<(), BotError> {
+    /// Whether other instances put updates into the inbox too.
+    pub(super) fn shares_inbox(&self) -> bool {
+        self.webhook.as_ref().is_some_and(|(settings, _)| settings.has_several(&*self.store))
+    }
+
+    /// Takes updates from now on, whoever leads, if several instances do.
+    fn join_fleet(&self) -> Option<Fleet> {
+        let (_, webhook) = self.webhook.as_ref().filter(|_| self.shares_inbox())?;
+        let fleet = Fleet::open(self.bot, &self.store, &self.clock, self.settings.mailboxes.in_all);
+        webhook.set(Some(fleet.door()));
+        tracing::info!(bot = self.bot, "takes updates, whoever leads");
+        Some(fleet)
+    }
+
+    fn take_no_more(&self) {
+        if let Some((_, webhook)) = &self.webhook {
+            webhook.set(None);
+        }
+    }
+
+    async fn terms(&self, stop: &Stop, fleet: Option<&Fleet>) -> Result<(), BotError> {
         loop {
             let leading = instance::lead(&self.store, self.bot, &self.settings.lease, &self.clock, &stop.begin).await;
             let leadership = match leading {
@@ -86,7 +119,7 @@ impl Life {
                     return Err(BotError::NotLeading(error));
                 }
             };
-            match self.term(leadership, stop).await? {
+            match self.term(leadership, stop, fleet).await? {
                 TermEnd::Stopped => return Ok(()),
                 TermEnd::Anew => tracing::info!(bot = self.bot, "begins anew, for its store goes on elsewhere"),
                 TermEnd::Lost => tracing::warn!(bot = self.bot, "does not lead any more; stands by"),
@@ -96,7 +129,7 @@ impl Life {
     }
 
     /// One term as the leader.
-    async fn term(&self, leadership: Leadership, stop: &Stop) -> Result<TermEnd, BotError> {
+    async fn term(&self, leadership: Leadership, stop: &Stop, fleet: Option<&Fleet>) -> Result<TermEnd, BotError> {
         let works = Works::start(self, &leadership);
         self.handle.set(Some(works.running.clone()));
         let end = tokio::select! {
@@ -104,10 +137,11 @@ impl Life {
             () = stop.begin.cancelled() => TermEnd::Stopped,
             () = leadership.lost.cancelled() => TermEnd::Lost,
             _ = self.store.anew(self.bot) => TermEnd::Anew,
-            end = self.lead(&works, &leadership) => end,
+            end = self.lead(&works, &leadership, fleet) => end,
         };
-        if let Some((_, webhook)) = &self.webhook {
-            webhook.set(None);
+        match fleet {
+            Some(fleet) => fleet.leading().set(None),
+            None => self.take_no_more(),
         }
         self.handle.set(None);
         let closing = match end {
@@ -135,10 +169,15 @@ impl Life {
     }
 
     /// Takes up what was left, then asks for more until something ends that.
-    async fn lead(&self, works: &Works, leadership: &Leadership) -> TermEnd {
+    async fn lead(&self, works: &Works, leadership: &Leadership, fleet: Option<&Fleet>) -> TermEnd {
         if let Some(reason) = self.greet().await {
             return TermEnd::Unauthorized(reason);
         }
+        // Before what was left is read, so that nothing falls between.
+        let hearing = match fleet {
+            Some(_) => Some(Hearing::begin(self.bot, &self.store, &works.intake.mailboxes).await),
+            None => None,
+        };
         self.take_up(works).await;
         works.begin_schedule.cancel();
         let Some((settings, webhook)) = &self.webhook else {
@@ -155,9 +194,18 @@ impl Life {
                 Ended::Unauthorized(reason) => TermEnd::Unauthorized(reason),
             };
         };
-        webhook.set(Some(works.intake.clone()));
-        self.webhook_on(settings).await;
-        leadership.lost.cancelled().await;
+        match fleet.zip(hearing) {
+            Some((fleet, hearing)) => {
+                fleet.leading().set(Some(works.intake.mailboxes.clone()));
+                let heard = leadership.lost.run_until_cancelled(hearing.run());
+                tokio::join!(self.webhook_on(settings), heard);
+            }
+            None => {
+                webhook.set(Some(Door::of_leader(works.intake.clone())));
+                self.webhook_on(settings).await;
+                leadership.lost.cancelled().await;
+            }
+        }
         TermEnd::Lost
     }
 

@@ -86,7 +86,7 @@ impl Works {
             lost: leadership.lost.clone(),
             cut: cut.clone(),
         };
-        let mailboxes = Mailboxes::new(Arc::new(engine), Arc::clone(store), settings.mailboxes);
+        let mailboxes = Mailboxes::with(Arc::new(engine), Arc::clone(store), settings.mailboxes, life.shares_inbox());
         let schedule = Schedule {
             bot,
             store: Arc::clone(store),

@@ -13,12 +13,16 @@ use axum::routing::post;
 use parking_lot::RwLock;
 use subtle::ConstantTimeEq;
 
-use super::Intake;
+use super::Door;
+use crate::store::Store;
 
 /// The header in which Telegram sends the secret.
 static SECRET: HeaderName = HeaderName::from_static("x-telegram-bot-api-secret-token");
 /// The largest update; Telegram's own are far smaller.
 const LARGEST_BYTES: usize = 1024 * 1024;
+
+/// Why a caller is asked to come again.
+const TOO_MUCH: &str = "too much waits; come again";
 
 /// How Telegram reaches this bot.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,9 +33,40 @@ pub struct WebhookSettings {
     pub secret: String,
     /// How many updates Telegram may bring at once.
     pub connections: u32,
+    /// Whether several instances take updates.
+    pub instances: Instances,
+}
+
+/// Which instances of a bot answer the calls of its webhook.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Instances {
+    /// Several if the store serves several machines, as Redis and PostgreSQL do; else only the one that works.
+    #[default]
+    ByStore,
+    /// Only the one that works: others answer 503. It saves a write and a read of the store where one instance is all
+    /// there is, for a turn can begin before its update is stored.
+    Alone,
+    /// All of them, behind a balancer: each stores what it gets, and one works on it. With SQLite, which cannot tell
+    /// other processes of a change, what another process stored is found within a second.
+    Several,
 }
 
 impl WebhookSettings {
+    /// A webhook at this address; Telegram may bring 40 updates at once, and the store says whether several instances
+    /// take them.
+    pub fn new(url: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self { url: url.into(), secret: secret.into(), connections: 40, instances: Instances::default() }
+    }
+
+    /// Whether all instances take updates, with this store.
+    pub(crate) fn has_several(&self, store: &dyn Store) -> bool {
+        match self.instances {
+            Instances::ByStore => store.serves_several(),
+            Instances::Alone => false,
+            Instances::Several => true,
+        }
+    }
+
     /// Whether Telegram takes the secret.
     pub(crate) fn has_good_secret(&self) -> bool {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
@@ -45,12 +80,12 @@ impl std::fmt::Debug for WebhookSettings {
     }
 }
 
-/// The receiving end of a webhook: mount [`Webhook::router`] where the address leads. While the bot does not lead, it
-/// answers 503, and Telegram comes again.
+/// The receiving end of a webhook: mount [`Webhook::router`] where the address leads. While the bot does not run, and where
+/// only the one that works takes updates also while another one works, it answers 503, and Telegram comes again.
 #[derive(Clone)]
 pub struct Webhook {
     secret: Arc<str>,
-    intake: Arc<RwLock<Option<Intake>>>,
+    door: Arc<RwLock<Option<Door>>>,
 }
 
 impl std::fmt::Debug for Webhook {
@@ -61,7 +96,7 @@ impl std::fmt::Debug for Webhook {
 
 impl Webhook {
     pub(crate) fn new(secret: &str) -> Self {
-        Self { secret: secret.into(), intake: Arc::default() }
+        Self { secret: secret.into(), door: Arc::default() }
     }
 
     /// A router that takes updates at `path`.
@@ -71,8 +106,8 @@ impl Webhook {
     }
 
     /// Starts to take updates, or stops.
-    pub(crate) fn set(&self, intake: Option<Intake>) {
-        *self.intake.write() = intake;
+    pub(crate) fn set(&self, door: Option<Door>) {
+        *self.door.write() = door;
     }
 }
 
@@ -82,27 +117,19 @@ async fn receive(State(webhook): State<Webhook>, headers: HeaderMap, body: Bytes
         tracing::warn!("a webhook call without the right secret was refused");
         return (StatusCode::UNAUTHORIZED, "the secret is wrong").into_response();
     }
-    let intake = webhook.intake.read().clone();
-    let Some(intake) = intake.filter(|intake| !intake.mailboxes.is_full()) else {
-        return later("too much waits; come again");
-    };
-    // In a task of its own: a caller who hangs up must not leave an update stored and not delivered.
-    let received = tokio::spawn(async move {
-        let update = String::from_utf8_lossy(&body);
-        intake.receive(std::iter::once(&*update)).await
-    });
-    match received.await {
-        // What is not an update was logged; asking Telegram to bring it again would help nobody.
-        Ok(Ok(_)) => StatusCode::OK.into_response(),
-        Ok(Err(error)) if error.ends_the_lease() => later("another instance has taken over"),
-        Err(error) => {
-            tracing::error!(%error, "an update could not be received; it stays with Telegram");
-            later("the update cannot be stored now; come again")
-        }
-        Ok(Err(error)) => {
-            tracing::error!(%error, "cannot store an update; it stays with Telegram");
-            later("the update cannot be stored now; come again")
-        }
+    let door = webhook.door.read().clone();
+    let Some(door) = door else { return later("this instance takes no updates now; come again") };
+    if door.is_full() {
+        return later(TOO_MUCH);
+    }
+    match door.receive(String::from_utf8_lossy(&body).into_owned()) {
+        None => later(TOO_MUCH),
+        Some(stored) => match stored.await {
+            // What is not an update was logged; asking Telegram to bring it again would help nobody.
+            Ok(()) => StatusCode::OK.into_response(),
+            // It was told where it happened.
+            Err(_) => later("the update cannot be stored now; come again"),
+        },
     }
 }
 

@@ -8,6 +8,8 @@ use crate::store::MemoryStore;
 use crate::store::{Epoch, Holder, Incoming, LeaseAnswer, Mark, Receipt};
 use crate::testing::faulty::{FaultyStore, Trouble};
 
+mod shared;
+
 const BOT: i64 = 1;
 
 /// Notes what it reads; a text that says `slow` waits until it is let go.

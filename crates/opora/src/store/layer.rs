@@ -5,9 +5,9 @@
 use std::path::Path;
 
 use super::{
-    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter,
-    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
-    Receipt, Seq, SetAside, Settled, Statistics, Store, Taken, TimerRow, TransitionRow,
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
+    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow, Outgoing, Parked,
+    ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, Taken, TimerRow, TransitionRow,
 };
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -61,6 +61,11 @@ macro_rules! layer {
                 self.inner().describe()
             }
 
+            /// As [`Store::serves_several`].
+            fn serves_several(&self) -> bool {
+                self.inner().serves_several()
+            }
+
             /// As [`Store::enter`]: by the store behind if that is shared, else by this layer's own `open`.
             fn enter<'a>(
                 &'a self,
@@ -93,6 +98,10 @@ macro_rules! layer {
         impl<L: StoreLayer> Store for L {
             fn describe(&self) -> String {
                 StoreLayer::describe(self)
+            }
+
+            fn serves_several(&self) -> bool {
+                StoreLayer::serves_several(self)
             }
 
             fn enter<'a>(
@@ -133,6 +142,10 @@ layer! {
     receive(epoch: Epoch, batch: Vec<Incoming>) -> Vec<Receipt>;
     waiting(bot: i64, after: Seq, limit: usize) -> Vec<InboxRow>;
     waiting_for(key: &'a DialogueKey, after: Seq, limit: usize) -> Vec<InboxRow>;
+    deliver(batch: Vec<Incoming>) -> Vec<Delivered>;
+    backlog(bot: i64, limit: usize) -> usize;
+    announce(bot: i64, keys: Vec<DialogueKey>) -> ();
+    listen(bot: i64) -> News;
     open(key: &'a DialogueKey, mark: Option<&'a Mark>) -> Opened;
     leave(epoch: Epoch, key: &'a DialogueKey) -> ();
     commit(epoch: Epoch, commit: Commit) -> Committed;

@@ -10,9 +10,10 @@ use parking_lot::Mutex;
 
 use self::shelves::Shelves;
 use super::{
-    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter,
-    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
-    Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow, TransitionRow,
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
+    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked,
+    ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
+    TransitionRow,
 };
 use crate::clock::Millis;
 use crate::failpoints;
@@ -89,6 +90,14 @@ impl Store for MemoryStore {
 
     fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
         self.step(move |shelves| shelves.receive(epoch, batch))
+    }
+
+    fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
+        self.step(move |shelves| Ok(shelves.deliver(batch)))
+    }
+
+    fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
+        self.look(move |shelves| shelves.read(bot, |room| room.inbox.len().min(limit)))
     }
 
     fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {

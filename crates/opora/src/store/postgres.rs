@@ -19,7 +19,7 @@ use super::sql::queue;
 use super::sql::reads::Reads;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
-use super::{Answer, DomainWrites, Store, StoreLayer, StoreResult};
+use super::{Answer, DomainWrites, News, Store, StoreLayer, StoreResult};
 use crate::key::DialogueKey;
 
 mod address;
@@ -27,6 +27,7 @@ mod alone;
 mod bulk;
 mod facts;
 mod moved;
+mod news;
 mod reads;
 mod schema;
 mod server;
@@ -41,7 +42,10 @@ const MORE_WRITERS: usize = 0;
 
 /// Keeps everything in tables named `opora_…` of one PostgreSQL database.
 #[derive(Debug)]
-pub struct PostgresStore(SqlStore<PgPool>);
+pub struct PostgresStore {
+    sql: SqlStore<PgPool>,
+    server: Server,
+}
 
 impl PostgresStore {
     /// Opens a database by its address, `postgres://user:password@host:port/database`, and makes the tables if they are
@@ -56,7 +60,7 @@ impl PostgresStore {
     pub async fn open(address: &str) -> StoreResult<Self> {
         let server = Server::of(address)?;
         let promise = server.open().await?;
-        Ok(Self::start(&server, promise))
+        Ok(Self::start(server, promise))
     }
 
     /// Opens a database as it is, for tools beside a bot: nothing is made, and no tables are changed.
@@ -66,30 +70,43 @@ impl PostgresStore {
     pub async fn open_existing(address: &str) -> StoreResult<Self> {
         let server = Server::of(address)?;
         let promise = server.open_existing().await?;
-        Ok(Self::start(&server, promise))
+        Ok(Self::start(server, promise))
     }
 
-    fn start(server: &Server, promise: Promise) -> Self {
+    fn start(server: Server, promise: Promise) -> Self {
         let numbers = Arc::new(Mutex::new(Numbers::default()));
         let writer = |slot| queue::start(Writer::new(server.clone(), slot, Arc::clone(&numbers)));
         let writers = Writers::several(writer(1), (2..).take(MORE_WRITERS).map(writer), writer(0));
         let about = format!("in the PostgreSQL database {server}: {promise}");
-        Self(SqlStore::start(about, writers, Finder::of(server.clone()), reads::of(server)))
+        let sql = SqlStore::start(about, writers, Finder::of(server.clone()), reads::of(&server));
+        Self { sql, server }
     }
 
     /// The connections that read.
     pub(super) fn reads(&self) -> &Reads<PgPool> {
-        &self.0.reads
+        &self.sql.reads
     }
 
     /// Runs writes that belong to a chat, where that chat's other writes are.
     pub(super) fn write_for<'a>(&'a self, key: &DialogueKey, writes: DomainWrites) -> Answer<'a, ()> {
-        self.0.write_for(key, writes)
+        self.sql.write_for(key, writes)
     }
 }
 
 impl StoreLayer for PostgresStore {
     fn inner(&self) -> &dyn Store {
-        &self.0
+        &self.sql
+    }
+
+    fn serves_several(&self) -> bool {
+        true
+    }
+
+    fn announce(&self, bot: i64, keys: Vec<DialogueKey>) -> Answer<'_, ()> {
+        Box::pin(news::announce(&self.reads().0, bot, keys))
+    }
+
+    fn listen(&self, bot: i64) -> Answer<'_, News> {
+        Box::pin(news::listen(&self.server, bot))
     }
 }

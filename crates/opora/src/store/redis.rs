@@ -19,9 +19,10 @@ use self::rounds::Rounds;
 use self::server::Server;
 use self::witness::Witness;
 use super::{
-    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter,
-    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
-    Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow, TransitionRow,
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
+    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow, Outgoing, Parked,
+    ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
+    TransitionRow,
 };
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -35,6 +36,7 @@ pub use self::witness::{FileWitness, RedisLoss, WitnessKeeper};
 mod address;
 mod aiogram;
 mod decisions;
+mod deliver;
 mod expiry;
 mod gather;
 mod inbox;
@@ -179,6 +181,26 @@ impl Store for RedisStore {
 
     fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
         Box::pin(self.receive_batch(epoch, batch))
+    }
+
+    fn serves_several(&self) -> bool {
+        true
+    }
+
+    fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
+        Box::pin(self.deliver_batch(batch))
+    }
+
+    fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
+        Box::pin(self.backlog_of(bot, limit))
+    }
+
+    fn announce(&self, bot: i64, keys: Vec<DialogueKey>) -> Answer<'_, ()> {
+        Box::pin(self.publish(bot, keys))
+    }
+
+    fn listen(&self, bot: i64) -> Answer<'_, News> {
+        Box::pin(self.subscribe(bot))
     }
 
     fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {

@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 pub use self::subject::Subject;
 
 pub mod cleaning;
+pub mod delivery;
 pub mod effects;
 pub mod fencing;
 pub mod inbox;
@@ -90,6 +91,16 @@ macro_rules! store_conformance {
                 a_fresh_update_that_came_into_the_inbox_leaves_it,
                 a_fresh_update_is_taken_once,
                 a_fresh_update_is_not_taken_beside_its_row,
+            }
+            delivery {
+                an_update_is_delivered_while_nobody_holds_the_lease,
+                an_update_is_delivered_once,
+                a_taken_update_is_not_delivered_again,
+                of_many_deliveries_of_an_update_one_is_kept,
+                what_is_delivered_stands_in_the_order_of_its_coming,
+                it_is_told_whether_others_wait,
+                what_was_delivered_waits_after_a_restart,
+                what_waits_is_counted_up_to_a_limit,
             }
             turn {
                 a_commit_is_kept_whole,

@@ -12,6 +12,7 @@ mod crowd;
 mod decided;
 mod disk;
 mod everysec;
+mod fleet;
 mod handlers;
 mod inside;
 mod journal;

@@ -6,6 +6,7 @@ mod aiogram_storage;
 mod conformance;
 mod crash;
 mod decided;
+mod deliveries;
 mod environment;
 mod failpoints;
 mod journal;

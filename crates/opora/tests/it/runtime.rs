@@ -6,6 +6,7 @@ mod dialogues;
 mod downloads;
 mod effects;
 mod errors;
+mod fleet;
 pub mod form;
 mod groups;
 mod intake;

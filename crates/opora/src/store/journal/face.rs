@@ -9,12 +9,15 @@ use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::redis::NotReached;
 use crate::store::{
-    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Holder,
-    InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, Receipt, Seq,
-    SetAside, Settled, Statistics, Store, StoreError, StoreLayer, StoreResult, Taken, TimerRow, TransitionRow,
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
+    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow, Outgoing, Parked, Receipt,
+    Seq, SetAside, Settled, Statistics, Store, StoreError, StoreLayer, StoreResult, Taken, TimerRow, TransitionRow,
 };
 
 use super::book::is_ours;
+
+/// Why nobody else may store updates.
+const ONE_INSTANCE: &str = "with a journal there is one instance: its webhook is for it alone (Instances::Alone)";
 
 /// Passes a call on to the store of a bot.
 macro_rules! by_bot {
@@ -64,6 +67,15 @@ impl StoreLayer for Journal {
                 self.0.receive_there(epoch, batch).await
             }
         })
+    }
+
+    /// Who has a journal is the only one who works with its Redis.
+    fn serves_several(&self) -> bool {
+        false
+    }
+
+    fn deliver<'a>(&'a self, _batch: Vec<Incoming>) -> Answer<'a, Vec<Delivered>> {
+        Box::pin(async { Err(StoreError::Unsupported(ONE_INSTANCE)) })
     }
 
     fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
@@ -169,6 +181,9 @@ impl StoreLayer for Journal {
         next_due(bot) -> Option<Millis>;
         parked_to_retry(bot, limit: usize) -> Vec<Parked>;
         transitions(bot, after: i64, limit: usize) -> Vec<TransitionRow>;
+        backlog(bot, limit: usize) -> usize;
+        announce(bot, keys: Vec<DialogueKey>) -> ();
+        listen(bot) -> News;
     }
 
     fn clean<'a>(&'a self, epoch: Epoch, bounds: Bounds) -> Answer<'a, Cleaned> {

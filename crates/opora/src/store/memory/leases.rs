@@ -22,8 +22,7 @@ impl Leases {
             return LeaseAnswer::Held(Box::new(held.clone()));
         }
         self.bots.push(bot);
-        // A process lives for far fewer than 2^63 owners.
-        let epoch = Epoch(self.bots.len() as i64);
+        let epoch = self.latest();
         self.held.insert(bot, Lease { epoch, holder: holder.clone(), renewals: 0 });
         LeaseAnswer::Granted(epoch)
     }
@@ -48,6 +47,12 @@ impl Leases {
 
     pub(super) fn of(&self, bot: i64) -> Option<&Lease> {
         self.held.get(&bot)
+    }
+
+    /// The last epoch that was given.
+    pub(super) fn latest(&self) -> Epoch {
+        // A process lives for far fewer than 2^63 owners.
+        Epoch(self.bots.len() as i64)
     }
 
     pub(super) fn bots(&self) -> impl Iterator<Item = i64> {

@@ -12,8 +12,8 @@ use super::timers::Timers;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    EffectId, EffectRow, Epoch, InboxRow, Incoming, Mark, Opened, Origin, OutboxId, OutboxRow, Outgoing, Parked,
-    ParkedId, Receipt, Seq, StoreResult, TransitionRow,
+    Delivered, EffectId, EffectRow, Epoch, InboxRow, Incoming, Mark, Opened, Origin, OutboxId, OutboxRow, Outgoing,
+    Parked, ParkedId, Receipt, Seq, StoreResult, TransitionRow,
 };
 
 /// All bots.
@@ -65,20 +65,33 @@ impl Shelves {
         let bots: BTreeSet<i64> = batch.iter().map(|incoming| incoming.key.bot).collect();
         bots.iter().try_for_each(|bot| self.leases.check(epoch, *bot))?;
         let bot = self.leases.bot_of(epoch)?;
-        let (room, numbers) = (self.rooms.entry(bot).or_default(), &mut self.numbers);
+        Ok(batch.into_iter().map(|incoming| self.put(bot, incoming).map_or(Receipt::Known, Receipt::New)).collect())
+    }
+
+    /// Takes updates of any instance.
+    pub(super) fn deliver(&mut self, batch: Vec<Incoming>) -> Vec<Delivered> {
         let one = |incoming: Incoming| {
-            let is_known = matches!(&incoming.origin, Origin::Update(mark) if room.marks.knows(mark));
-            if is_known {
-                return Receipt::Known;
-            }
-            let seq = Seq(numbers.next(epoch));
-            if let Origin::Update(mark) = &incoming.origin {
-                room.marks.wait(mark, seq);
-            }
-            room.inbox.put(InboxRow { seq, incoming });
-            Receipt::New(seq)
+            let (bot, key) = (incoming.key.bot, incoming.key.clone());
+            let waits = !self.read(bot, |room| room.inbox.of_key_after(&key, Seq(i64::MIN), 1)).is_empty();
+            let place = if waits { Delivered::Behind } else { Delivered::First };
+            self.put(bot, incoming).map_or(Delivered::Known, place)
         };
-        Ok(batch.into_iter().map(one).collect())
+        batch.into_iter().map(one).collect()
+    }
+
+    /// Puts an input into the inbox; none if it is known.
+    fn put(&mut self, bot: i64, incoming: Incoming) -> Option<Seq> {
+        let room = self.rooms.entry(bot).or_default();
+        if matches!(&incoming.origin, Origin::Update(mark) if room.marks.knows(mark)) {
+            return None;
+        }
+        // Whoever brings it, it stands behind what came before.
+        let seq = Seq(self.numbers.next(self.leases.latest()));
+        if let Origin::Update(mark) = &incoming.origin {
+            room.marks.wait(mark, seq);
+        }
+        room.inbox.put(InboxRow { seq, incoming });
+        Some(seq)
     }
 
     pub(super) fn open(&self, key: &DialogueKey, mark: Option<&Mark>) -> Opened {
@@ -123,9 +136,8 @@ impl Shelves {
         if room.effects.remove(&id).is_none() {
             return Ok(Receipt::Known);
         }
-        let seq = Seq(self.numbers.next(epoch));
-        room.inbox.put(InboxRow { seq, incoming: outcome });
-        Ok(Receipt::New(seq))
+        let bot = outcome.key.bot;
+        Ok(self.put(bot, outcome).map_or(Receipt::Known, Receipt::New))
     }
 }
 

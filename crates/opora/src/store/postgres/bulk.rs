@@ -17,10 +17,18 @@ use crate::store::sql::rows::Rows;
 
 /// What became of a group that was written on an assumption.
 pub(super) enum AtOnce {
-    /// It is committed.
-    Written,
+    /// It is committed, and what came stands at these places of the inbox, in the order of its coming.
+    Written(Vec<i64>),
     /// It was not as assumed: nothing was written.
     NotAsExpected,
+}
+
+/// Who says at which places of the inbox a group's inputs stand.
+enum Places {
+    /// The group, which has asked for them.
+    Given,
+    /// The statement: the group has only counted its inputs.
+    ToBeGiven,
 }
 
 /// Writes everything; the transaction stays open. `slot` is where this writer counts places.
@@ -31,8 +39,12 @@ pub(super) async fn write(mut bulk: Bulk, slot: i64, connection: &mut PgConnecti
     before.run(connection).await?;
     let moved = std::mem::take(&mut bulk.moved);
     let mut statement = Statement::default();
-    statement.add_all(bulk, slot);
+    let delivered = std::mem::take(&mut bulk.delivered_places);
+    statement.add_all(bulk, slot, Places::Given);
     statement.run(connection).await?;
+    if !delivered.is_empty() {
+        sqlx::query(TAKEN_MEANWHILE).bind(json(delivered)).execute(&mut *connection).await?;
+    }
     super::moved::write(moved, connection).await
 }
 
@@ -51,9 +63,9 @@ pub(super) async fn write_at_once(
     let mut statement = Statement::default();
     // First of all, before anything else is locked.
     statement.add("lease", &[EPOCHS, EPOCHS_LOCKED, LEASES], Some(LEASES_HELD), held);
-    statement.add_all(bulk, slot);
+    statement.add_all(bulk, slot, Places::ToBeGiven);
     match statement.run_alone(connection).await {
-        Ok(()) => Ok(AtOnce::Written),
+        Ok(places) => Ok(AtOnce::Written(places)),
         // The server has said no, and has undone everything. Of a lost connection nobody knows.
         Err(error) if matches!(error, sqlx::Error::Database(_)) && !is_lost(&error) => Ok(AtOnce::NotAsExpected),
         Err(error) => Err(error.into()),
@@ -68,11 +80,13 @@ struct Statement {
     parts: Vec<String>,
     checks: Vec<String>,
     arguments: Vec<String>,
+    /// Whether it says where inputs stand.
+    gives_places: bool,
 }
 
 impl Statement {
     /// Adds every table that has rows.
-    fn add_all(&mut self, bulk: Bulk, slot: i64) {
+    fn add_all(&mut self, bulk: Bulk, slot: i64, places: Places) {
         let takes_fresh = !bulk.fresh_gone.is_empty();
         self.add("renewed", &[RENEWED], None, bulk.renewed);
         let placed = PLACED.replace("$slot", &slot.to_string());
@@ -81,8 +95,11 @@ impl Statement {
         self.add("inputs_gone", &[IDS_GONE, INPUTS_GONE], Some(COUNTED), bulk.inputs_gone);
         self.add("fresh", &[FRESH_ROWS, FRESH_GONE], None, bulk.fresh_gone);
         self.add("marks", &[MARKS], takes_fresh.then_some(FRESH_MARKED), bulk.marks);
+        self.gives_places = matches!(places, Places::ToBeGiven) && !bulk.inputs.is_empty();
+        let came = if self.gives_places { INPUTS_PLACED } else { INPUTS_CAME };
         let input_rows = if takes_fresh { INPUT_ROWS_NOT_FRESH } else { INPUT_ROWS };
-        self.add("inputs", &[input_rows, INPUTS], Some(RECEIVED), bulk.inputs);
+        self.add("inputs", &[came, input_rows, INPUTS], Some(RECEIVED), bulk.inputs);
+        self.add("delivered", &[INPUTS_CAME, INPUT_ROWS, DELIVERED], None, bulk.delivered);
         self.add("outbox", &[OUTBOX], None, bulk.outbox);
         self.add("posts", &[POST_ROWS, POSTS], Some(COUNTED), bulk.posts);
         self.add("sending", &[SENDING], None, bulk.sending);
@@ -123,10 +140,12 @@ impl Statement {
     }
 
     /// Runs it as a transaction of its own: it fails where a check does not hold. Its end is waited for, which is the
-    /// commit.
-    async fn run_alone(self, connection: &mut PgConnection) -> sqlx::Result<()> {
-        let select = OR_FAILS.replace("$holds", &self.holds());
-        self.query(&select).execute(connection).await.map(drop)
+    /// commit. Answers the places that it has given.
+    async fn run_alone(self, connection: &mut PgConnection) -> sqlx::Result<Vec<i64>> {
+        let places = if self.gives_places { PLACES_GIVEN } else { NO_PLACES };
+        let select = OR_FAILS.replace("$holds", &self.holds()).replace("$places", places);
+        let answer = self.query(&select).fetch_all(connection).await?;
+        answer.first().map_or_else(|| Ok(Vec::new()), |row| row.try_get(1))
     }
 
     fn holds(&self) -> String {
@@ -142,7 +161,12 @@ impl Statement {
 /// A text is no number, and what is read in the server's log then is this one.
 const OR_FAILS: &str = "
 SELECT CASE WHEN $holds THEN 1
-       ELSE ('opora decides a group step by step' || left(current_setting('server_version'), 0))::integer END";
+       ELSE ('opora decides a group step by step' || left(current_setting('server_version'), 0))::integer END,
+       $places";
+
+const NO_PLACES: &str = "'{}'::bigint[]";
+
+const PLACES_GIVEN: &str = "ARRAY(SELECT seq FROM inputs_came ORDER BY count)";
 
 /// Those of `$rows`.
 const EPOCHS: &str = "@_epochs AS MATERIALIZED (SELECT (value #>> '{}')::bigint AS epoch FROM $rows)";
@@ -202,20 +226,26 @@ const MARKS: &str = "
       SELECT (value->>0)::bigint, (value->>1)::bigint, value->>2, (value->>3)::bigint FROM $rows
       ON CONFLICT DO NOTHING RETURNING bot, update_id, identity)";
 
-const INPUT_ROWS: &str = "
-@_rows AS MATERIALIZED (
+const INPUTS_CAME: &str = "
+@_came AS MATERIALIZED (
     SELECT (value->>0)::bigint AS seq, (value->>1)::bigint AS bot, value->>2 AS key, (value->>3)::bigint AS update_id,
            value->>4 AS identity, (value->>5)::bigint AS effect, value->>6 AS body, (value->>7)::bigint AS at
     FROM $rows)";
 
+/// Inputs that were only counted: the sequence says where they stand, behind everything that was answered before.
+const INPUTS_PLACED: &str = "
+@_came AS MATERIALIZED (
+    SELECT nextval('opora_inbox_places') AS seq, (value->>0)::bigint AS count, (value->>1)::bigint AS bot,
+           value->>2 AS key, (value->>3)::bigint AS update_id, value->>4 AS identity, (value->>5)::bigint AS effect,
+           value->>6 AS body, (value->>7)::bigint AS at
+    FROM $rows)";
+
+const INPUT_ROWS: &str = "@_rows AS MATERIALIZED (SELECT * FROM @_came)";
+
 /// An update that came and was taken in one group is not put down at all.
 const INPUT_ROWS_NOT_FRESH: &str = "
 @_rows AS MATERIALIZED (
-    SELECT came.* FROM (
-        SELECT (value->>0)::bigint AS seq, (value->>1)::bigint AS bot, value->>2 AS key,
-               (value->>3)::bigint AS update_id, value->>4 AS identity, (value->>5)::bigint AS effect,
-               value->>6 AS body, (value->>7)::bigint AS at
-        FROM $rows) AS came
+    SELECT came.* FROM @_came AS came
     WHERE NOT EXISTS (SELECT 1 FROM fresh_rows AS f
                       WHERE f.bot = came.bot AND f.update_id = came.update_id AND f.identity = came.identity))";
 
@@ -223,6 +253,19 @@ const INPUTS: &str = "
 @ AS (INSERT INTO opora_inbox (seq, bot, key, update_id, identity, effect, body, at)
       SELECT seq, bot, key, update_id, identity, effect, body, at FROM @_rows
       ON CONFLICT DO NOTHING RETURNING 1)";
+
+/// Of what another instance delivers at the same time one is kept, in an order in which nobody waits for each other.
+const DELIVERED: &str = "
+@ AS (INSERT INTO opora_inbox (seq, bot, key, update_id, identity, effect, body, at)
+      SELECT seq, bot, key, update_id, identity, effect, body, at FROM @_rows ORDER BY bot, update_id, identity
+      ON CONFLICT DO NOTHING)";
+
+/// Another instance may have delivered the same, and its turn may have been committed, since the group has asked. Then
+/// the row went in after that commit, so a statement that begins now sees the mark.
+const TAKEN_MEANWHILE: &str = "
+DELETE FROM opora_inbox AS i USING opora_marks AS m
+WHERE i.seq = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM jsonb_array_elements($1::jsonb)))
+  AND m.bot = i.bot AND m.update_id = i.update_id AND m.identity = i.identity";
 
 const CHANGED_ROWS: &str = "
 @_rows AS MATERIALIZED (

@@ -35,7 +35,7 @@ SELECT (SELECT count(shared.lock) FROM (
             SELECT 1 FROM opora_conversations
             WHERE key = ANY (ARRAY(SELECT value #>> '{}' FROM jsonb_array_elements($2)))
             ORDER BY key FOR UPDATE) AS locked);
-PREPARE opora_facts (jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb) AS
+PREPARE opora_facts (jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, jsonb, bigint) AS
 SELECT 1::bigint, bot, epoch, holder, NULL::text FROM opora_leases
 UNION ALL
 SELECT 2, asked.update_id, asked.bot, asked.identity, NULL
@@ -74,7 +74,13 @@ UNION ALL
 SELECT 9, m.update_id, m.bot, m.identity, NULL
 FROM (SELECT (value->>0)::bigint AS bot, (value->>1)::bigint AS update_id, value->>2 AS identity
       FROM jsonb_array_elements($8)) AS asked
-JOIN opora_marks AS m ON m.bot = asked.bot AND m.update_id = asked.update_id AND m.identity = asked.identity;";
+JOIN opora_marks AS m ON m.bot = asked.bot AND m.update_id = asked.update_id AND m.identity = asked.identity
+UNION ALL
+SELECT 10, 0, NULL, asked.key, NULL
+FROM (SELECT value #>> '{}' AS key FROM jsonb_array_elements($9)) AS asked
+WHERE EXISTS (SELECT 1 FROM opora_inbox AS i WHERE i.key = asked.key)
+UNION ALL
+SELECT 11, nextval('opora_inbox_places'), NULL, NULL, NULL FROM generate_series(1::bigint, $10);";
 
 /// The application's statements are planned as the application is used to.
 const AS_USUAL: &str = "
@@ -111,14 +117,14 @@ impl Inquiry {
         let (mut epochs_asked, mut keys_asked) = (Rows::default(), Rows::default());
         epochs.iter().try_for_each(|epoch| epochs_asked.add(epoch))?;
         keys.iter().try_for_each(|key| keys_asked.add(key))?;
-        Ok(Self { expected, lock: execute("opora_lock", [epochs_asked, keys_asked]), ask: ask(questions) })
+        Ok(Self { expected, lock: lock([epochs_asked, keys_asked]), ask: ask(questions) })
     }
 
     /// Only for the leases.
     pub(super) fn of_leases(epoch: Option<Epoch>) -> Result<Self, GroupFailed> {
         let mut epochs = Rows::default();
         epoch.iter().try_for_each(|epoch| epochs.add(epoch))?;
-        let lock = execute("opora_lock", [epochs, Rows::default()]);
+        let lock = lock([epochs, Rows::default()]);
         Ok(Self { expected: Facts::default(), lock, ask: ask(Questions::default()) })
     }
 
@@ -160,12 +166,16 @@ impl Inquiry {
     }
 }
 
-fn ask(questions: Questions) -> String {
-    let Questions { marks, fresh, inputs, versions, timers, parked, effects, posts } = questions;
-    execute("opora_facts", [marks, inputs, versions, timers, parked, effects, posts, fresh])
+fn lock(epochs_and_keys: [Rows; 2]) -> String {
+    format!("EXECUTE opora_lock({});", values(epochs_and_keys))
 }
 
-fn execute<const N: usize>(statement: &str, rows: [Rows; N]) -> String {
-    let values = rows.map(|rows| literal(&json(rows))).join(",");
-    format!("EXECUTE {statement}({values});")
+fn ask(questions: Questions) -> String {
+    let Questions { marks, fresh, inputs, versions, timers, parked, effects, posts, queues, places } = questions;
+    let values = values([marks, inputs, versions, timers, parked, effects, posts, fresh, queues]);
+    format!("EXECUTE opora_facts({values},{places});")
+}
+
+fn values<const N: usize>(rows: [Rows; N]) -> String {
+    rows.map(|rows| literal(&json(rows))).join(",")
 }

@@ -14,7 +14,7 @@ use crate::store::sql::failure::unavailable;
 use crate::store::sql::versions;
 
 /// One script for each version of the schema, the first one first.
-const MIGRATIONS: [&str; 2] = [FIRST, SECOND];
+const MIGRATIONS: [&str; 3] = [FIRST, SECOND, THIRD];
 
 const FIRST: &str = r#"
 CREATE TABLE opora_leases (
@@ -172,6 +172,9 @@ CREATE INDEX opora_posts_age ON opora_posts (at);
 DROP INDEX opora_transitions_age;
 CREATE INDEX opora_transitions_age ON opora_transitions (at);
 ";
+
+/// Places in the inbox are given by the server, to all instances. They begin above every number that an epoch has given.
+const THIRD: &str = "CREATE SEQUENCE opora_inbox_places START WITH 4611686018427387905;";
 
 /// Others that migrate wait here, and wait longer than a statement may. The lock is of this schema alone, and of this
 /// database.

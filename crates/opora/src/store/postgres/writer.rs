@@ -126,9 +126,12 @@ impl Writer {
         let epochs: BTreeSet<Epoch> = operations.iter().filter_map(Operation::epoch).collect();
         let operations = operations.make_contiguous();
         let facts = Facts::assumed(Arc::clone(&self.leases), operations);
-        let (bulk, verdicts) = decide_plain(facts, &mut numbers, operations)?;
+        let (bulk, mut verdicts) = decide_plain(facts, &mut numbers, operations)?;
         match answered(bulk::write_at_once(bulk, &epochs, self.slot, connection)).await? {
-            AtOnce::Written => Ok(Some(verdicts)),
+            AtOnce::Written(places) => {
+                verdicts.iter_mut().for_each(|verdict| verdict.place(&places));
+                Ok(Some(verdicts))
+            }
             AtOnce::NotAsExpected => Ok(None),
         }
     }

@@ -1,9 +1,14 @@
 //! What comes in, and what comes back: the inbox and the effects.
 
+use std::collections::BTreeMap;
+
+use futures_util::future::join_all;
+
 use super::RedisStore;
 use super::gather::{gather, page_for};
-use super::keys::{PARTITIONS, Thing, partition_of, partition_of_id};
+use super::keys::{Thing, partition_of, partition_of_id};
 use super::ordered::{id_of, name_of};
+use super::progress::Written;
 use super::rows::{self, unreadable};
 use super::wire::Call;
 use crate::key::DialogueKey;
@@ -14,12 +19,39 @@ use crate::store::{
 /// The two would lie in different partitions, and could not be exchanged in one step.
 const NOT_WHO_ASKED: &str = "the outcome of an effect goes to the chat that asked for it";
 
-/// The inputs of a batch that go to one partition.
-#[derive(Default)]
-struct Part {
-    args: Vec<String>,
-    /// Their places in the batch, and their numbers.
-    places: Vec<(usize, Seq)>,
+/// Where an input stands in the queue of its conversation.
+#[derive(Clone, Copy)]
+pub(super) enum Rank {
+    /// It is told only of what is delivered.
+    First,
+    Behind,
+}
+
+/// What the server said of a batch, partition by partition.
+pub(super) struct Put {
+    /// Whose each partition is, and the places in the batch of those that went to it.
+    places: Vec<(i64, Vec<usize>)>,
+    pub(super) answers: Vec<Written>,
+}
+
+impl Put {
+    /// What became of each input, in the order of the batch; nothing of one that was known.
+    pub(super) fn places(&self, count: usize) -> StoreResult<Vec<Option<(Rank, Seq)>>> {
+        let mut found = vec![None; count];
+        for ((_, places), answer) in self.places.iter().zip(&self.answers) {
+            for (place, word) in places.iter().zip(&answer.more).filter(|(_, word)| *word != "known") {
+                let (rank, number) = word.strip_prefix('+').map_or((Rank::Behind, &**word), |id| (Rank::First, id));
+                found[*place] = Some((rank, Seq(number.parse().map_err(unreadable)?)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The bot of a room that has had fewer writes than were seen, if there is one.
+    pub(super) fn older(&self) -> Option<i64> {
+        let mut rooms = self.places.iter().zip(&self.answers);
+        rooms.find(|(_, answer)| answer.word == "older").map(|((bot, _), _)| *bot)
+    }
 }
 
 impl RedisStore {
@@ -28,32 +60,41 @@ impl RedisStore {
         if batch.is_empty() {
             return self.check(&own).await.map(|()| Vec::new());
         }
-        let mut parts: [Part; PARTITIONS] = Default::default();
+        batch.iter().try_for_each(|incoming| self.numbers.own_of(epoch, incoming.key.bot).map(drop))?;
+        let put = self.put_all("receive", |_, _| own.text(), &batch).await?;
+        self.all_done(&own, &put.answers).await?;
+        let receipt = |place: Option<(Rank, Seq)>| place.map_or(Receipt::Known, |(_, seq)| Receipt::New(seq));
+        Ok(put.places(batch.len())?.into_iter().map(receipt).collect())
+    }
+
+    /// Puts inputs into their inboxes by a function, one call for each partition. `pass` is its first argument there.
+    pub(super) async fn put_all(
+        &self,
+        function: &'static str,
+        pass: impl Fn(i64, usize) -> String,
+        batch: &[Incoming],
+    ) -> StoreResult<Put> {
+        let mut parts: BTreeMap<(i64, usize), (Vec<usize>, Vec<String>)> = BTreeMap::new();
         for (place, incoming) in batch.iter().enumerate() {
-            self.numbers.own_of(epoch, incoming.key.bot)?;
             let partition = partition_of(&incoming.key);
-            let (seq, name) = (own.next(partition)?, name_of(&incoming.key));
-            let row = rows::input(seq, &name, incoming);
+            let bot = incoming.key.bot;
+            let (places, args) = parts
+                .entry((bot, partition))
+                .or_insert_with(|| (Vec::new(), vec![pass(bot, partition), partition.to_string()]));
+            let name = name_of(&incoming.key);
+            let row = rows::input(&name, incoming);
             let mark = if let Origin::Update(mark) = &incoming.origin { rows::mark(mark) } else { String::new() };
-            parts[partition].args.extend([mark, name, id_of(seq), row]);
-            parts[partition].places.push((place, Seq(seq)));
+            places.push(place);
+            args.extend([mark, name, row]);
         }
-        let (mut calls, mut places) = (Vec::new(), Vec::new());
-        for (partition, part) in parts.into_iter().enumerate().filter(|(_, part)| !part.places.is_empty()) {
-            calls.push((partition, std::iter::once(own.text()).chain(part.args).collect()));
-            places.push(part.places);
+        let (mut places, mut calls) = (Vec::new(), Vec::new());
+        for ((bot, partition), (part, args)) in parts {
+            calls.push(self.write_room(function, (bot, partition), Thing::Queue, args));
+            places.push((bot, part));
         }
-        let answers = self.write_rooms("receive", own.bot, Thing::Queue, calls).await?;
-        self.all_done(&own, &answers).await?;
-        let mut receipts = vec![Receipt::Known; batch.len()];
-        for (places, answer) in places.into_iter().zip(answers) {
-            for ((place, seq), word) in places.into_iter().zip(answer.more) {
-                if word == "new" {
-                    receipts[place] = Receipt::New(seq);
-                }
-            }
-        }
-        Ok(receipts)
+        // All are on their way at once.
+        let answers = join_all(calls).await.into_iter().collect::<StoreResult<Vec<_>>>()?;
+        Ok(Put { places, answers })
     }
 
     pub(super) async fn inputs(&self, bot: i64, after: Seq, limit: usize) -> StoreResult<Vec<InboxRow>> {
@@ -75,12 +116,15 @@ impl RedisStore {
         if partition != partition_of_id(effect.0) {
             return Err(StoreError::Unsupported(NOT_WHO_ASKED));
         }
-        let (seq, name) = (own.next(partition)?, name_of(&outcome.key));
-        let row = rows::input(seq, &name, &outcome);
-        let args = vec![own.text(), id_of(effect.0), name, id_of(seq), row];
+        let name = name_of(&outcome.key);
+        let row = rows::input(&name, &outcome);
+        let args = vec![own.text(), partition.to_string(), id_of(effect.0), name, row];
         let answer = self.write_room("finish_effect", (own.bot, partition), Thing::Effects, args).await?;
         self.done(own.bot, epoch, &answer.word).await?;
-        Ok(if answer.word == "new" { Receipt::New(Seq(seq)) } else { Receipt::Known })
+        match answer.more.first() {
+            Some(seq) => Ok(Receipt::New(Seq(seq.parse().map_err(unreadable)?))),
+            None => Ok(Receipt::Known),
+        }
     }
 
     /// Rows of a bot's list in all partitions, after a number, in order.

@@ -33,7 +33,7 @@ macro_rules! things {
 things! {
     /// Hash: `epoch`, the one that may write; `floor`, no version of a forgotten conversation is above it;
     /// `commits`, how many writes it has seen; `held`, if it had conversations at the last cleaning; `least`,
-    /// below which no turn begins, where something was lost.
+    /// below which no turn begins, where something was lost; `last`, the last place in the inbox that was given.
     Room = "room",
     /// List of messages to send.
     Outbox = "outbox",
@@ -117,6 +117,11 @@ impl Keys {
 
     pub(super) fn lease(&self, bot: i64) -> String {
         format!("{{{}:lease:{bot}}}", self.prefix)
+    }
+
+    /// The channel on which it is told what was delivered to a bot.
+    pub(super) fn arrivals(&self, bot: i64) -> String {
+        format!("{}:arrivals:{bot}", self.prefix)
     }
 
     /// What tells a partition from one that was emptied and made anew.

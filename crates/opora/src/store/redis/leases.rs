@@ -83,6 +83,8 @@ impl RedisStore {
     }
 
     pub(super) async fn renew_lease(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
+        // A term that a loss has ended is not gone on with.
+        self.numbers.own_of(epoch, bot)?;
         let (keys, args) = ([self.keys.lease(bot)], vec![epoch.0.to_string()]);
         let answer = self.wire.call(Call { function: "renew", keys: &keys, args }).await?;
         self.done(bot, epoch, word_of(&answer)).await
@@ -144,12 +146,8 @@ impl RedisStore {
 
     /// A write was refused: because another instance has the lease, or because something is missing here.
     async fn fenced(&self, bot: i64, mine: Epoch) -> StoreError {
-        if let Ok(Some(loss)) = self.loss_of(bot).await {
-            // The lease may still be there, and is ours.
-            if let Some(own) = self.numbers.end(bot) {
-                self.lost_claims.lock().insert(bot, own.token.to_string());
-            }
-            return loss.into_error();
+        if let Some(lost) = self.lost(bot).await {
+            return lost;
         }
         let holder = match self.lease_of(bot).await {
             Ok(Some(Lease { epoch, holder, .. })) => {
@@ -159,6 +157,22 @@ impl RedisStore {
             Err(_) => "it is not known who holds it".to_owned(),
         };
         StoreError::Fenced { mine, holder }
+    }
+
+    /// A write without an epoch was refused, because the room has had fewer writes than were seen.
+    pub(super) async fn came_back_older(&self, bot: i64) -> StoreError {
+        let meanwhile = || StoreError::Unavailable("Redis came back older, and somebody has seen to it".into());
+        self.lost(bot).await.unwrap_or_else(meanwhile)
+    }
+
+    /// What is missing here, if anything is. Then a term of ours is over.
+    async fn lost(&self, bot: i64) -> Option<StoreError> {
+        let loss = self.loss_of(bot).await.ok()??;
+        // The lease may still be there, and is ours.
+        if let Some(own) = self.numbers.end(bot) {
+            self.lost_claims.lock().insert(bot, own.token.to_string());
+        }
+        Some(loss.into_error())
     }
 
     async fn next_epoch(&self, floor: Epoch) -> StoreResult<Epoch> {

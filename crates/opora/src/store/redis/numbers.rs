@@ -1,4 +1,5 @@
-//! The numbers of rows: the epoch, then a counter of this process, then the partition.
+//! The numbers of rows: the epoch, then a counter of this process, then the partition. Only places in the inbox are the
+//! server's to give, because instances without an epoch fill it too.
 //!
 //! An epoch is given to one opening of the store and to nobody else, so its numbers are counted in memory, and an epoch
 //! that was not given here can write nothing. The lowest bits of a number say where its row lies.

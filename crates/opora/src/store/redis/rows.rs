@@ -38,7 +38,8 @@ pub(super) fn label(chat: i64, label: &str) -> String {
     format!("{chat}:{label}")
 }
 
-pub(super) fn input(seq: i64, name: &str, incoming: &Incoming) -> String {
+/// The fields of an input; its number is the server's to give.
+pub(super) fn input(name: &str, incoming: &Incoming) -> String {
     let at = incoming.at.0.to_string();
     let (number, identity) = match &incoming.origin {
         Origin::Update(mark) => (mark.update_id, Some(&*mark.identity)),
@@ -46,7 +47,7 @@ pub(super) fn input(seq: i64, name: &str, incoming: &Incoming) -> String {
     };
     let kind = if identity.is_some() { "update" } else { "outcome" };
     let fields = [name, &at, kind, &number.to_string(), identity.unwrap_or_default(), &incoming.body];
-    packed::row(&id_of(seq), &fields)
+    packed::pack(&fields)
 }
 
 pub(super) fn read_input(bot: i64, row: &str) -> Read<InboxRow> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use parking_lot::RwLock;
-use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::aio::{ConnectionManager, ConnectionManagerConfig, PubSubStream};
 use redis::{Client, Cmd, ErrorKind, FromRedisValue, RedisError, ServerErrorKind};
 
 use super::address::Address;
@@ -107,6 +107,19 @@ impl Wire {
             Err(_) => {}
         }
         answer
+    }
+
+    /// Listens to a channel on a connection of its own, until that is lost.
+    pub(super) async fn subscribe(&self, channel: &str) -> StoreResult<PubSubStream> {
+        let listening = async {
+            let mut listener = self.client.get_async_pubsub().await?;
+            listener.subscribe(channel).await?;
+            Ok(listener.into_on_message())
+        };
+        match tokio::time::timeout(CONNECTS_WITHIN + ANSWERS_WITHIN, listening).await {
+            Ok(listening) => listening.map_err(unavailable),
+            Err(_) => Err(StoreError::Unavailable("Redis does not let anybody listen".into())),
+        }
     }
 
     /// Calls a function.

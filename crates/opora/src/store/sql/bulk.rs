@@ -20,6 +20,12 @@ pub(in crate::store) struct Bulk {
     pub(in crate::store) marks: Rows,
     /// `seq, bot, key, update_id, identity, effect, body, at`.
     pub(in crate::store) inputs: Rows,
+    /// The same, of inputs that any instance delivers: another one may deliver the same at the same time.
+    pub(in crate::store) delivered: Rows,
+    /// `seq`, of those.
+    pub(in crate::store) delivered_places: Rows,
+    /// The last place in the inbox that was given, for a store that counts them in a row of its own.
+    pub(in crate::store) last_place: Rows,
     /// `bot, update_id, identity`, of inputs that may be there, also since a moment ago.
     pub(in crate::store) fresh_gone: Rows,
     /// `key, bot, chat, user, thread, business, version, value, places, dialogue, state, expires_at, updated_at, from,

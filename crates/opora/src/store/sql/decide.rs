@@ -79,6 +79,7 @@ async fn decide_all<'a>(
 fn decide<'a>(plan: &mut Plan<'_, 'a>, operation: &'a Operation) -> Result<Verdict, GroupFailed> {
     Ok(match operation {
         Operation::Receive { epoch, batch, .. } => Verdict::Received(plan.receive(*epoch, batch)?),
+        Operation::Deliver { batch, .. } => Verdict::Delivered(Ok(plan.deliver(batch)?)),
         Operation::Commit { epoch, key, commit, .. } => Verdict::Committed(match plan.check(*epoch, key, commit) {
             Ok(()) => Ok(plan.commit(*epoch, key, commit)?),
             Err(refused) => Err(refused),

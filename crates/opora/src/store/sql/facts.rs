@@ -3,14 +3,15 @@
 //! A store asks the questions in one statement, which answers exceptions only: a row that is missing, a version that is
 //! not the expected one. So a group without surprises reads a lease and nothing else, whatever its size.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::columns::Columns;
 use super::failure::GroupFailed;
 use super::operation::Operation;
 use super::rows::Rows;
-use crate::store::{Epoch, Holder, Mark, Origin, StoreError, StoreResult, Taken, Version};
+use crate::key::DialogueKey;
+use crate::store::{Epoch, Holder, Incoming, Mark, Origin, StoreError, StoreResult, Taken, Version};
 
 /// What is known before anything of the group is decided; deciding adds to it.
 #[derive(Debug, Default)]
@@ -29,6 +30,12 @@ pub(in crate::store) struct Facts {
     gone_parked: HashSet<i64>,
     gone_effects: HashSet<i64>,
     posted: HashSet<(i64, String)>,
+    /// Conversations of which something waits, of those to which something is delivered.
+    waited_for: HashSet<String>,
+    /// Places in the inbox that are set apart for this group.
+    places: VecDeque<i64>,
+    /// The last place that was given, where nobody else can give one until the group is committed.
+    last_place: Option<i64>,
 }
 
 /// Leases by bot.
@@ -60,6 +67,10 @@ pub(in crate::store) struct Questions {
     pub(in crate::store) effects: Rows,
     /// `once`.
     pub(in crate::store) posts: Rows,
+    /// `key`, of conversations to which something is delivered.
+    pub(in crate::store) queues: Rows,
+    /// How many places in the inbox may be needed.
+    pub(in crate::store) places: usize,
 }
 
 impl Facts {
@@ -72,7 +83,7 @@ impl Facts {
 
     /// What is taken for granted if nothing is asked: the leases as they were, and nothing but what is expected.
     pub(in crate::store) fn assumed(leases: Arc<Leases>, operations: &[Operation]) -> Self {
-        let mut facts = Self { leases, ..Self::default() };
+        let mut facts = Self { leases, last_place: Some(-1), ..Self::default() };
         for operation in operations {
             if let Operation::Commit { key, commit, .. } = operation
                 && !facts.versions.contains_key(key)
@@ -116,9 +127,14 @@ impl Facts {
             8 => {
                 self.posted.insert((number, row.text(3)?));
             }
-            _ => {
+            9 => {
                 self.taken.insert((row.number(2)?, number, row.text(3)?));
             }
+            10 => {
+                self.waited_for.insert(row.text(3)?);
+            }
+            11 => self.places.push_back(number),
+            _ => self.last_place = Some(number),
         }
         Ok(())
     }
@@ -126,13 +142,12 @@ impl Facts {
     fn questions(&mut self, operations: &[Operation]) -> Result<Questions, GroupFailed> {
         let mut ask = Questions::default();
         for operation in operations {
+            ask.places += operation.inputs();
             match operation {
-                Operation::Receive { batch, .. } => {
-                    for incoming in batch {
-                        if let Origin::Update(mark) = &incoming.origin {
-                            ask.marks.add(&(mark.bot, mark.update_id, &mark.identity))?;
-                        }
-                    }
+                Operation::Receive { batch, .. } => ask.come(batch)?,
+                Operation::Deliver { batch, .. } => {
+                    ask.come(batch)?;
+                    batch.iter().try_for_each(|incoming| ask.queues.add(&incoming.key))?;
                 }
                 Operation::Commit { key, commit, .. } => {
                     ask.taken(&commit.takes)?;
@@ -174,6 +189,25 @@ impl Facts {
     /// Notes that an update waits now; false if it was known.
     pub(in crate::store) fn note_update(&mut self, mark: &Mark) -> bool {
         self.known.insert(of(mark))
+    }
+
+    /// Notes that something of this conversation waits now; false if something did before.
+    pub(in crate::store) fn note_waiting(&mut self, key: &DialogueKey) -> bool {
+        self.waited_for.insert(key.to_string())
+    }
+
+    /// The next place in the inbox.
+    pub(in crate::store) fn next_place(&mut self) -> Result<i64, GroupFailed> {
+        if let Some(last) = &mut self.last_place {
+            *last += 1;
+            return Ok(*last);
+        }
+        self.places.pop_front().ok_or_else(|| GroupFailed::because("no place in the inbox was set apart"))
+    }
+
+    /// The last place that was given, where this group has to note it.
+    pub(in crate::store) fn last_place(&self) -> Option<i64> {
+        self.last_place
     }
 
     /// Refuses what was taken before.
@@ -246,6 +280,15 @@ impl Leases {
 }
 
 impl Questions {
+    fn come(&mut self, batch: &[Incoming]) -> Result<(), GroupFailed> {
+        for incoming in batch {
+            if let Origin::Update(mark) = &incoming.origin {
+                self.marks.add(&(mark.bot, mark.update_id, &mark.identity))?;
+            }
+        }
+        Ok(())
+    }
+
     fn taken(&mut self, taken: &[Taken]) -> Result<(), GroupFailed> {
         for one in taken {
             match one {

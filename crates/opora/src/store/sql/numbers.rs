@@ -1,4 +1,5 @@
-//! The numbers of inbox rows, outbox rows, effects, timers, parked turns and transitions.
+//! The numbers of outbox rows, effects, timers, parked turns and transitions. Places in the inbox are the database's to
+//! give, because instances without an epoch fill it too.
 //!
 //! An epoch belongs to one lease of the whole database, and its numbers to one process, so they are counted in memory. A
 //! block of them is reserved in the lease's row first: a process that opens its database anew goes on behind the block, and

@@ -12,8 +12,9 @@ use super::failure::GroupFailed;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, Epoch, Holder, Incoming, Lease,
-    LeaseAnswer, OutboxId, Outgoing, Parked, ParkedId, Receipt, SetAside, Settled, StateChange, StoreResult, Taken,
+    Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, Epoch, Holder, Incoming,
+    Lease, LeaseAnswer, OutboxId, Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, StateChange,
+    StoreResult, Taken,
 };
 
 /// Where an answer goes.
@@ -25,6 +26,10 @@ pub(in crate::store) enum Operation {
         epoch: Epoch,
         batch: Vec<Incoming>,
         reply: Reply<Vec<Receipt>>,
+    },
+    Deliver {
+        batch: Vec<Incoming>,
+        reply: Reply<Vec<Delivered>>,
     },
     Commit {
         epoch: Epoch,
@@ -103,11 +108,30 @@ pub(in crate::store) enum Request {
 /// What an operation will be answered, once its group is durable.
 pub(in crate::store) enum Verdict {
     Received(StoreResult<Vec<Receipt>>),
+    Delivered(StoreResult<Vec<Delivered>>),
     Committed(StoreResult<Committed>),
     SetAside(StoreResult<SetAside>),
     Posted(StoreResult<Vec<OutboxId>>),
     Finished(StoreResult<Receipt>),
     Done(StoreResult<()>),
+}
+
+impl Verdict {
+    /// What it says of places in the inbox are counts so far; these are the places.
+    pub(in crate::store) fn place(&mut self, places: &[i64]) {
+        let receipts = match self {
+            Self::Received(Ok(receipts)) => &mut receipts[..],
+            Self::Finished(Ok(receipt)) => std::slice::from_mut(receipt),
+            _ => return,
+        };
+        for receipt in receipts {
+            if let Receipt::New(Seq(count)) = receipt
+                && let Some(place) = usize::try_from(*count).ok().and_then(|count| places.get(count))
+            {
+                *count = *place;
+            }
+        }
+    }
 }
 
 /// A decided operation that waits for its group's commit.
@@ -150,7 +174,9 @@ impl Request {
 impl Operation {
     fn bytes(&self) -> usize {
         match self {
-            Self::Receive { batch, .. } => batch.iter().map(|incoming| 128 + incoming.body.len()).sum(),
+            Self::Receive { batch, .. } | Self::Deliver { batch, .. } => {
+                batch.iter().map(|incoming| 128 + incoming.body.len()).sum()
+            }
             Self::Commit { commit, .. } => bytes_of(commit),
             Self::Park { parked, outgoing, .. } => parked.body.len() + parked.reason.len() + bytes_said(outgoing),
             Self::Post { post, .. } => post.outgoing.iter().map(|(_, outgoing)| 128 + outgoing.body.len()).sum(),
@@ -181,7 +207,7 @@ impl Operation {
             | Self::Post { epoch, .. }
             | Self::FinishEffect { epoch, .. }
             | Self::Renew { epoch, .. } => Some(*epoch),
-            Self::Write { .. } => None,
+            Self::Write { .. } | Self::Deliver { .. } => None,
         }
     }
 
@@ -197,14 +223,27 @@ impl Operation {
     /// The epoch that it is under and how many numbers it may need.
     pub(in crate::store) fn numbers(&self) -> Option<(Epoch, usize)> {
         match self {
-            Self::Receive { epoch, batch, .. } => Some((*epoch, batch.len())),
             Self::Commit { epoch, commit, .. } => {
                 Some((*epoch, commit.outgoing.len() + commit.timers.len() + commit.effects.len() + 1))
             }
             Self::Post { epoch, post, .. } => Some((*epoch, post.outgoing.len())),
             Self::Park { epoch, outgoing, .. } => Some((*epoch, outgoing.len() + 1)),
-            Self::FinishEffect { epoch, .. } => Some((*epoch, 1)),
-            Self::Write { .. } | Self::Settle { .. } | Self::Sending { .. } | Self::Renew { .. } => None,
+            Self::Receive { .. }
+            | Self::Deliver { .. }
+            | Self::FinishEffect { .. }
+            | Self::Write { .. }
+            | Self::Settle { .. }
+            | Self::Sending { .. }
+            | Self::Renew { .. } => None,
+        }
+    }
+
+    /// How many places in the inbox it may need.
+    pub(in crate::store) fn inputs(&self) -> usize {
+        match self {
+            Self::Receive { batch, .. } | Self::Deliver { batch, .. } => batch.len(),
+            Self::FinishEffect { .. } => 1,
+            _ => 0,
         }
     }
 }
@@ -227,6 +266,7 @@ impl Operation {
     pub(in crate::store) fn decided(self, verdict: Verdict) -> Decided {
         match (self, verdict) {
             (Self::Receive { reply, .. }, Verdict::Received(result)) => kept(reply, result),
+            (Self::Deliver { reply, .. }, Verdict::Delivered(result)) => kept(reply, result),
             (Self::Commit { reply, .. }, Verdict::Committed(result)) => kept(reply, result),
             (Self::Park { reply, .. }, Verdict::SetAside(result)) => kept(reply, result),
             (Self::Post { reply, .. }, Verdict::Posted(result)) => kept(reply, result),
@@ -268,6 +308,7 @@ impl Operation {
     pub(in crate::store) fn refuse(self, failed: &GroupFailed) {
         match self {
             Self::Receive { reply, .. } => refuse(reply, failed),
+            Self::Deliver { reply, .. } => refuse(reply, failed),
             Self::Commit { reply, .. } => refuse(reply, failed),
             Self::Post { reply, .. } => refuse(reply, failed),
             Self::FinishEffect { reply, .. } => refuse(reply, failed),

@@ -10,11 +10,13 @@ use super::facts::Facts;
 use super::failure::GroupFailed;
 use super::numbers::Numbers;
 use super::operation::Post;
+use super::rows::Rows;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Committed, EffectId, Epoch, IfUnsure, Incoming, Origin, OutboxId, Outgoing, Parked, ParkedId, Receipt, Seq,
-    SetAside, Settled, Settlement, StateChange, StoreError, StoreResult, Taken, TimerChange, Upload, Version,
+    Commit, Committed, Delivered, EffectId, Epoch, IfUnsure, Incoming, Origin, OutboxId, Outgoing, Parked, ParkedId,
+    Receipt, Seq, SetAside, Settled, Settlement, StateChange, StoreError, StoreResult, Taken, TimerChange, Upload,
+    Version,
 };
 
 /// A group's decisions so far. It refers to what the operations say.
@@ -74,31 +76,39 @@ impl<'n, 'a> Plan<'n, 'a> {
         }
         let mut receipts = Vec::with_capacity(batch.len());
         for incoming in batch {
-            let is_known = match &incoming.origin {
-                Origin::Update(mark) => !self.facts.note_update(mark),
-                Origin::Outcome(_) => false,
-            };
-            receipts.push(if is_known { Receipt::Known } else { Receipt::New(self.put(epoch, incoming)?) });
+            let is_new = self.is_new(incoming);
+            receipts.push(if is_new { Receipt::New(self.put(incoming)?) } else { Receipt::Known });
         }
         Ok(Ok(receipts))
     }
 
-    fn put(&mut self, epoch: Epoch, incoming: &Incoming) -> Result<Seq, GroupFailed> {
-        let seq = self.numbers.next(epoch);
-        let (mark, effect) = match &incoming.origin {
-            Origin::Update(mark) => (Some(mark), None),
-            Origin::Outcome(effect) => (None, Some(effect)),
-        };
-        self.bulk.inputs.add(&(
-            seq,
-            incoming.key.bot,
-            &incoming.key,
-            mark.map(|mark| mark.update_id),
-            mark.map(|mark| &mark.identity),
-            effect,
-            &incoming.body,
-            incoming.at,
-        ))?;
+    /// Takes up updates of any instance.
+    pub(in crate::store) fn deliver(&mut self, batch: &[Incoming]) -> Result<Vec<Delivered>, GroupFailed> {
+        let mut delivered = Vec::with_capacity(batch.len());
+        for incoming in batch {
+            if !self.is_new(incoming) {
+                delivered.push(Delivered::Known);
+                continue;
+            }
+            let is_first = self.facts.note_waiting(&incoming.key);
+            let seq = self.facts.next_place()?;
+            add_input(&mut self.bulk.delivered, seq, incoming)?;
+            self.bulk.delivered_places.add(&seq)?;
+            delivered.push(if is_first { Delivered::First(Seq(seq)) } else { Delivered::Behind(Seq(seq)) });
+        }
+        Ok(delivered)
+    }
+
+    fn is_new(&mut self, incoming: &Incoming) -> bool {
+        match &incoming.origin {
+            Origin::Update(mark) => self.facts.note_update(mark),
+            Origin::Outcome(_) => true,
+        }
+    }
+
+    fn put(&mut self, incoming: &Incoming) -> Result<Seq, GroupFailed> {
+        let seq = self.facts.next_place()?;
+        add_input(&mut self.bulk.inputs, seq, incoming)?;
         Ok(Seq(seq))
     }
 
@@ -295,7 +305,7 @@ impl<'n, 'a> Plan<'n, 'a> {
             return Ok(Ok(Receipt::Known));
         }
         self.bulk.effects_gone.add(&effect)?;
-        Ok(Ok(Receipt::New(self.put(epoch, outcome)?)))
+        Ok(Ok(Receipt::New(self.put(outcome)?)))
     }
 
     pub(in crate::store) fn renew(&mut self, bot: i64, epoch: Epoch) -> Result<StoreResult<()>, GroupFailed> {
@@ -323,6 +333,26 @@ impl<'n, 'a> Plan<'n, 'a> {
                 None => self.bulk.timers_cancelled.add(&(key, name))?,
             }
         }
+        if !self.bulk.inputs.is_empty() || !self.bulk.delivered.is_empty() {
+            self.facts.last_place().iter().try_for_each(|last| self.bulk.last_place.add(last))?;
+        }
         Ok(self.bulk)
     }
+}
+
+fn add_input(rows: &mut Rows, seq: i64, incoming: &Incoming) -> Result<(), GroupFailed> {
+    let (mark, effect) = match &incoming.origin {
+        Origin::Update(mark) => (Some(mark), None),
+        Origin::Outcome(effect) => (None, Some(effect)),
+    };
+    Ok(rows.add(&(
+        seq,
+        incoming.key.bot,
+        &incoming.key,
+        mark.map(|mark| mark.update_id),
+        mark.map(|mark| &mark.identity),
+        effect,
+        &incoming.body,
+        incoming.at,
+    ))?)
 }

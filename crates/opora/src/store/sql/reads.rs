@@ -46,6 +46,12 @@ impl<P: Ask> Reads<P> {
         self.page_of(WAITING_FOR, key, after.0, limit, input).await
     }
 
+    pub(in crate::store) async fn backlog(&self, bot: i64, limit: usize) -> StoreResult<usize> {
+        const BACKLOG: &str = "SELECT count(*) FROM (SELECT 1 FROM opora_inbox WHERE bot = $1 LIMIT $2) AS waiting";
+        let counted = self.read(BACKLOG, vec![Value::Number(bot), Value::Number(count(limit))], |row| row.number(0));
+        Ok(counted.await?.pop().and_then(|number| usize::try_from(number).ok()).unwrap_or_default())
+    }
+
     pub(in crate::store) async fn unsent(
         &self,
         bot: i64,

@@ -12,9 +12,10 @@ use super::writers::Writers;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, EffectId, EffectRow, Epoch, Filter,
-    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
-    Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow, TransitionRow,
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
+    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked,
+    ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
+    TransitionRow,
 };
 
 /// Keeps everything in tables named `opora_…`; `P` are the connections that read them.
@@ -80,7 +81,17 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
-        Box::pin(self.writers.receive(epoch, batch))
+        let receive = move |batch, reply| Operation::Receive { epoch, batch, reply };
+        Box::pin(self.writers.by_chat(batch, Receipt::Known, receive))
+    }
+
+    fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
+        let deliver = |batch, reply| Operation::Deliver { batch, reply };
+        Box::pin(self.writers.by_chat(batch, Delivered::Known, deliver))
+    }
+
+    fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
+        Box::pin(self.reads.backlog(bot, limit))
     }
 
     fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::failure::closed;
 use super::operation::{Alone, Operation, Reply, Request};
 use crate::key::DialogueKey;
-use crate::store::{Epoch, Incoming, Receipt, StoreResult};
+use crate::store::{Incoming, StoreResult};
 
 /// The queues before the writers.
 #[derive(Debug)]
@@ -65,20 +65,25 @@ impl Writers {
         ask(&self.desk, |reply| Request::Alone(alone(reply))).await
     }
 
-    /// Each writer receives what belongs to its chats. If one of them fails, the batch fails: what others have received
-    /// is known when it comes again.
-    pub(super) async fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> StoreResult<Vec<Receipt>> {
+    /// Each writer takes what belongs to its chats. If one of them fails, the batch fails: what others have taken is
+    /// `known` when it comes again.
+    pub(super) async fn by_chat<T: Clone>(
+        &self,
+        batch: Vec<Incoming>,
+        known: T,
+        operation: impl Fn(Vec<Incoming>, Reply<Vec<T>>) -> Operation,
+    ) -> StoreResult<Vec<T>> {
         // Of an empty batch the lease is checked all the same.
         if let ([writer], _) | ([writer, ..], []) = (&*self.chats, &*batch) {
-            return ask(writer, |reply| Request::Grouped(Operation::Receive { epoch, batch, reply })).await;
+            return ask(writer, |reply| Request::Grouped(operation(batch, reply))).await;
         }
-        let mut receipts = vec![Receipt::Known; batch.len()];
+        let (mut receipts, operation) = (vec![known; batch.len()], &operation);
         let asked = self.chats.iter().zip(self.parts(batch)).filter(|(_, (places, _))| !places.is_empty());
-        let received = asked.map(|(writer, (places, batch))| async move {
-            let receive = |reply| Request::Grouped(Operation::Receive { epoch, batch, reply });
-            ask(writer, receive).await.map(|receipts| (places, receipts))
+        let taken = asked.map(|(writer, (places, batch))| async move {
+            let request = |reply| Request::Grouped(operation(batch, reply));
+            ask(writer, request).await.map(|receipts| (places, receipts))
         });
-        for (places, part) in try_join_all(received).await? {
+        for (places, part) in try_join_all(taken).await? {
             places.into_iter().zip(part).for_each(|(place, receipt)| receipts[place] = receipt);
         }
         Ok(receipts)

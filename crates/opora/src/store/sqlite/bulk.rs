@@ -31,6 +31,8 @@ fn script(bulk: Bulk) -> (String, Vec<String>) {
         (INPUTS_GONE, bulk.inputs_gone),
         (MARKS, bulk.marks),
         (INPUTS, bulk.inputs),
+        (INPUTS, bulk.delivered),
+        (LAST_PLACE, bulk.last_place),
         (FRESH_GONE, bulk.fresh_gone),
         (CHANGED, bulk.changed),
         (KEPT, bulk.kept),
@@ -85,6 +87,8 @@ SELECT value->>0, value->>1, value->>2, value->>3 FROM jsonb_each(?);";
 const INPUTS: &str = "
 INSERT INTO opora_inbox (seq, bot, key, update_id, identity, effect, body, at)
 SELECT value->>0, value->>1, value->>2, value->>3, value->>4, value->>5, value->>6, value->>7 FROM jsonb_each(?);";
+
+const LAST_PLACE: &str = "UPDATE opora_inbox_places SET last = (SELECT value FROM jsonb_each(?));";
 
 const FRESH_GONE: &str = "
 DELETE FROM opora_inbox

@@ -39,6 +39,11 @@ UNION ALL
 SELECT 9, m.update_id, m.bot, m.identity, NULL
 FROM jsonb_each(?8) AS asked JOIN opora_marks AS m
 ON m.bot = asked.value->>0 AND m.update_id = asked.value->>1 AND m.identity = asked.value->>2
+UNION ALL
+SELECT 10, 0, NULL, value, NULL FROM jsonb_each(?9) AS asked
+WHERE EXISTS (SELECT 1 FROM opora_inbox AS i WHERE i.key = asked.value)
+UNION ALL
+SELECT 12, last, NULL, NULL, NULL FROM opora_inbox_places
 "
     };
 }
@@ -92,6 +97,7 @@ async fn learn(
         .bind(questions.effects.into_json())
         .bind(questions.posts.into_json())
         .bind(questions.fresh.into_json())
+        .bind(questions.queues.into_json())
         .fetch(connection);
     while let Some(row) = rows.try_next().await? {
         facts.learn(&row)?;

@@ -17,7 +17,7 @@ use crate::store::sql::failure::unavailable;
 use crate::store::sql::versions;
 
 /// One script for each version of the schema, the first one first.
-const MIGRATIONS: [&str; 2] = [FIRST, SECOND];
+const MIGRATIONS: [&str; 3] = [FIRST, SECOND, THIRD];
 
 const FIRST: &str = "
 CREATE TABLE opora_leases (
@@ -185,6 +185,12 @@ UPDATE opora_labels SET at = coalesce(
 CREATE INDEX opora_labels_age ON opora_labels (bot, at);
 CREATE INDEX opora_transitions_key ON opora_transitions (key);
 CREATE INDEX opora_parked_bot ON opora_parked (bot);
+";
+
+/// Places in the inbox are counted for all instances together. They begin above every number that an epoch has given.
+const THIRD: &str = "
+CREATE TABLE opora_inbox_places (last INTEGER NOT NULL);
+INSERT INTO opora_inbox_places VALUES (4611686018427387904);
 ";
 
 /// Brings the tables to this library's version, within the transaction that `connection` is in.

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, EffectId, EffectRow, Epoch, Filter, Holder, InboxRow,
-    Incoming, Lease, LeaseAnswer, Mark, MemoryStore, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Receipt,
-    Seq, SetAside, Settled, Statistics, Store, StoreResult, Taken, TimerRow, TransitionRow, Version,
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, EffectId, EffectRow, Epoch, Filter, Holder,
+    InboxRow, Incoming, Lease, LeaseAnswer, Mark, MemoryStore, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
+    Receipt, Seq, SetAside, Settled, Statistics, Store, StoreResult, Taken, TimerRow, TransitionRow, Version,
 };
 use parking_lot::Mutex;
 
@@ -133,6 +133,17 @@ impl opora::store::StoreLayer for Broken {
 
     fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
         Box::pin(self.spoilt_receive(epoch, batch))
+    }
+
+    fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
+        Box::pin(self.spoilt_deliver(batch))
+    }
+
+    fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
+        Box::pin(async move {
+            let bot = if self.how == Fault::MixesBots { self.inner.bots().await?[0] } else { bot };
+            self.inner.backlog(bot, self.limit("backlog", limit)).await
+        })
     }
 
     fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {

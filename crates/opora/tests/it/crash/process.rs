@@ -1,5 +1,6 @@
 //! A bot in a process of its own, to be stopped, continued and killed.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
@@ -31,6 +32,17 @@ impl Process {
     pub fn registration(stage: &Stage, failpoints: &str) -> Self {
         let mut command = Command::new(example());
         command.env("FAILPOINTS", failpoints);
+        Self::start(with_settings(command, stage))
+    }
+
+    /// The same, by webhook: it listens at an address, and Telegram calls `url`.
+    pub fn by_webhook(stage: &Stage, listen: SocketAddr, url: &str, failpoints: &str) -> Self {
+        let mut command = Command::new(example());
+        command
+            .env("FAILPOINTS", failpoints)
+            .env("WEBHOOK_URL", url)
+            .env("WEBHOOK_SECRET", "a-secret")
+            .env("WEBHOOK_LISTEN", listen.to_string());
         Self::start(with_settings(command, stage))
     }
 

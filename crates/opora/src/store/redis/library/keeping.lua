@@ -198,6 +198,10 @@ function functions.accept(keys, args)
       call('HSET', keys[ROOM], name, args[i])
     end
   end
+  -- Places in the inbox may have been given that are not known here any more.
+  if call('HEXISTS', keys[ROOM], 'last') == 1 then
+    call('HINCRBY', keys[ROOM], 'last', 16 * 1024 * 1024)
+  end
   return { 'accepted' }
 end
 

@@ -4,27 +4,64 @@
 -- How a turn begins, see `commit`.
 local TURN = '^([%d ]+);(%d+) (%d+) (%S+) (%a) (%S*) (.*)$'
 
+-- The next place in the inbox. It rises whoever brings something; its lowest bits name the partition. The first one is
+-- above every number that the room's epoch has given.
+local function next_place(keys, partition)
+  if call('HINCRBY', keys[ROOM], 'last', 16) == 16 then
+    local epoch = tonumber(call('HGET', keys[ROOM], 'epoch') or '-1')
+    call('HINCRBY', keys[ROOM], 'last', string.format('%.0f', (epoch + 1) * 2 ^ 40))
+    call('HINCRBY', keys[ROOM], 'last', partition)
+  end
+  -- Read as a text: a number of Lua's would lose its last digits.
+  local place = call('HGET', keys[ROOM], 'last')
+  return string.rep('0', 19 - #place) .. place
+end
+
 local function wait(keys, who, seq, row)
-  call('ZADD', keys[INBOX], 0, row)
+  call('ZADD', keys[INBOX], 0, seq .. '|' .. row)
   call('ZADD', keys[QUEUE], 0, who .. '|' .. seq)
 end
 
--- epoch, then for each input: its mark or '', whose it is, its number, its row.
+local function is_waited_for(keys, who)
+  return #call('ZRANGEBYLEX', keys[QUEUE], '[' .. who .. '|', '(' .. who .. '}', 'LIMIT', 0, 1) > 0
+end
+
+-- Puts inputs into the inbox, see `receive`, and adds what became of each to the answer.
+local function put_all(keys, args, answer, tells_first)
+  local partition = args[2]
+  for i = 3, #args, 3 do
+    local mark, who, row = args[i], args[i + 1], args[i + 2]
+    if mark ~= '' and (call('ZSCORE', keys[MARKS], mark) or call('HEXISTS', keys[WAITS], mark) == 1) then
+      answer[#answer + 1] = 'known'
+    else
+      local seq = next_place(keys, partition)
+      local is_first = tells_first and not is_waited_for(keys, who)
+      if mark ~= '' then
+        call('HSET', keys[WAITS], mark, seq)
+      end
+      wait(keys, who, seq, row)
+      answer[#answer + 1] = (is_first and '+' or '') .. seq
+    end
+  end
+  return answer
+end
+
+-- epoch, partition; then for each input: its mark or '', whose it is, its row without a number. Answers the number of each.
 function functions.receive(keys, args)
   if is_fenced(keys, args[1]) then
     return { 'fenced' }
   end
-  local receipts = written(keys, 'done')
-  for i = 2, #args, 4 do
-    local mark, who, seq, row = args[i], args[i + 1], args[i + 2], args[i + 3]
-    if mark ~= '' and (call('ZSCORE', keys[MARKS], mark) or call('HSETNX', keys[WAITS], mark, seq) == 0) then
-      receipts[#receipts + 1] = 'known'
-    else
-      wait(keys, who, seq, row)
-      receipts[#receipts + 1] = 'new'
-    end
+  return put_all(keys, args, written(keys, 'done'), false)
+end
+
+-- The same of any instance, with an epoch or without: in its place stands how many writes of the room it has seen. Numbers
+-- are answered after a + where nothing else of the conversation waits. It is not counted: who has seen less than the one
+-- who works would make a room that came back older look as if nothing was missing.
+function functions.deliver(keys, args)
+  if tonumber(call('HGET', keys[ROOM], 'commits') or '0') < tonumber(args[1]) then
+    return { 'older' }
   end
-  return receipts
+  return put_all(keys, args, unwritten(keys, 'done'), true)
 end
 
 -- For each conversation: whose, mark or ''. Answers a word and a text for each.
@@ -298,9 +335,9 @@ function functions.park(keys, args)
   return written(keys, 'done')
 end
 
--- epoch, effect; whose, number and row of its outcome.
+-- epoch, partition, effect; whose its outcome is, and its row without a number.
 function functions.finish_effect(keys, args)
-  local epoch, effect, who, seq, row = unpack(args)
+  local epoch, partition, effect, who, row = unpack(args)
   if is_fenced(keys, epoch) then
     return { 'fenced' }
   end
@@ -309,6 +346,9 @@ function functions.finish_effect(keys, args)
     return unwritten(keys, 'known')
   end
   call('ZREM', keys[EFFECTS], asked)
+  local seq = next_place(keys, partition)
   wait(keys, who, seq, row)
-  return written(keys, 'new')
+  local answer = written(keys, 'new')
+  answer[3] = seq
+  return answer
 end

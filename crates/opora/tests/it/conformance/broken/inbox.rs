@@ -2,8 +2,8 @@
 
 use opora::key::DialogueKey;
 use opora::store::{
-    EffectId, Epoch, InboxRow, Incoming, LeaseAnswer, Mark, Origin, Outgoing, Parked, Receipt, Seq, SetAside, Store,
-    StoreError, StoreResult, Taken,
+    Delivered, EffectId, Epoch, InboxRow, Incoming, LeaseAnswer, Mark, Origin, Outgoing, Parked, Receipt, Seq,
+    SetAside, Store, StoreError, StoreResult, Taken,
 };
 
 use super::{Broken, Fault};
@@ -14,7 +14,17 @@ impl Broken {
         if self.only_confirms("receive") {
             return Ok(batch.iter().map(|_| Receipt::New(Seq(epoch.first_number() + self.fresh()))).collect());
         }
-        for incoming in &mut batch {
+        self.spoil_inputs(&mut batch);
+        let mut receipts = self.inner.receive(epoch, batch).await?;
+        if self.how == Fault::ReversesReceipts {
+            receipts.reverse();
+        }
+        Ok(receipts)
+    }
+
+    /// Updates as the spoilt store keeps them.
+    fn spoil_inputs(&self, batch: &mut [Incoming]) {
+        for incoming in batch {
             incoming.body = self.cut(&incoming.body).into();
             incoming.key = self.key(&incoming.key);
             if let Origin::Update(mark) = &mut incoming.origin {
@@ -25,11 +35,25 @@ impl Broken {
                 };
             }
         }
-        let mut receipts = self.inner.receive(epoch, batch).await?;
-        if self.how == Fault::ReversesReceipts {
-            receipts.reverse();
+    }
+
+    pub(super) async fn spoilt_deliver(&self, mut batch: Vec<Incoming>) -> StoreResult<Vec<Delivered>> {
+        if self.only_confirms("deliver") {
+            return Ok(batch.iter().map(|_| Delivered::First(Seq(self.fresh()))).collect());
         }
-        Ok(receipts)
+        if self.how == Fault::DeliversUnderTheLease && self.inner.lease(batch[0].key.bot).await?.is_none() {
+            return Err(StoreError::Unavailable("nobody holds the lease".into()));
+        }
+        self.spoil_inputs(&mut batch);
+        let mut delivered = self.inner.deliver(batch).await?;
+        for one in &mut delivered {
+            match one {
+                Delivered::Behind(seq) if self.how == Fault::DeliversAsFirst => *one = Delivered::First(*seq),
+                Delivered::First(seq) | Delivered::Behind(seq) => self.remains.lock().delivered.push(*seq),
+                Delivered::Known => {}
+            }
+        }
+        Ok(delivered)
     }
 
     pub(super) async fn spoilt_waiting(&self, bot: i64, after: Seq, limit: usize) -> StoreResult<Vec<InboxRow>> {
@@ -50,7 +74,12 @@ impl Broken {
         if self.how == Fault::MixesConversations {
             return self.inner.waiting(key.bot, after, limit).await;
         }
-        Ok(self.order("waiting_for", self.inner.waiting_for(&self.key(key), after, limit).await?))
+        let mut rows = self.inner.waiting_for(&self.key(key), after, limit).await?;
+        if self.how == Fault::DeliversBefore {
+            // A stable order: those that were delivered, then the others.
+            rows.sort_by_key(|row| !self.remains.lock().delivered.contains(&row.seq));
+        }
+        Ok(self.order("waiting_for", rows))
     }
 
     /// The mark as the spoilt store keeps it.

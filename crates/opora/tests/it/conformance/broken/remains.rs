@@ -17,6 +17,7 @@ pub struct Remains {
     pub effects: Vec<EffectRow>,
     pub transitions: Vec<TransitionRow>,
     pub rows_taken: Vec<Seq>,
+    pub delivered: Vec<Seq>,
     pub marks_taken: Vec<Mark>,
 }
 

@@ -1,0 +1,246 @@
+//! Instances behind a balancer: all take updates, one works. They are killed and replaced in turn while people talk.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use self::balancer::Balancer;
+use super::account::Account;
+use super::keeper::Kind;
+use super::people::{Crowd, Manner, Story};
+use super::process::Process;
+use super::stage::{BOT, PATIENCE, Stage, until, until_so};
+use crate::environment;
+
+mod balancer;
+
+const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
+
+/// How an instance goes.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// By what cannot be caught.
+    Killed,
+    /// As in a deployment.
+    Told,
+}
+
+/// Which instance goes.
+#[derive(Clone, Copy, Debug)]
+enum Who {
+    Leader,
+    Standby,
+}
+
+/// Everybody once in each way.
+const ROUNDS: [(Who, End); 4] =
+    [(Who::Leader, End::Killed), (Who::Standby, End::Told), (Who::Leader, End::Told), (Who::Standby, End::Killed)];
+
+/// Instances and the balancer before them.
+struct Fleet {
+    stage: Arc<Stage>,
+    balancer: Balancer,
+    instances: Vec<(Process, String)>,
+}
+
+impl Fleet {
+    /// Starts instances; one leads when this answers.
+    async fn start(kind: Kind, count: usize) -> Self {
+        let (stage, balancer) = (Stage::on(kind).await, Balancer::start().await);
+        let mut fleet = Self { stage, balancer, instances: Vec::new() };
+        for _ in 0..count {
+            fleet.join("").await;
+        }
+        until("somebody leads", || fleet.instances.iter().any(|(process, _)| process.led_after().is_some())).await;
+        fleet
+    }
+
+    /// Adds an instance; it takes updates when this answers.
+    async fn join(&mut self, failpoints: &str) {
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let process = Process::by_webhook(&self.stage, address, &self.balancer.url, failpoints);
+        process.tells("takes updates, whoever leads").await;
+        self.instances.push((process, format!("http://{address}/telegram")));
+        self.tell_balancer();
+    }
+
+    fn tell_balancer(&self) {
+        self.balancer.lead_to(self.instances.iter().map(|(_, url)| url.clone()).collect());
+    }
+
+    /// The one that leads now: of those that ever did the last to begin.
+    async fn leader(&self) -> usize {
+        let lease = async || {
+            let store = self.stage.store().await;
+            let lease = store.lease(BOT).await.unwrap();
+            store.close().await.unwrap();
+            let pid = lease.map(|lease| lease.holder.pid);
+            self.instances.iter().position(|(process, _)| Some(process.pid()) == pid)
+        };
+        until_so("somebody leads", async || lease().await.is_some()).await;
+        lease().await.unwrap()
+    }
+
+    /// Lets an instance go. The balancer knows of it only by what it meets, until a new one takes its place.
+    async fn replace(&mut self, who: Who, end: End) {
+        let leader = self.leader().await;
+        let place = match who {
+            Who::Leader => leader,
+            Who::Standby => (leader + 1) % self.instances.len(),
+        };
+        let (mut process, _) = self.instances.remove(place);
+        match end {
+            End::Killed => process.kill().await,
+            End::Told => {
+                process.signal(Signal::TERM);
+                let status = process.ended().await;
+                assert!(status.success(), "{status}:\n{}", process.told().join("\n"));
+            }
+        }
+        self.join("").await;
+    }
+
+    /// Stops everything once nothing waits any more; gives how often the balancer had to ask another.
+    async fn end(self) -> (Arc<Stage>, usize) {
+        let store = self.stage.store().await;
+        until_so("nothing waits", async || {
+            let numbers = store.statistics(Some(BOT)).await.unwrap();
+            self.stage.unacknowledged() == 0 && (numbers.inbox, numbers.outbox) == (0, 0)
+        })
+        .await;
+        store.close().await.unwrap();
+        for (process, _) in self.instances {
+            process.stop(&self.stage).await;
+        }
+        (self.stage, self.balancer.retried())
+    }
+}
+
+/// Two instances or three, replaced in turn.
+async fn goes_on_while_instances_come_and_go(kind: Kind, count: usize) {
+    let people = environment::people().unwrap_or(30);
+    let rounds = environment::kills().unwrap_or(ROUNDS.len());
+    let mut fleet = Fleet::start(kind, count).await;
+    let crowd = Crowd::begin(&fleet.stage, people, MANNER).await;
+    let mut kills = 0;
+    for (who, end) in ROUNDS.into_iter().cycle().take(rounds) {
+        assert!(fleet.stage.goes_on(i64::try_from(people).unwrap(), PATIENCE).await, "before {who:?} is {end:?}");
+        kills += usize::from(matches!((who, end), (Who::Leader, End::Killed)));
+        fleet.replace(who, end).await;
+    }
+    let diaries = crowd.finish().await;
+    let (stage, retried) = fleet.end().await;
+    // How much was in the act when nobody could look, nobody knows: one row of each person at most, with each kill.
+    let account = Account::of(&stage, Story::Registration, &diaries, kills * people).await;
+    println!(
+        "{kind:?}, {count} instances: {} dialogues, {} messages repeated, {retried} calls to another instance",
+        account.walks, account.repeats
+    );
+    account.is_clean();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_instances_on_redis_serve_people_while_they_are_killed_and_replaced() {
+    goes_on_while_instances_come_and_go(Kind::Redis, 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_the_long_form_so_do_two_on_redis_and_three_on_postgres() {
+    if environment::kills().is_none() {
+        println!("skipped: this is for the long form");
+        return;
+    }
+    goes_on_while_instances_come_and_go(Kind::Redis, 2).await;
+    goes_on_while_instances_come_and_go(Kind::Postgres, 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_instances_on_postgres_serve_people_while_they_are_killed_and_replaced() {
+    goes_on_while_instances_come_and_go(Kind::Postgres, 2).await;
+}
+
+/// An instance stands still in the middle of everything; what it may have stored comes again to another one.
+async fn goes_on_while_an_instance_stands_still(kind: Kind) {
+    let people = environment::people().unwrap_or(20);
+    let fleet = Fleet::start(kind, 2).await;
+    let crowd = Crowd::begin(&fleet.stage, people, MANNER).await;
+    let more = i64::try_from(people).unwrap();
+    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+    let (standby, _) = &fleet.instances[(fleet.leader().await + 1) % 2];
+    standby.signal(Signal::STOP);
+    until("it stands still", || standby.stands_still()).await;
+    until("another one is asked", || fleet.balancer.retried() > 0).await;
+    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+    standby.signal(Signal::CONT);
+    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+    let diaries = crowd.finish().await;
+    let (stage, _) = fleet.end().await;
+    Account::of(&stage, Story::Registration, &diaries, 0).await.is_clean();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instance_on_redis_that_stands_still_holds_nobody_up_for_long() {
+    goes_on_while_an_instance_stands_still(Kind::Redis).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_instance_on_postgres_that_stands_still_holds_nobody_up_for_long() {
+    goes_on_while_an_instance_stands_still(Kind::Postgres).await;
+}
+
+/// The leader stands still for longer than its lease; others take updates all the while, and one of them takes over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_the_long_form_a_leader_that_stands_still_past_its_lease_writes_nothing_more() {
+    if environment::kills().is_none() {
+        println!("skipped: this is for the long form");
+        return;
+    }
+    let people = environment::people().unwrap_or(30);
+    let more = i64::try_from(people).unwrap();
+    for kind in [Kind::Redis, Kind::Postgres] {
+        let fleet = Fleet::start(kind, 2).await;
+        let crowd = Crowd::begin(&fleet.stage, people, MANNER).await;
+        assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+        let place = fleet.leader().await;
+        let ((leader, _), (standby, _)) = (&fleet.instances[place], &fleet.instances[1 - place]);
+        leader.signal(Signal::STOP);
+        until("it stands still", || leader.stands_still()).await;
+        standby.tells("took over the lease").await;
+        assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+        leader.signal(Signal::CONT);
+        leader.tells("does not lead any more").await;
+        assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+        let diaries = crowd.finish().await;
+        let (stage, _) = fleet.end().await;
+        // What was in the act of sending when it stood still may come twice: one row of each person at most.
+        Account::of(&stage, Story::Registration, &diaries, people).await.is_clean();
+    }
+}
+
+/// Killed after an update was stored, before anybody was answered or told of it.
+async fn finds_what_nobody_told_of(kind: Kind) {
+    let people = environment::people().unwrap_or(20);
+    let mut fleet = Fleet::start(kind, 1).await;
+    let crowd = Crowd::begin(&fleet.stage, people, MANNER).await;
+    for kill in 0..environment::kills().unwrap_or(2) {
+        fleet.join(&format!("intake.after_receive=pause@{}", 5 + kill % 7)).await;
+        let (standby, _) = fleet.instances.pop().unwrap();
+        standby.tells("failpoint intake.after_receive").await;
+        standby.kill().await;
+        fleet.tell_balancer();
+    }
+    let diaries = crowd.finish().await;
+    let (stage, _) = fleet.end().await;
+    Account::of(&stage, Story::Registration, &diaries, 0).await.is_clean();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_instance_on_redis_stored_before_it_was_killed_is_found() {
+    finds_what_nobody_told_of(Kind::Redis).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_an_instance_on_postgres_stored_before_it_was_killed_is_found() {
+    finds_what_nobody_told_of(Kind::Postgres).await;
+}
