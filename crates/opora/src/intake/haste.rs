@@ -5,8 +5,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// So many batches go through the inbox after one that took too long.
-const REST: u32 = 32;
+/// So many batches go through the inbox at most before haste is tried again.
+const LONGEST_REST: u32 = 32;
 
 /// What the last batches have taught. Starts with confidence.
 #[derive(Debug)]
@@ -14,12 +14,14 @@ pub(crate) struct Haste {
     may_be: bool,
     /// Batches that are still stored first.
     rest: AtomicU32,
+    /// How many were stored first the last time; none if haste has served since.
+    rested: AtomicU32,
 }
 
 impl Haste {
     /// Haste where it may be at all.
     pub(crate) fn new(may_be: bool) -> Self {
-        Self { may_be, rest: AtomicU32::new(0) }
+        Self { may_be, rest: AtomicU32::new(0), rested: AtomicU32::new(0) }
     }
 
     /// Whether this batch is handed over before it is stored.
@@ -28,11 +30,18 @@ impl Haste {
         self.may_be && self.rest.fetch_update(Ordering::AcqRel, Ordering::Acquire, left).is_err()
     }
 
-    /// A batch that was handed over has, or has not, committed in time.
+    /// A batch that was handed over has, or has not, committed in time. One that has not may be a hiccup of the machine;
+    /// the more often it happens in a row, the longer is the rest.
     pub(crate) fn learn(&self, in_time: bool) {
-        if !in_time {
-            self.rest.store(REST, Ordering::Release);
+        if in_time {
+            self.rested.store(0, Ordering::Release);
+            return;
         }
+        let longer = |rested: u32| Some((rested * 2).clamp(1, LONGEST_REST));
+        let rested = self.rested.fetch_update(Ordering::AcqRel, Ordering::Acquire, longer);
+        // The closure always gives a number.
+        let rest = rested.ok().and_then(longer).unwrap_or(LONGEST_REST);
+        self.rest.store(rest, Ordering::Release);
     }
 }
 
@@ -40,15 +49,33 @@ impl Haste {
 mod tests {
     use super::*;
 
+    /// How many batches are stored first until haste is on again.
+    fn rest(haste: &Haste) -> usize {
+        (0..).take_while(|_| !haste.is_on()).count()
+    }
+
     #[test]
-    fn a_slow_batch_sends_the_next_ones_through_the_inbox_and_then_haste_is_tried_again() {
+    fn a_slow_batch_sends_the_next_one_through_the_inbox_and_slow_ones_in_a_row_send_more() {
         assert!(!Haste::new(false).is_on());
         let haste = Haste::new(true);
-        assert!(haste.is_on());
-        haste.learn(true);
-        assert!(haste.is_on());
+        assert_eq!(rest(&haste), 0);
+        let rests: Vec<_> = (0..7)
+            .map(|_| {
+                haste.learn(false);
+                rest(&haste)
+            })
+            .collect();
+        assert_eq!(rests, [1, 2, 4, 8, 16, 32, 32]);
+    }
+
+    #[test]
+    fn one_that_is_in_time_makes_the_next_hiccup_a_short_one() {
+        let haste = Haste::new(true);
         haste.learn(false);
-        assert_eq!((0..REST).filter(|_| haste.is_on()).count(), 0);
-        assert!(haste.is_on());
+        haste.learn(false);
+        assert_eq!(rest(&haste), 2);
+        haste.learn(true);
+        haste.learn(false);
+        assert_eq!(rest(&haste), 1);
     }
 }

@@ -48,7 +48,7 @@ impl RedisStore {
         let (room, key) = (Room::of(commit), commit.key.clone());
         async move {
             let Room { bot, partition, last } = room;
-            let args = together(self.witness.pass(bot, partition, &epoch.0.to_string()), vec![says?]);
+            let args = together(self.witness.pass(bot, partition, &epoch.0.to_string()), vec![says?], Vec::new());
             let keys = self.keys.rooms(bot);
             let answer = self.wire.call(Call { function: "stands", keys: keys.up_to(partition, last), args }).await?;
             self.judge(epoch, &key, answer.first().map_or("", String::as_str)).await
@@ -74,7 +74,7 @@ impl RedisStore {
         let own = self.numbers.own_of(epoch, commit.key.bot)?;
         let (turn, committed) = Draft::of(Supply::Given(numbers.iter()), commit).whole(commit)?;
         let Room { bot, partition, last } = Room::of(commit);
-        let args = together(own.text(), vec![turn]);
+        let args = together(own.text(), vec![turn], Vec::new());
         let answer = self.write_room("carry_out", (bot, partition), last, args).await?;
         self.done(bot, epoch, &answer.word).await?;
         own.seen.note_version(committed.version.0);

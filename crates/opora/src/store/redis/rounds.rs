@@ -1,8 +1,9 @@
-//! Turns that are ready together go to the server together.
+//! Turns that are ready together go to the server together, and so do the notes of what was sent.
 //!
-//! While a round is on its way, what comes waits for the next one; then all of it goes at once, one call for each room.
-//! So a turn alone waits for nobody, and the more there are, the less each costs. A round that fails, fails for all that
-//! were in it; what became of each shows by its mark and its version.
+//! While rounds are on their way, what comes waits for the next one; then all of it goes at once, one call for each room.
+//! So a turn alone waits for nobody, and the more there are, the less each costs. Two go at once: while the server works on
+//! one, the other is written or read. A round that fails, fails for all that were in it; what became of each shows by its
+//! mark and its version.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,8 +19,10 @@ use super::wire::{Call, NotReached, Wire};
 use super::witness::Witness;
 use crate::store::{StoreError, StoreResult};
 
-/// So many turns go in one call: the server does nothing else meanwhile.
-const TURNS_AT_ONCE: usize = 64;
+/// So many turns and notes go in one call: the server does nothing else meanwhile.
+const WISHES_AT_ONCE: usize = 64;
+/// So many rounds are on their way at once.
+const ROUNDS_AT_ONCE: usize = 2;
 
 /// Gathers turns for the next round.
 #[derive(Debug)]
@@ -35,8 +38,11 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    turns: Vec<Turn>,
-    is_going: bool,
+    wishes: Vec<Wish>,
+    /// How many runs of rounds there are.
+    going: usize,
+    /// Whether one of them takes what waits in a moment.
+    is_about_to_go: bool,
 }
 
 /// The room that is asked.
@@ -56,17 +62,36 @@ pub(super) struct Commits {
     pub(super) args: Vec<String>,
 }
 
-/// What a turn wants.
+/// What somebody wants of a room.
 #[derive(Debug)]
-struct Turn {
+struct Wish {
     room: Room,
     last: Thing,
-    /// Of an opening, only `args` says something.
-    says: Commits,
+    what: What,
     answer: oneshot::Sender<StoreResult<Vec<String>>>,
 }
 
-/// A run of rounds. If it ends before its time, whoever waits is told, and the next turn starts another.
+#[derive(Debug)]
+enum What {
+    /// To know how a conversation stands: its name and a mark.
+    Open(Vec<String>),
+    Commit(Commits),
+    /// To forget messages that were sent, by their ids.
+    Sent(Vec<String>),
+}
+
+/// What is asked of one room in one call, and who waits for it.
+#[derive(Default)]
+struct Asked {
+    opens: Vec<String>,
+    commits: Vec<Commits>,
+    /// Who opens or commits.
+    turns: Vec<oneshot::Sender<StoreResult<Vec<String>>>>,
+    sent: Vec<String>,
+    notes: Vec<oneshot::Sender<StoreResult<Vec<String>>>>,
+}
+
+/// A run of rounds. If the last one ends before its time, whoever waits is told, and the next turn starts another.
 struct Going {
     shared: Arc<Shared>,
     is_done: bool,
@@ -80,25 +105,37 @@ impl Rounds {
 
     /// Opens a conversation: a word, and a text with it.
     pub(super) async fn open(&self, bot: i64, partition: usize, args: Vec<String>) -> StoreResult<(String, String)> {
-        let says = Commits { name: String::new(), marks: Vec::new(), args };
-        let mut answer = self.ask(Room { bot, partition, epoch: None }, Thing::Marks, says).await?.into_iter();
+        let room = Room { bot, partition, epoch: None };
+        let mut answer = self.ask(room, Thing::Marks, What::Open(args)).await?.into_iter();
         Ok((answer.next().unwrap_or_default(), answer.next().unwrap_or_default()))
     }
 
     /// Commits a turn, and answers the word for it; the keys go along up to `last`.
     pub(super) async fn commit(&self, own: &Own, partition: usize, last: Thing, says: Commits) -> StoreResult<String> {
-        let room = Room { bot: own.bot, partition, epoch: Some(own.epoch.0) };
-        Ok(self.ask(room, last, says).await?.into_iter().next().unwrap_or_default())
+        self.write(own, partition, last, What::Commit(says)).await
     }
 
-    async fn ask(&self, room: Room, last: Thing, says: Commits) -> StoreResult<Vec<String>> {
+    /// Forgets messages of a room that were sent, and answers the word for it.
+    pub(super) async fn sent(&self, own: &Own, partition: usize, ids: Vec<String>) -> StoreResult<String> {
+        self.write(own, partition, Thing::Sending, What::Sent(ids)).await
+    }
+
+    async fn write(&self, own: &Own, partition: usize, last: Thing, what: What) -> StoreResult<String> {
+        let room = Room { bot: own.bot, partition, epoch: Some(own.epoch.0) };
+        Ok(self.ask(room, last, what).await?.into_iter().next().unwrap_or_default())
+    }
+
+    async fn ask(&self, room: Room, last: Thing, what: What) -> StoreResult<Vec<String>> {
         let (answer, answered) = oneshot::channel();
-        let is_first = {
+        let is_wanted = {
             let mut waiting = self.0.waiting.lock();
-            waiting.turns.push(Turn { room, last, says, answer });
-            !std::mem::replace(&mut waiting.is_going, true)
+            waiting.wishes.push(Wish { room, last, what, answer });
+            // A run that has not begun yet takes along what comes now.
+            let is_wanted = waiting.going < ROUNDS_AT_ONCE && !std::mem::replace(&mut waiting.is_about_to_go, true);
+            waiting.going += usize::from(is_wanted);
+            is_wanted
         };
-        if is_first {
+        if is_wanted {
             tokio::spawn(go(Arc::clone(&self.0)));
         }
         answered.await.unwrap_or_else(|_| Err(StoreError::Unavailable("a round of turns was broken off".into())))
@@ -111,85 +148,158 @@ async fn go(shared: Arc<Shared>) {
     loop {
         // Whoever is about to come, comes along.
         tokio::task::yield_now().await;
-        let turns = {
+        let wishes = {
             let mut waiting = shared.waiting.lock();
-            if waiting.turns.is_empty() {
-                (waiting.is_going, going.is_done) = (false, true);
+            waiting.is_about_to_go = false;
+            if waiting.wishes.is_empty() {
+                waiting.going -= 1;
+                going.is_done = true;
                 return;
             }
-            std::mem::take(&mut waiting.turns)
+            std::mem::take(&mut waiting.wishes)
         };
-        join_all(by_room(turns).into_iter().map(|group| shared.ask(group))).await;
+        join_all(by_room(wishes).into_iter().map(|group| shared.ask(group))).await;
     }
 }
 
-/// Turns by the room that they ask, in the order of their coming.
-fn by_room(turns: Vec<Turn>) -> Vec<Vec<Turn>> {
-    let (mut groups, mut open) = (Vec::<Vec<Turn>>::new(), HashMap::new());
-    for turn in turns {
-        let at = *open.entry(turn.room.clone()).or_insert(groups.len());
+/// Wishes by the room that they ask, in the order of their coming.
+fn by_room(wishes: Vec<Wish>) -> Vec<Vec<Wish>> {
+    let (mut groups, mut open) = (Vec::<Vec<Wish>>::new(), HashMap::new());
+    for wish in wishes {
+        let at = *open.entry(wish.room.clone()).or_insert(groups.len());
         if at == groups.len() {
             groups.push(Vec::new());
         }
-        if groups[at].len() + 1 == TURNS_AT_ONCE {
-            open.remove(&turn.room);
+        if groups[at].len() + 1 == WISHES_AT_ONCE {
+            open.remove(&wish.room);
         }
-        groups[at].push(turn);
+        groups[at].push(wish);
     }
     groups
 }
 
 impl Shared {
-    /// Asks for turns of one room and tells each its answer.
-    async fn ask(&self, turns: Vec<Turn>) {
-        let last = turns.iter().map(|turn| turn.last).max().unwrap_or(Thing::Room);
-        let room = turns[0].room.clone();
-        let (says, tell): (Vec<_>, Vec<_>) = turns.into_iter().map(|turn| (turn.says, turn.answer)).unzip();
-        let rooms = self.keys.rooms(room.bot);
-        let (function, args) = match room.epoch {
-            None => ("open", says.into_iter().flat_map(|says| says.args).collect()),
-            Some(epoch) => {
-                let pass = self.witness.pass(room.bot, room.partition, &epoch.to_string());
-                ("commit", together(pass, says))
+    /// Asks for what is wished of one room and tells each its answer.
+    async fn ask(&self, wishes: Vec<Wish>) {
+        let last = wishes.iter().map(|wish| wish.last).max().unwrap_or(Thing::Room);
+        let (room, mut asked) = (wishes[0].room.clone(), Asked::default());
+        wishes.into_iter().for_each(|wish| asked.add(wish));
+        let Asked { opens, commits, turns, sent, notes } = asked;
+        if room.epoch.is_none() {
+            return tell(turns, self.open(&room, last, opens).await);
+        }
+        let is_combined = !turns.is_empty() && !notes.is_empty();
+        let (answer, noted) = if turns.is_empty() {
+            (Ok(Vec::new()), self.forget(&room, sent, notes.len()).await)
+        } else {
+            let also = sent.clone();
+            match self.commit(&room, last, commits, also, turns.len()).await {
+                // A server that is short of memory refuses turns, and takes notes, for they free it.
+                Err(error) if is_combined => (Err(error), self.forget(&room, sent, notes.len()).await),
+                Err(error) => (Err(error), Ok(Vec::new())),
+                Ok((word, words)) => (Ok(words), Ok(vec![vec![word]; notes.len()])),
             }
         };
-        let answer = self.wire.call(Call { function, keys: rooms.up_to(room.partition, last), args }).await;
-        match answer.and_then(|answer| self.answers(&room, answer, tell.len())) {
-            Ok(answers) => {
-                for (tell, answer) in tell.into_iter().zip(answers) {
-                    // Whoever has given up hears nothing.
-                    let _ = tell.send(Ok(answer));
-                }
-            }
-            Err(error) => {
-                for tell in tell {
-                    let _ = tell.send(Err(same(&error)));
-                }
-            }
-        }
+        tell(turns, answer);
+        tell(notes, noted);
     }
 
-    /// The answer for each turn: of an opening a word and a text, of a commit a word.
-    fn answers(&self, room: &Room, answer: Vec<String>, turns: usize) -> StoreResult<Vec<Vec<String>>> {
-        let mut answer = answer.into_iter();
-        let mut width = 2;
-        if room.epoch.is_some() {
-            let word = answer.next().ok_or_else(|| unreadable("a commit was answered with nothing"))?;
-            // A refusal is for all, and says no number.
-            let Some(number) = answer.next() else { return Ok(vec![vec![word]; turns]) };
-            self.witness.note(room.bot, room.partition, number.parse().map_err(unreadable)?);
-            width = 1;
+    /// A word and a text for each.
+    async fn open(&self, room: &Room, last: Thing, args: Vec<String>) -> StoreResult<Vec<Vec<String>>> {
+        let answer = self.call(room, last, "open", args).await?;
+        Ok(answer.chunks(2).map(<[String]>::to_vec).collect())
+    }
+
+    /// The word for all, and one for each turn.
+    async fn commit(
+        &self,
+        room: &Room,
+        last: Thing,
+        says: Vec<Commits>,
+        sent: Vec<String>,
+        turns: usize,
+    ) -> StoreResult<(String, Vec<Vec<String>>)> {
+        let args = together(self.pass(room), says, sent);
+        let (word, words) = self.read(room, self.call(room, last, "commit", args).await?)?;
+        // A refusal is for all.
+        if word != "done" {
+            return Ok((word.clone(), vec![vec![word]; turns]));
         }
-        let answers: Vec<Vec<String>> = (0..turns).map(|_| answer.by_ref().take(width).collect()).collect();
-        match answers.last() {
-            Some(last) if last.len() == width => Ok(answers),
-            _ => Err(unreadable("not all turns were answered")),
+        Ok((word, words.into_iter().map(|word| vec![word]).collect()))
+    }
+
+    /// Forgets what was sent; the same word for each note.
+    async fn forget(&self, room: &Room, sent: Vec<String>, notes: usize) -> StoreResult<Vec<Vec<String>>> {
+        let args = [self.pass(room)].into_iter().chain(sent).collect();
+        let (word, _) = self.read(room, self.call(room, Thing::Sending, "sent", args).await?)?;
+        Ok(vec![vec![word]; notes])
+    }
+
+    async fn call(
+        &self,
+        room: &Room,
+        last: Thing,
+        function: &'static str,
+        args: Vec<String>,
+    ) -> StoreResult<Vec<String>> {
+        let rooms = self.keys.rooms(room.bot);
+        self.wire.call(Call { function, keys: rooms.up_to(room.partition, last), args }).await
+    }
+
+    fn pass(&self, room: &Room) -> String {
+        self.witness.pass(room.bot, room.partition, &room.epoch.unwrap_or_default().to_string())
+    }
+
+    /// The word of a write's answer and what stands behind it; how far the room has come is noted.
+    fn read(&self, room: &Room, answer: Vec<String>) -> StoreResult<(String, Vec<String>)> {
+        let mut answer = answer.into_iter();
+        let word = answer.next().ok_or_else(|| unreadable("a write was answered with nothing"))?;
+        // A refusal says no number.
+        if let Some(number) = answer.next() {
+            self.witness.note(room.bot, room.partition, number.parse().map_err(unreadable)?);
+        }
+        Ok((word, answer.collect()))
+    }
+}
+
+impl Asked {
+    fn add(&mut self, wish: Wish) {
+        match wish.what {
+            What::Open(args) => self.opens.extend(args),
+            What::Commit(says) => self.commits.push(says),
+            What::Sent(ids) => {
+                self.sent.extend(ids);
+                return self.notes.push(wish.answer);
+            }
+        }
+        self.turns.push(wish.answer);
+    }
+}
+
+/// Tells each its answer; if there are not enough of them, nobody knows whose is missing.
+fn tell(who: Vec<oneshot::Sender<StoreResult<Vec<String>>>>, answers: StoreResult<Vec<Vec<String>>>) {
+    let enough = |answers: Vec<Vec<String>>| match answers.len() == who.len() {
+        true => Ok(answers),
+        false => Err(unreadable("not all turns were answered")),
+    };
+    match answers.and_then(enough) {
+        Ok(answers) => {
+            for (tell, answer) in who.into_iter().zip(answers) {
+                // Whoever has given up hears nothing.
+                let _ = tell.send(Ok(answer));
+            }
+        }
+        Err(error) => {
+            for tell in who {
+                let _ = tell.send(Err(same(&error)));
+            }
         }
     }
 }
 
-/// Turns as one call: whose they are and what they take first, because that is asked for all at once.
-pub(super) fn together(pass: String, says: Vec<Commits>) -> Vec<String> {
+/// Turns as one call: whose they are and what they take first, because that is asked for all at once; at the end, what was
+/// sent.
+pub(super) fn together(pass: String, says: Vec<Commits>, sent: Vec<String>) -> Vec<String> {
     let (mut names, mut marks, mut rest) = (Vec::with_capacity(says.len()), Vec::new(), Vec::new());
     for turn in says {
         names.push(turn.name);
@@ -197,13 +307,20 @@ pub(super) fn together(pass: String, says: Vec<Commits>) -> Vec<String> {
         rest.extend(turn.args);
     }
     let counts = [names.len(), marks.len()].map(|number| number.to_string());
-    [pass].into_iter().chain(counts).chain(names).chain(marks).chain(rest).collect()
+    [pass].into_iter().chain(counts).chain(names).chain(marks).chain(rest).chain(sent).collect()
 }
 
 impl Drop for Going {
     fn drop(&mut self) {
-        if !self.is_done {
-            *self.shared.waiting.lock() = Waiting::default();
+        if self.is_done {
+            return;
+        }
+        let mut waiting = self.shared.waiting.lock();
+        waiting.going -= 1;
+        waiting.is_about_to_go = false;
+        // Nobody else would take them.
+        if waiting.going == 0 {
+            waiting.wishes.clear();
         }
     }
 }
@@ -223,18 +340,18 @@ fn same(error: &StoreError) -> StoreError {
 mod tests {
     use super::*;
 
-    fn turn(partition: usize) -> Turn {
-        let says = Commits { name: String::new(), marks: Vec::new(), args: Vec::new() };
-        Turn { room: Room { bot: 7, partition, epoch: None }, last: Thing::Room, says, answer: oneshot::channel().0 }
+    fn wish(partition: usize) -> Wish {
+        let room = Room { bot: 7, partition, epoch: None };
+        Wish { room, last: Thing::Room, what: What::Open(Vec::new()), answer: oneshot::channel().0 }
     }
 
     #[test]
-    fn turns_of_a_room_go_together_but_not_too_many() {
-        let turns = (0..2 * TURNS_AT_ONCE + 1).flat_map(|_| [turn(3), turn(5)]).collect();
-        let groups = by_room(turns);
+    fn what_is_wished_of_a_room_goes_together_but_not_too_much() {
+        let wishes = (0..2 * WISHES_AT_ONCE + 1).flat_map(|_| [wish(3), wish(5)]).collect();
+        let groups = by_room(wishes);
         let sizes: Vec<_> = groups.iter().map(|group| (group[0].room.partition, group.len())).collect();
-        let (full, one) = (TURNS_AT_ONCE, 1);
+        let (full, one) = (WISHES_AT_ONCE, 1);
         assert_eq!(sizes, [(3, full), (5, full), (3, full), (5, full), (3, one), (5, one)]);
-        assert!(groups.iter().all(|group| group.iter().all(|turn| turn.room == group[0].room)));
+        assert!(groups.iter().all(|group| group.iter().all(|wish| wish.room == group[0].room)));
     }
 }

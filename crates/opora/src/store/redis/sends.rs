@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::future::try_join_all;
+
 use super::RedisStore;
 use super::gather::{gather, page_for};
 use super::keys::{Thing, partition_of_chat, partition_of_id, partition_of_post};
@@ -46,7 +48,7 @@ impl RedisStore {
             let partition = partition_of_id(id.0);
             match outcome {
                 Settlement::Sent { labelled: None } => {
-                    sent.entry(partition).or_insert_with(|| vec![own.text()]).push(id_of(id.0));
+                    sent.entry(partition).or_default().push(id_of(id.0));
                 }
                 Settlement::Sent { labelled: Some((chat, label, message)) } => {
                     let home = partition_of_chat(own.bot, chat);
@@ -64,7 +66,11 @@ impl RedisStore {
                 Settlement::Moved { from, to } => moves.push((id, from, to)),
             }
         }
-        self.call_parts(&own, "sent", Thing::Sending, sent).await?;
+        // They go along with turns that are committed at the same time.
+        let noted = sent.into_iter().map(|(partition, ids)| self.rounds.sent(&own, partition, ids));
+        for word in try_join_all(noted).await? {
+            self.done(own.bot, epoch, &word).await?;
+        }
         self.call_parts(&own, "settle", Thing::LabelAges, labels).await?;
         self.call_parts(&own, "settle", Thing::LabelAges, parts).await?;
         for (id, from, to) in moves {

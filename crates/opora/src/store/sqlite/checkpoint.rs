@@ -1,7 +1,7 @@
 //! Brings the write-ahead log back into the database beside the writer.
 //!
 //! A log that grows costs the file system some bookkeeping with every flush; one that begins anew is written over, which
-//! is cheaper and steadier. So it is emptied about once a second while nobody waits for that. Where turns come so fast
+//! is cheaper and steadier. So it is emptied every few seconds while nobody waits for that. Where turns come so fast
 //! that the log is never all in the database, the writer itself does it when the log is long.
 
 use std::time::Duration;
@@ -11,8 +11,8 @@ use tokio::sync::mpsc;
 
 /// After so many groups it is worth the effort.
 const GROUPS: u32 = 64;
-/// How long it rests in between.
-const PAUSE: Duration = Duration::from_secs(1);
+/// How long it rests in between: a turn that flushes meanwhile waits for the same disk.
+const PAUSE: Duration = Duration::from_secs(4);
 
 /// Counts what the writer commits.
 #[derive(Debug)]

@@ -3,8 +3,9 @@
 use futures_util::future::join_all;
 use opora::clock::Millis;
 use opora::store::{
-    Commit, ConversationRow, Effect, EffectId, Incoming, Mark, Opened, Origin, OutboxId, Parked, ParkedId, Place,
-    RedisCode, Settled, Settlement, StateChange, Store, StoreError, Stored, Taken, Transition, Version,
+    Commit, Committed, ConversationRow, Effect, EffectId, Incoming, Mark, Opened, Origin, OutboxId, Parked, ParkedId,
+    Place, RedisCode, Settled, Settlement, StateChange, Store, StoreError, StoreResult, Stored, Taken, Transition,
+    Version,
 };
 
 use super::counting::{message, reads};
@@ -107,6 +108,40 @@ async fn a_long_way_is_found_whole_and_in_pages() {
     assert_eq!(some, way[500..503]);
     assert_eq!(bench.store.transitions(BOT, 0, 10_000).await.unwrap().len(), 1_980);
     assert!(bench.store.transitions_of(&person(3), 0, 10).await.unwrap().is_empty());
+}
+
+/// A second turn of person 1, and at the same time the note that the message of the first was sent.
+async fn turn_and_note(bench: &Bench, sent: OutboxId) -> (StoreResult<Committed>, StoreResult<()>) {
+    let settled = Settled { id: sent, outcome: Settlement::Sent { labelled: None } };
+    let mut second = first_turn(1, 2);
+    second.from = Version(1);
+    let settle = bench.store.settle(bench.epoch, vec![settled], Millis(1));
+    futures_util::join!(bench.store.commit(bench.epoch, second), settle)
+}
+
+#[tokio::test]
+async fn what_was_sent_is_noted_along_with_a_turn() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    let first = bench.store.commit(bench.epoch, first_turn(1, 1)).await.unwrap();
+    let (_, before) = reads(&bench);
+    let (second, noted) = turn_and_note(&bench, first.outbox[0]).await;
+    let (_, after) = reads(&bench);
+    noted.unwrap();
+    assert_eq!(after - before, 1);
+    let unsent = bench.store.unsent(BOT, OutboxId(0), 10).await.unwrap();
+    assert_eq!(unsent.iter().map(|row| row.id).collect::<Vec<_>>(), second.unwrap().outbox);
+}
+
+#[tokio::test]
+async fn a_server_short_of_memory_takes_the_note_without_the_turn() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    let first = bench.store.commit(bench.epoch, first_turn(1, 1)).await.unwrap();
+    bench.server.say(&["CONFIG", "SET", "maxmemory", "1"]);
+    let (turn, noted) = turn_and_note(&bench, first.outbox[0]).await;
+    bench.server.say(&["CONFIG", "SET", "maxmemory", "0"]);
+    assert!(matches!(turn, Err(StoreError::Unavailable(_))), "{turn:?}");
+    noted.unwrap();
+    assert!(bench.store.unsent(BOT, OutboxId(0), 10).await.unwrap().is_empty());
 }
 
 /// How many writes the room of person 1 has seen.

@@ -120,7 +120,7 @@ impl Shared {
         let token = if change.is_last { self.token(own) } else { String::new() };
         let mut args = vec![name_of(&key), change.expected.unwrap_or("noted").to_owned(), token, word.to_owned()];
         args.extend(self.said(&change.record.unwrap_or_default()));
-        args.extend(together(pass, vec![turn]));
+        args.extend(together(pass, vec![turn], Vec::new()));
         drop(commit);
         failpoints::hit(failpoints::STORE_IN_COMMIT).await;
         let keys = self.keys(&key, Thing::Retry)?;

@@ -22,12 +22,7 @@ function functions.sent(keys, args)
   if is_fenced(keys, args[1]) then
     return { 'fenced' }
   end
-  for i = 2, #args do
-    call('ZREMRANGEBYLEX', keys[OUTBOX], '[' .. args[i] .. '|', '(' .. args[i] .. '}')
-  end
-  if call('EXISTS', keys[SENDING]) == 1 then
-    in_bulk('SREM', keys[SENDING], { unpack(args, 2) })
-  end
+  forget_sent(keys, args, 2)
   return written(keys, 'done')
 end
 frees.sent = true

@@ -263,11 +263,21 @@ local function leave_rest(keys, left, who, args, place, shape, way)
   return string.sub(row, 1, FIELDS - 2)
 end
 
+-- Forgets messages that were sent: their ids stand in the arguments from a place on.
+local function forget_sent(keys, args, first)
+  for i = first, #args do
+    call('ZREMRANGEBYLEX', keys[OUTBOX], '[' .. args[i] .. '|', '(' .. args[i] .. '}')
+  end
+  if call('EXISTS', keys[SENDING]) == 1 then
+    in_bulk('SREM', keys[SENDING], { unpack(args, first) })
+  end
+end
+
 -- epoch; number of turns and of marks; whose the turns are; the marks of what they take; then each turn:
 --   `takes messages timers effects transitions;from to at change expires place`, where change is k to keep the state, and s
 --   to set or clear it; the state or ''; takes; outbox rows; timers (name, id or '' to cancel, due, row); effects; at most
 --   one transition.
--- Answers a word for each.
+-- Behind the turns: messages that were sent. Answers a word for each turn.
 function functions.commit(keys, args)
   local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least')
   if is_refused(room[1], room[2], args[1]) then
@@ -310,6 +320,10 @@ function functions.commit(keys, args)
   in_bulk('ZADD', keys[OUTBOX], left.messages)
   in_bulk('ZADD', keys[EFFECTS], left.effects)
   in_bulk('ZADD', keys[MOVES], left.moves)
+  if place <= #args then
+    forget_sent(keys, args, place)
+    done = done + 1
+  end
   local answer = written(keys, 'done', done)
   for i, word in ipairs(words) do
     answer[i + 2] = word
