@@ -130,7 +130,7 @@ impl RedisStore {
 
     /// Asks for nothing but an answer.
     pub(super) async fn ping(&self) -> StoreResult<()> {
-        self.wire.ask::<String>(&redis::cmd("PING")).await.map(drop)
+        self.wire.ping().await
     }
 
     /// How often this opening of the store has gone on after a loss.

@@ -10,7 +10,7 @@ use super::keys::{Thing, partition_of, partition_of_id};
 use super::ordered::{id_of, name_of};
 use super::progress::Written;
 use super::rows::{self, unreadable};
-use super::wire::Call;
+use super::wire::{Call, all_or_none};
 use crate::key::DialogueKey;
 use crate::store::{
     BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, StoreError, StoreResult,
@@ -93,7 +93,7 @@ impl RedisStore {
             places.push((bot, part));
         }
         // All are on their way at once.
-        let answers = join_all(calls).await.into_iter().collect::<StoreResult<Vec<_>>>()?;
+        let answers = all_or_none(join_all(calls).await)?;
         Ok(Put { places, answers })
     }
 
