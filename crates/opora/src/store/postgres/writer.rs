@@ -203,7 +203,13 @@ impl Writer {
                 return Err(failed);
             }
         };
-        let mut session = Session::begin(&mut connection, "BEGIN".to_owned(), self.slot).await?;
+        let mut session = match Session::begin(&mut connection, "BEGIN".to_owned(), self.slot).await {
+            Ok(session) => session,
+            Err(failed) => {
+                alone.refuse(&failed);
+                return Err(failed);
+            }
+        };
         decisions.push(alone::carry_out(alone, &mut session).await?);
         session.commit().await?;
         self.keep(connection);
