@@ -120,7 +120,7 @@ async fn let_go(session: &mut impl Session, bot: i64) -> Result<(), GroupFailed>
 async fn clean(
     session: &mut impl Session,
     epoch: Epoch,
-    Bounds { marks_before, records_before, parked_most }: Bounds,
+    Bounds { marks_before, records_before, parked_most, .. }: Bounds,
 ) -> Result<StoreResult<Cleaned>, GroupFailed> {
     let bot = match session.leases(Some(epoch)).await?.bot_of(epoch) {
         Ok(bot) => bot,

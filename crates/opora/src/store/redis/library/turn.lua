@@ -17,6 +17,20 @@ local function next_place(keys, partition)
   return string.rep('0', 19 - #place) .. place
 end
 
+-- Gives marks their time anew; `live_ms` is what the room was told of it.
+local function let_marks_live(keys, live_ms)
+  call('PEXPIRE', keys[MARKS], string.format('%.0f', (tonumber(live_ms) or MARKS_LIVE_MS) + MARKS_LIVE_MORE_MS))
+end
+
+local function write_marks(keys, known, live_ms)
+  if #known.news > 0 then
+    in_bulk('ZADD', keys[MARKS], known.news)
+    if call('PTTL', keys[MARKS]) < (tonumber(live_ms) or MARKS_LIVE_MS) then
+      let_marks_live(keys, live_ms)
+    end
+  end
+end
+
 local function wait(keys, who, seq, row)
   call('ZADD', keys[INBOX], 0, seq .. '|' .. row)
   call('ZADD', keys[QUEUE], 0, who .. '|' .. seq)
@@ -209,15 +223,6 @@ local function take_all(keys, known, args, first, stop, at)
   end
 end
 
-local function write_marks(keys, known)
-  if #known.news > 0 then
-    in_bulk('ZADD', keys[MARKS], known.news)
-    if call('PTTL', keys[MARKS]) < MARKS_LIVE_LEAST_MS then
-      call('PEXPIRE', keys[MARKS], MARKS_LIVE_MS)
-    end
-  end
-end
-
 local function set_timer(keys, who, name, id, due_at, row)
   local named = packed(who) .. name
   local former = call('HGET', keys[NAMES], named)
@@ -269,7 +274,7 @@ end
 --   one transition.
 -- Answers a word for each.
 function functions.commit(keys, args)
-  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least')
+  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms')
   if is_refused(room[1], room[2], args[1]) then
     return { 'fenced' }
   end
@@ -305,7 +310,7 @@ function functions.commit(keys, args)
     known.next_mark = next_mark
     place = rest + shape[2] + 4 * shape[3] + shape[4] + shape[5]
   end
-  write_marks(keys, known)
+  write_marks(keys, known, room[5])
   write_changes(keys, changes)
   in_bulk('ZADD', keys[OUTBOX], left.messages)
   in_bulk('ZADD', keys[EFFECTS], left.effects)
