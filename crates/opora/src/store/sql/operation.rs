@@ -88,12 +88,20 @@ pub(in crate::store) struct Post {
 
 /// An operation that is carried out alone.
 pub(in crate::store) enum Alone {
+/// A conversation that is put into the store.
+pub(in crate::store) struct Import {
+    pub(in crate::store) row: Box<ConversationRow>,
+    /// Whether one that is open there is replaced.
+    pub(in crate::store) replace: bool,
+    pub(in crate::store) reply: Reply<bool>,
+}
+
     Claim { bot: i64, holder: Box<Holder>, seen: Option<Box<Lease>>, reply: Reply<LeaseAnswer> },
     Release { bot: i64, epoch: Epoch, reply: Reply<()> },
     ClearLease { bot: i64, reply: Reply<()> },
     Clean { epoch: Epoch, bounds: Bounds, reply: Reply<Cleaned> },
     Reset { key: DialogueKey, now: Millis, reply: Reply<bool> },
-    Import { row: Box<ConversationRow>, replace: bool, reply: Reply<bool> },
+    Import(Import),
     RetryParked { id: ParkedId, reply: Reply<bool> },
     DropParked { id: ParkedId, reply: Reply<bool> },
 }
@@ -163,6 +171,9 @@ impl Request {
             Self::Grouped(operation) => 64 + operation.bytes(),
             Self::Alone(_) | Self::Close(_) => 64,
         }
+            Self::Alone(Alone::Import(import)) => {
+                256 + import.row.stored.as_ref().map_or(0, |stored| stored.value.len())
+            }
     }
 
     /// It says only of sends what is noted already: others need not pay for its durability.
@@ -329,7 +340,7 @@ impl Alone {
             Self::Release { reply, .. } | Self::ClearLease { reply, .. } => refuse(reply, failed),
             Self::Clean { reply, .. } => refuse(reply, failed),
             Self::Reset { reply, .. }
-            | Self::Import { reply, .. }
+            | Self::Import(Import { reply, .. })
             | Self::RetryParked { reply, .. }
             | Self::DropParked { reply, .. } => refuse(reply, failed),
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::columns::Ask;
 use super::opens::{Finds, Opens};
-use super::operation::{Alone, Operation, Post};
+use super::operation::{Alone, Import, Operation, Post};
 use super::reads::Reads;
 use super::writers::Writers;
 use crate::clock::Millis;
@@ -195,7 +195,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
 
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         let row = Box::new(row.clone());
-        Box::pin(self.writers.alone(move |reply| Alone::Import { row, replace, reply }))
+        Box::pin(self.writers.alone(move |reply| Alone::Import(Import { row, replace, reply })))
     }
 
     fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
