@@ -42,6 +42,8 @@ pub(in crate::store) enum Operation {
         taken: Vec<Taken>,
         parked: Box<Parked>,
         outgoing: Vec<Outgoing>,
+        /// Taken out to be run.
+        writes: Option<DomainWrites>,
         reply: Reply<SetAside>,
     },
     /// The writes are taken out to be run.
@@ -86,8 +88,6 @@ pub(in crate::store) struct Post {
     pub(in crate::store) at: Millis,
 }
 
-/// An operation that is carried out alone.
-pub(in crate::store) enum Alone {
 /// A conversation that is put into the store.
 pub(in crate::store) struct Import {
     pub(in crate::store) row: Box<ConversationRow>,
@@ -96,6 +96,8 @@ pub(in crate::store) struct Import {
     pub(in crate::store) reply: Reply<bool>,
 }
 
+/// An operation that is carried out alone.
+pub(in crate::store) enum Alone {
     Claim { bot: i64, holder: Box<Holder>, seen: Option<Box<Lease>>, reply: Reply<LeaseAnswer> },
     Release { bot: i64, epoch: Epoch, reply: Reply<()> },
     ClearLease { bot: i64, reply: Reply<()> },
@@ -169,11 +171,11 @@ impl Request {
     pub(in crate::store) fn bytes(&self) -> usize {
         match self {
             Self::Grouped(operation) => 64 + operation.bytes(),
-            Self::Alone(_) | Self::Close(_) => 64,
-        }
             Self::Alone(Alone::Import(import)) => {
                 256 + import.row.stored.as_ref().map_or(0, |stored| stored.value.len())
             }
+            Self::Alone(_) | Self::Close(_) => 64,
+        }
     }
 
     /// It says only of sends what is noted already: others need not pay for its durability.
@@ -203,6 +205,7 @@ impl Operation {
         match self {
             Self::Write { .. } => true,
             Self::Commit { commit, .. } => commit.writes.is_some(),
+            Self::Park { writes, .. } => writes.is_some(),
             _ => false,
         }
     }
@@ -310,6 +313,7 @@ impl Operation {
         match self {
             // Nobody may be waiting any more.
             Self::Commit { reply, .. } => drop(reply.send(Err(cause()))),
+            Self::Park { reply, .. } => drop(reply.send(Err(cause()))),
             Self::Write { reply, .. } => drop(reply.send(Err(cause()))),
             other => other.refuse(failed),
         }

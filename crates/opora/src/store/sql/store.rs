@@ -42,6 +42,20 @@ impl<P: Ask> SqlStore<P> {
         Box::pin(async move { self.writers.of_chat(&key, move |reply| Operation::Write { writes, reply }).await })
     }
 
+    /// Parks, and writes something more in the same step.
+    pub(in crate::store) async fn park_with(
+        &self,
+        epoch: Epoch,
+        taken: Vec<Taken>,
+        parked: Parked,
+        outgoing: Vec<Outgoing>,
+        writes: Option<DomainWrites>,
+    ) -> StoreResult<SetAside> {
+        let (chat, parked) = (parked.key.clone(), Box::new(parked));
+        let park = move |reply| Operation::Park { epoch, taken, parked, outgoing, writes, reply };
+        self.writers.of_chat(&chat, park).await
+    }
+
     /// Says what became of sends; `is_noted` if an end of the process cannot take it any more, so that it may wait.
     pub(in crate::store) async fn settle_noted(
         &self,
@@ -114,10 +128,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
-        Box::pin(async move {
-            let (chat, parked) = (parked.key.clone(), Box::new(parked));
-            self.writers.of_chat(&chat, move |reply| Operation::Park { epoch, taken, parked, outgoing, reply }).await
-        })
+        Box::pin(self.park_with(epoch, taken, parked, outgoing, None))
     }
 
     fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {

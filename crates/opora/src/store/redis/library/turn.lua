@@ -40,17 +40,25 @@ local function is_waited_for(keys, who)
   return #call('ZRANGEBYLEX', keys[QUEUE], '[' .. who .. '|', '(' .. who .. '}', 'LIMIT', 0, 1) > 0
 end
 
+-- Takes a mark that only says that an input has come, as of the server's own time.
+local function take_own_mark(keys, mark)
+  write_marks(keys, { news = { call('TIME')[1] .. '000', mark } }, call('HGET', keys[ROOM], 'marks_ms'))
+end
+
 -- Puts inputs into the inbox, see `receive`, and adds what became of each to the answer.
 local function put_all(keys, args, answer, tells_first)
   local partition = args[2]
   for i = 3, #args, 3 do
-    local mark, who, row = args[i], args[i + 1], args[i + 2]
+    local own, mark = string.match(args[i], '^(=?)(.*)$')
+    local who, row = args[i + 1], args[i + 2]
     if mark ~= '' and (call('ZSCORE', keys[MARKS], mark) or call('HEXISTS', keys[WAITS], mark) == 1) then
       answer[#answer + 1] = 'known'
     else
       local seq = next_place(keys, partition)
       local is_first = tells_first and not is_waited_for(keys, who)
-      if mark ~= '' then
+      if own ~= '' then
+        take_own_mark(keys, mark)
+      elseif mark ~= '' then
         call('HSET', keys[WAITS], mark, seq)
       end
       wait(keys, who, seq, row)
@@ -61,6 +69,7 @@ local function put_all(keys, args, answer, tells_first)
 end
 
 -- epoch, partition; then for each input: its mark or '', whose it is, its row without a number. Answers the number of each.
+-- Behind an equals sign stands the mark of an input that has none by nature: it is used up with its coming.
 function functions.receive(keys, args)
   if is_fenced(keys, args[1]) then
     return { 'fenced' }
@@ -334,7 +343,7 @@ function functions.park(keys, args)
     return { 'taken' }
   end
   take_all(keys, known, args, takes, rest, at)
-  write_marks(keys, known)
+  write_marks(keys, known, call('HGET', keys[ROOM], 'marks_ms'))
   call('ZADD', keys[PARKED], 0, args[rest])
   in_bulk('ZADD', keys[OUTBOX], gather({}, args, rest + 1, #args + 1))
   return written(keys, 'done')
