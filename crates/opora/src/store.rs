@@ -25,6 +25,7 @@ pub use self::operator::{
     Bounds, Cleaned, ConversationRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics, TransitionRow,
 };
 pub use self::postgres::PostgresStore;
+pub(crate) use self::redis::LockHeld;
 pub(crate) use self::redis::{Address as RedisAddress, Wire as RedisWire};
 pub use self::redis::{AiogramStore, FileWitness, RedisCode, RedisLoss, RedisStore, WitnessKeeper};
 pub use self::rows::{

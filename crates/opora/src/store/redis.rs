@@ -29,6 +29,7 @@ use crate::key::DialogueKey;
 
 pub(crate) use self::address::Address;
 pub use self::aiogram::AiogramStore;
+pub(crate) use self::aiogram::LockHeld;
 pub(super) use self::decisions::CarriedOut;
 pub(crate) use self::wire::{NotReached, Wire};
 pub use self::witness::{FileWitness, RedisLoss, WitnessKeeper};
@@ -128,7 +129,7 @@ impl RedisStore {
         self.wire.address.to_string()
     }
 
-    /// Asks for nothing but an answer.
+    /// Asks for nothing but an answer, and for writes to be taken where one was refused.
     pub(super) async fn ping(&self) -> StoreResult<()> {
         self.wire.ping().await
     }
