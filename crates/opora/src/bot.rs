@@ -272,7 +272,7 @@ impl Bot {
         if self.webhook.as_ref().is_some_and(|(settings, _)| !settings.has_good_secret()) {
             return Err(BotError::BadSecret);
         }
-        self.check_store().await?;
+        self.check_store()?;
         let (number, _) = self.token.split_once(':').ok_or(BotError::BadToken)?;
         let bot = number.parse().map_err(|_| BotError::BadToken)?;
         let api = match self.api {
@@ -297,14 +297,12 @@ impl Bot {
     }
 
     /// Refuses a store that takes no updates of other instances, where they are to bring some: else Telegram would hear 503
-    /// for ever. One that is away now may be there later.
-    async fn check_store(&self) -> Result<(), BotError> {
-        if !self.webhook.as_ref().is_some_and(|(settings, _)| settings.has_several(&*self.store)) {
-            return Ok(());
-        }
-        match self.store.deliver(Vec::new()).await {
-            Err(error @ StoreError::Unsupported(_)) => Err(error.into()),
-            _ => Ok(()),
+    /// for ever.
+    fn check_store(&self) -> Result<(), BotError> {
+        let has_several = self.webhook.as_ref().is_some_and(|(settings, _)| settings.has_several(&*self.store));
+        match self.store.why_alone().filter(|_| has_several) {
+            Some(why) => Err(StoreError::Unsupported(why).into()),
+            None => Ok(()),
         }
     }
 }

@@ -188,6 +188,10 @@ impl Store for RedisStore {
         true
     }
 
+    fn why_alone(&self) -> Option<&'static str> {
+        None
+    }
+
     fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
         Box::pin(self.deliver_batch(batch))
     }

@@ -74,6 +74,10 @@ impl StoreLayer for Journal {
         false
     }
 
+    fn why_alone(&self) -> Option<&'static str> {
+        Some(ONE_INSTANCE)
+    }
+
     fn deliver<'a>(&'a self, _batch: Vec<Incoming>) -> Answer<'a, Vec<Delivered>> {
         Box::pin(async { Err(StoreError::Unsupported(ONE_INSTANCE)) })
     }

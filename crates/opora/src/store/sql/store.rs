@@ -99,6 +99,10 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         Box::pin(self.writers.by_chat(batch, Receipt::Known, receive))
     }
 
+    fn why_alone(&self) -> Option<&'static str> {
+        None
+    }
+
     fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
         let deliver = |batch, reply| Operation::Deliver { batch, reply };
         Box::pin(self.writers.by_chat(batch, Delivered::Known, deliver))
