@@ -2,6 +2,7 @@
 
 use super::book::{Book, is_ours};
 use super::entry::{Entry, marks_of};
+use super::face::may_have_happened;
 use super::{OneMoment, Shared};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -111,10 +112,14 @@ impl Shared {
             }
             return self.book.store.post(epoch, once, outgoing, at).await;
         }
-        let posted: Vec<_> = outgoing.iter().map(|(_, outgoing)| outgoing.clone()).collect();
-        let ids = self.redis()?.post(epoch, once, outgoing, at).await?;
-        self.copies.posted(&ids, &posted);
-        Ok(ids)
+        let (keys, posted): (Vec<_>, Vec<_>) = outgoing.iter().cloned().unzip();
+        let ids = self.redis()?.post(epoch, once, outgoing, at).await;
+        match &ids {
+            Ok(ids) => self.copies.posted(ids, &posted),
+            Err(error) if may_have_happened(error) => keys.iter().for_each(|key| self.copies.forget(key)),
+            Err(_) => {}
+        }
+        ids
     }
 
     /// The bot that an epoch was given to here.

@@ -16,7 +16,7 @@ use super::Scene;
 use crate::postgres_store::message;
 use crate::redis_store::holder;
 use crate::runtime::form::form;
-use crate::stage::{BOT, Running};
+use crate::stage::{BOT, Running, until};
 
 const NOW: Millis = Millis(1_700_000_000_000);
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -175,5 +175,34 @@ async fn a_redis_that_takes_no_writes_counts_as_away_until_it_does() {
     begins_anew(&*store).await;
     lead(&*store, "after").await;
     assert_eq!(scene.redis.waiting(BOT, Default::default(), 9).await.unwrap().len(), 1);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_may_lie_in_redis_since_a_lost_answer_comes_first() {
+    let scene = Scene::new().await;
+    let store = scene.store().await;
+    let epoch = lead(&*store, "before").await;
+    let boris = DialogueKey::private(BOT, 6);
+    let effect = Effect { kind: "download".into(), body: "{}".into() };
+    let asked = store.commit(epoch, Commit { effects: vec![effect], ..asked() }).await.unwrap().effects[0];
+    for key in [&anna(), &boris] {
+        store.open(key, None).await.unwrap();
+    }
+    let outcome = Incoming { key: anna(), origin: Origin::Outcome(asked), body: "{}".into(), at: NOW };
+    scene.proxy.cut_after(b"_finish_effect");
+    let lost = store.finish_effect(epoch, asked, outcome).await;
+    assert!(scene.proxy.has_cut() && lost.is_err(), "{lost:?}");
+    until("Redis is there again", async || store.renew(BOT, epoch).await.is_ok()).await;
+    scene.proxy.cut_after(b"_post");
+    let lost = store.post(epoch, "news", vec![(boris.clone(), message(6, "news"))], NOW).await;
+    assert!(lost.is_err(), "{lost:?}");
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    lead(&*store, "away").await;
+    for key in [&anna(), &boris] {
+        let waits = store.open(key, None).await;
+        assert!(matches!(waits, Err(StoreError::Unavailable(_))), "something comes before what {key} says: {waits:?}");
+    }
     store.close().await.unwrap();
 }
