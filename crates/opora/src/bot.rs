@@ -272,6 +272,7 @@ impl Bot {
         if self.webhook.as_ref().is_some_and(|(settings, _)| !settings.has_good_secret()) {
             return Err(BotError::BadSecret);
         }
+        self.check_store()?;
         let (number, _) = self.token.split_once(':').ok_or(BotError::BadToken)?;
         let bot = number.parse().map_err(|_| BotError::BadToken)?;
         let api = match self.api {
@@ -293,5 +294,15 @@ impl Bot {
             handle: self.handle,
         };
         life.run(stop).await
+    }
+
+    /// Refuses a store that takes no updates of other instances, where they are to bring some: else Telegram would hear 503
+    /// for ever.
+    fn check_store(&self) -> Result<(), BotError> {
+        let has_several = self.webhook.as_ref().is_some_and(|(settings, _)| settings.has_several(&*self.store));
+        match self.store.why_alone().filter(|_| has_several) {
+            Some(why) => Err(StoreError::Unsupported(why).into()),
+            None => Ok(()),
+        }
     }
 }

@@ -83,6 +83,8 @@ struct Work<'a> {
     refusals: u32,
     failures: u32,
     waits: u32,
+    /// It waits for another bot that is at work in the conversation.
+    is_locked_out: bool,
     /// What was stored has been set aside for this input: that does not help a second time.
     is_set_aside: bool,
     /// A commit from this version may have happened without its answer: the next look asks the store, and not the cache.
@@ -116,6 +118,7 @@ impl<'a> Work<'a> {
             refusals: 0,
             failures: 0,
             waits: 0,
+            is_locked_out: false,
             is_set_aside: false,
             unsure_from: None,
         }

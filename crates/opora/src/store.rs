@@ -25,6 +25,7 @@ pub use self::operator::{
     Bounds, Cleaned, ConversationRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics, TransitionRow,
 };
 pub use self::postgres::PostgresStore;
+pub(crate) use self::redis::LockHeld;
 pub(crate) use self::redis::{Address as RedisAddress, Wire as RedisWire};
 pub use self::redis::{AiogramStore, FileWitness, RedisCode, RedisLoss, RedisStore, WitnessKeeper};
 pub use self::rows::{
@@ -114,6 +115,9 @@ pub type StoreResult<T> = Result<T, StoreError>;
 /// The future of a store's answer.
 pub type Answer<'a, T> = BoxFuture<'a, StoreResult<T>>;
 
+/// Why a store that says nothing else takes updates of one instance only.
+const ALONE: &str = "this store takes updates only of the one who holds the lease";
+
 /// Keeps conversations, and what waits before and after their turns.
 ///
 /// [`crate::store_conformance!`] tests an implementation; those that are here pass it. [`StoreLayer`] makes one that stands
@@ -169,12 +173,16 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn serves_several(&self) -> bool {
         false
     }
+    /// Why only the one who holds the lease can bring updates; none if every instance can, by [`Store::deliver`].
+    fn why_alone(&self) -> Option<&'static str> {
+        Some(ALONE)
+    }
     /// Puts updates into the inbox in one durable step, as [`Store::receive`] does, but of any instance, whether it holds
     /// the lease or not. What was answered before another call began stands before what that call brings, whoever made
     /// the two. Answers come in the order of the batch.
     fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
         let _ = batch;
-        Box::pin(async { Err(StoreError::Unsupported("this store takes updates only of the one who holds the lease")) })
+        Box::pin(async { Err(StoreError::Unsupported(ALONE)) })
     }
     /// How many inputs wait, counted up to a limit.
     fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {

@@ -83,6 +83,8 @@ enum Parking {
 
 /// The longest wait for a store that is away.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// The pause before a lock is asked for again; the store has waited for it already.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// How often the application's writes may refuse one turn before that counts as a failure.
 const REFUSALS: u32 = 5;
 
@@ -145,8 +147,15 @@ impl Engine {
         }
     }
 
-    /// Waits for a store that is away. False when the bot stops meanwhile: the input stays in the inbox.
+    /// Waits for a store that is away, or for a lock of another bot's. False when the bot stops meanwhile: the input stays
+    /// in the inbox.
     async fn wait(&self, work: &mut Work<'_>, error: &StoreError) -> bool {
+        if let Some(held) = moment::lock_held(error) {
+            if !std::mem::replace(&mut work.is_locked_out, true) {
+                tracing::warn!(key = %work.key, lock = %held.lock, "another bot holds the conversation's lock; the turn waits");
+            }
+            return self.pause(LOCK_PAUSE).await;
+        }
         if work.waits == 0 {
             match moment::of(error) {
                 Some(moment) => self.one_moment(work, &moment.once).await,
@@ -156,6 +165,11 @@ impl Engine {
         work.waits += 1;
         let pause =
             Duration::from_millis(50).saturating_mul(2_u32.saturating_pow(work.waits.min(10))).min(LONGEST_WAIT);
+        self.pause(pause).await
+    }
+
+    /// False when the bot stops meanwhile.
+    async fn pause(&self, pause: Duration) -> bool {
         tokio::select! {
             () = self.cut.cancelled() => false,
             () = self.lost.cancelled() => false,

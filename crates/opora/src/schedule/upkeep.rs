@@ -97,6 +97,7 @@ impl Upkeep {
             marks_before: now.minus(self.retention.marks),
             records_before: now.minus(self.retention.records),
             parked_most: PARKED_MOST,
+            marks_live: Some(self.retention.marks),
         };
         let mut removed = Cleaned::default();
         loop {

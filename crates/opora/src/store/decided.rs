@@ -21,7 +21,7 @@ use self::record::Decision;
 use super::redis::CarriedOut;
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, Epoch, Holder, Lease, LeaseAnswer, Mark,
-    Opened, Parked, RedisStore, Settled, StateChange, Store, StoreError, StoreLayer, StoreResult,
+    Opened, Parked, RedisStore, Settled, Settlement, StateChange, Store, StoreError, StoreLayer, StoreResult,
 };
 use crate::clock::Millis;
 use crate::failpoints;
@@ -188,7 +188,9 @@ impl StoreLayer for DecidedStore {
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
         Box::pin(async move {
-            self.settled.lock().note(settled.iter().map(|settled| settled.id));
+            // One that was moved to another chat is still to be sent.
+            let is_done = |settled: &&Settled| !matches!(settled.outcome, Settlement::Moved { .. });
+            self.settled.lock().note(settled.iter().filter(is_done).map(|settled| settled.id));
             self.redis.settle(epoch, settled, at).await
         })
     }

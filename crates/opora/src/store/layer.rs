@@ -66,6 +66,11 @@ macro_rules! layer {
                 self.inner().serves_several()
             }
 
+            /// As [`Store::why_alone`].
+            fn why_alone(&self) -> Option<&'static str> {
+                self.inner().why_alone()
+            }
+
             /// As [`Store::enter`]: by the store behind if that is shared, else by this layer's own `open`.
             fn enter<'a>(
                 &'a self,
@@ -102,6 +107,10 @@ macro_rules! layer {
 
             fn serves_several(&self) -> bool {
                 StoreLayer::serves_several(self)
+            }
+
+            fn why_alone(&self) -> Option<&'static str> {
+                StoreLayer::why_alone(self)
             }
 
             fn enter<'a>(

@@ -92,6 +92,10 @@ impl Store for MemoryStore {
         self.step(move |shelves| shelves.receive(epoch, batch))
     }
 
+    fn why_alone(&self) -> Option<&'static str> {
+        None
+    }
+
     fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
         self.step(move |shelves| Ok(shelves.deliver(batch)))
     }

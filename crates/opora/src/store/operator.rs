@@ -1,5 +1,7 @@
 //! What an operator sees of a store.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::{OutboxId, Place, Stored, Version};
@@ -114,6 +116,9 @@ pub struct Bounds {
     pub records_before: Millis,
     /// Of a bot's parked turns so many stay, whatever their age; of more the oldest go.
     pub parked_most: usize,
+    /// How long marks are kept after the last one, in a store that lets them go by itself when nobody cleans; none if
+    /// that is the store's to say.
+    pub marks_live: Option<Duration>,
 }
 
 /// How many rows went.

@@ -29,6 +29,7 @@ use crate::key::DialogueKey;
 
 pub(crate) use self::address::Address;
 pub use self::aiogram::AiogramStore;
+pub(crate) use self::aiogram::LockHeld;
 pub(super) use self::decisions::CarriedOut;
 pub(crate) use self::wire::{NotReached, Wire};
 pub use self::witness::{FileWitness, RedisLoss, WitnessKeeper};
@@ -128,9 +129,9 @@ impl RedisStore {
         self.wire.address.to_string()
     }
 
-    /// Asks for nothing but an answer.
+    /// Asks for nothing but an answer, and for writes to be taken where one was refused.
     pub(super) async fn ping(&self) -> StoreResult<()> {
-        self.wire.ask::<String>(&redis::cmd("PING")).await.map(drop)
+        self.wire.ping().await
     }
 
     /// How often this opening of the store has gone on after a loss.
@@ -185,6 +186,10 @@ impl Store for RedisStore {
 
     fn serves_several(&self) -> bool {
         true
+    }
+
+    fn why_alone(&self) -> Option<&'static str> {
+        None
     }
 
     fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {

@@ -21,7 +21,10 @@ use super::sql::queue;
 use super::sql::reads::Reads;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
-use super::{Answer, Epoch, Holder, Lease, LeaseAnswer, OutboxId, Settled, Settlement, Store, StoreLayer, StoreResult};
+use super::{
+    Answer, DomainWrites, Epoch, Holder, Lease, LeaseAnswer, OutboxId, Outgoing, Parked, SetAside, Settled, Settlement,
+    Store, StoreLayer, StoreResult, Taken,
+};
 use crate::clock::Millis;
 
 mod alone;
@@ -77,6 +80,18 @@ impl SqliteStore {
             sent: Arc::new(SentNotes::beside(&file.path)),
             file,
         }
+    }
+
+    /// Parks, and writes something more in the same step.
+    pub(super) async fn park_with(
+        &self,
+        epoch: Epoch,
+        taken: Vec<Taken>,
+        parked: Parked,
+        outgoing: Vec<Outgoing>,
+        writes: DomainWrites,
+    ) -> StoreResult<SetAside> {
+        self.sql.park_with(epoch, taken, parked, outgoing, Some(writes)).await
     }
 
     /// The connections that read.

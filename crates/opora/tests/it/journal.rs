@@ -15,6 +15,8 @@ use crate::redis_server::RedisServer;
 use crate::runtime::form::{AGE, NAME, form};
 use crate::stage::{BOT, Person, Running, Stage, until};
 
+mod steps;
+
 const ONE_MOMENT: &str = "One moment, please: I will answer as soon as I can.";
 
 /// A bot, its Redis, and a proxy between the two.

@@ -11,6 +11,7 @@ use crate::postgres_server::{PostgresServer, PostgresSpace};
 
 mod bot;
 mod faults;
+mod imports;
 mod opening;
 mod several;
 mod writes;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,6 +17,8 @@ pub struct Proxy {
 
 #[derive(Default)]
 struct Shared {
+    /// Where connections lead.
+    server: AtomicU16,
     /// What is to be cut when it has been passed on to the server.
     cut_after: Mutex<Option<Vec<u8>>>,
     has_cut: AtomicBool,
@@ -29,11 +31,11 @@ impl Proxy {
     pub async fn before(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared { server: AtomicU16::new(server), ..Shared::default() });
         let passing = Arc::clone(&shared);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(pass(client, server, Arc::clone(&passing)));
+                tokio::spawn(pass(client, Arc::clone(&passing)));
             }
         });
         Self { port, shared }
@@ -49,6 +51,11 @@ impl Proxy {
         self.shared.is_cut_off.send_replace(is_cut_off);
     }
 
+    /// New connections lead to another server; those that are there stay where they are.
+    pub fn lead_to(&self, server: u16) {
+        self.shared.server.store(server, Ordering::Release);
+    }
+
     pub fn has_cut(&self) -> bool {
         self.shared.has_cut.load(Ordering::Acquire)
     }
@@ -59,15 +66,16 @@ impl Proxy {
     }
 }
 
-async fn pass(client: TcpStream, server: u16, shared: Arc<Shared>) {
+async fn pass(client: TcpStream, shared: Arc<Shared>) {
     let mut is_cut_off = shared.is_cut_off.subscribe();
     tokio::select! {
         _ = is_cut_off.wait_for(|is_cut_off| *is_cut_off) => {}
-        () = pass_on(client, server, Arc::clone(&shared)) => {}
+        () = pass_on(client, Arc::clone(&shared)) => {}
     }
 }
 
-async fn pass_on(mut client: TcpStream, server: u16, shared: Arc<Shared>) {
+async fn pass_on(mut client: TcpStream, shared: Arc<Shared>) {
+    let server = shared.server.load(Ordering::Acquire);
     let mut server = TcpStream::connect(SocketAddr::from(([127, 0, 0, 1], server))).await.unwrap();
     client.set_nodelay(true).unwrap();
     server.set_nodelay(true).unwrap();

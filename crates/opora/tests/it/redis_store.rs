@@ -13,6 +13,7 @@ mod bot;
 mod counting;
 mod deploy;
 mod expiry;
+mod failover;
 mod fences;
 mod loss;
 mod marks;

@@ -10,7 +10,7 @@ mod fleet;
 pub mod form;
 mod groups;
 mod intake;
-mod journal;
+pub mod journal;
 mod language;
 mod limits;
 mod operator;

@@ -23,6 +23,9 @@ impl DecidedStore {
     }
 
     pub(super) async fn claim_both(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
+        if let Some(held) = self.redis.held(bot, seen).await? {
+            return Ok(LeaseAnswer::Held(Box::new(held)));
+        }
         let (fence, generation) = try_join(self.database.fence(bot), self.redis.generation_now()).await?;
         if fence.as_ref().is_some_and(|fence| fence.generation != generation) {
             return Err(StoreError::Unsupported(OTHER_REDIS));

@@ -2,6 +2,7 @@
 
 use super::book::{Book, is_ours};
 use super::entry::{Entry, marks_of};
+use super::face::may_have_happened;
 use super::{OneMoment, Shared};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -25,7 +26,8 @@ impl Shared {
             |incoming: &Incoming| matches!(&incoming.origin, Origin::Update(mark) if self.copies.has_taken(mark));
         let known: Vec<bool> = batch.iter().map(is_known).collect();
         let news = batch.into_iter().zip(&known).filter(|(_, known)| !**known).map(|(incoming, _)| incoming).collect();
-        let mut received = self.book.store.receive(epoch, news).await?.into_iter();
+        let received = self.book.store.receive(epoch, news).await;
+        let mut received = received.map_err(|error| self.book.away(error))?.into_iter();
         let receipt = |known: &bool| if *known { Receipt::Known } else { received.next().unwrap_or(Receipt::Known) };
         Ok(known.iter().map(receipt).collect())
     }
@@ -45,7 +47,7 @@ impl Shared {
                 let row = ConversationRow { key: key.clone(), version, stored, updated_at: self.clock.now() };
                 if let Err(error) = self.book.store.import(&row, true).await {
                     self.copies.put(key, version, row.stored);
-                    return Err(error);
+                    return Err(self.book.away(error));
                 }
             }
             self.imported.lock().insert(key.clone());
@@ -62,10 +64,10 @@ impl Shared {
             return Err(StoreError::AlreadyTaken);
         }
         commit.writes = Some(Book::writing(&Entry::of_turn(&commit))?);
-        self.book.store.commit(epoch, commit).await
+        self.book.store.commit(epoch, commit).await.map_err(|error| self.book.away(error))
     }
 
-    /// Sets an input aside, and writes that down first: should the second step fail, a replay finds the update taken.
+    /// Sets an input aside and writes that down, in one step.
     pub(super) async fn park_away(
         &self,
         epoch: Epoch,
@@ -73,10 +75,9 @@ impl Shared {
         parked: Parked,
         outgoing: Vec<Outgoing>,
     ) -> StoreResult<SetAside> {
-        let entry = Entry::of_parked(&parked, &taken);
-        let set_aside = self.book.store.park(epoch, taken, parked, outgoing).await?;
-        self.book.store.write(Book::writing(&entry)?).await?;
-        Ok(set_aside)
+        let writes = Book::writing(&Entry::of_parked(&parked, &taken))?;
+        let set_aside = self.book.store.park_with(epoch, taken, parked, outgoing, writes).await;
+        set_aside.map_err(|error| self.book.away(error))
     }
 
     /// Says what became of sends. News of messages that are in Redis are kept until it is back.
@@ -111,10 +112,14 @@ impl Shared {
             }
             return self.book.store.post(epoch, once, outgoing, at).await;
         }
-        let posted: Vec<_> = outgoing.iter().map(|(_, outgoing)| outgoing.clone()).collect();
-        let ids = self.redis()?.post(epoch, once, outgoing, at).await?;
-        self.copies.posted(&ids, &posted);
-        Ok(ids)
+        let (keys, posted): (Vec<_>, Vec<_>) = outgoing.iter().cloned().unzip();
+        let ids = self.redis()?.post(epoch, once, outgoing, at).await;
+        match &ids {
+            Ok(ids) => self.copies.posted(ids, &posted),
+            Err(error) if may_have_happened(error) => keys.iter().for_each(|key| self.copies.forget(key)),
+            Err(_) => {}
+        }
+        ids
     }
 
     /// The bot that an epoch was given to here.

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::entry::{Entry, Sent};
 use crate::store::sql::failure::{closed, unavailable};
-use crate::store::{DomainWrites, Epoch, OutboxId, Settled, SqliteStore, Store, StoreResult};
+use crate::store::{DomainWrites, Epoch, OutboxId, Settled, SqliteStore, Store, StoreError, StoreResult};
 
 /// Epochs of a journal begin here, so that they are told from those of Redis, and their numbers too.
 const FIRST_EPOCH: i64 = 1 << 22;
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS journal_labels (
 INSERT OR IGNORE INTO opora_leases (bot, epoch, holder, renewals, numbers) VALUES (-1, 4194304, NULL, 0, 0);";
 
 /// What is emptied when everything has been replayed.
-const EMPTIED: [&str; 13] = [
+const EMPTIED: [&str; 14] = [
     "DELETE FROM journal_entries WHERE bot = ?1",
     "DELETE FROM journal_settled WHERE bot = ?1",
     "DELETE FROM journal_labels WHERE bot = ?1",
@@ -34,6 +34,7 @@ const EMPTIED: [&str; 13] = [
     "DELETE FROM opora_marks WHERE bot = ?1",
     "DELETE FROM opora_inbox WHERE bot = ?1",
     "DELETE FROM opora_outbox WHERE bot = ?1",
+    "DELETE FROM opora_failed WHERE bot = ?1",
     "DELETE FROM opora_posts WHERE bot = ?1",
     "DELETE FROM opora_labels WHERE bot = ?1",
     "DELETE FROM opora_timers WHERE bot = ?1",
@@ -46,7 +47,8 @@ const EMPTIED: [&str; 13] = [
 const IS_EMPTY: &str = "
 SELECT NOT (EXISTS (SELECT 1 FROM journal_entries WHERE bot = ?1)
     OR EXISTS (SELECT 1 FROM journal_settled WHERE bot = ?1) OR EXISTS (SELECT 1 FROM journal_labels WHERE bot = ?1)
-    OR EXISTS (SELECT 1 FROM opora_inbox WHERE bot = ?1) OR EXISTS (SELECT 1 FROM opora_outbox WHERE bot = ?1))";
+    OR EXISTS (SELECT 1 FROM opora_inbox WHERE bot = ?1) OR EXISTS (SELECT 1 FROM opora_outbox WHERE bot = ?1)
+    OR EXISTS (SELECT 1 FROM opora_failed WHERE bot = ?1))";
 
 /// The last entry of a conversation also brings what has come of all of them.
 const ENTRIES: &str = "
@@ -78,6 +80,16 @@ impl Book {
         let book = Self { store: SqliteStore::open(path).await?, path: path.to_owned() };
         book.ask(|sqlite| Box::pin(async { sqlx::raw_sql(TABLES).execute(sqlite).await.map(drop) })).await?;
         Ok(book)
+    }
+
+    /// An error of the file's, which says that it is the journal: Redis is away as well, and nothing is acknowledged.
+    pub(super) fn away(&self, error: StoreError) -> StoreError {
+        match error {
+            StoreError::Unavailable(why) => StoreError::Unavailable(
+                format!("Redis is away, and the journal {} cannot be used: {why}", self.path.display()).into(),
+            ),
+            other => other,
+        }
     }
 
     /// Names what was written since the journal was empty.
@@ -190,13 +202,16 @@ impl Book {
     pub(super) async fn empty(&self, bot: i64) -> StoreResult<()> {
         self.ask(move |sqlite| {
             Box::pin(async move {
+                let mut gone = 0;
                 for statement in EMPTIED {
-                    sqlx::query(statement).bind(bot).execute(&mut *sqlite).await?;
+                    gone += sqlx::query(statement).bind(bot).execute(&mut *sqlite).await?.rows_affected();
                 }
-                sqlx::query("UPDATE journal_outage SET token = lower(hex(randomblob(8)))")
-                    .execute(sqlite)
-                    .await
-                    .map(drop)
+                // Where nothing was, nothing is written: Redis can be used also while this disk is full.
+                if gone > 0 {
+                    let token = "UPDATE journal_outage SET token = lower(hex(randomblob(8)))";
+                    sqlx::query(token).execute(sqlite).await?;
+                }
+                Ok(())
             })
         })
         .await

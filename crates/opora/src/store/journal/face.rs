@@ -74,6 +74,10 @@ impl StoreLayer for Journal {
         false
     }
 
+    fn why_alone(&self) -> Option<&'static str> {
+        Some(ONE_INSTANCE)
+    }
+
     fn deliver<'a>(&'a self, _batch: Vec<Incoming>) -> Answer<'a, Vec<Delivered>> {
         Box::pin(async { Err(StoreError::Unsupported(ONE_INSTANCE)) })
     }
@@ -165,11 +169,10 @@ impl StoreLayer for Journal {
 
     fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
         Box::pin(async move {
-            let receipt = self.0.of_epoch(epoch)?.finish_effect(epoch, effect, outcome.clone()).await?;
-            if !is_ours(epoch) {
-                self.0.copies.received(&[outcome], &[receipt]);
+            if is_ours(epoch) {
+                return self.0.of_epoch(epoch)?.finish_effect(epoch, effect, outcome).await;
             }
-            Ok(receipt)
+            self.0.finish_there(epoch, effect, outcome).await
         })
     }
 
@@ -229,6 +232,16 @@ impl Shared {
         received
     }
 
+    async fn finish_there(&self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> StoreResult<Receipt> {
+        let finished = self.redis()?.finish_effect(epoch, effect, outcome.clone()).await;
+        match &finished {
+            Ok(receipt) => self.copies.received(&[outcome], &[*receipt]),
+            Err(error) if may_have_happened(error) => self.copies.forget(&outcome.key),
+            Err(_) => {}
+        }
+        finished
+    }
+
     async fn open_there(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {
         let opened = self.redis()?.open(key, mark).await?;
         if let Opened::At { version, stored } = &opened {
@@ -272,6 +285,6 @@ impl Shared {
 }
 
 /// Whether a refused call may have been carried out all the same.
-fn may_have_happened(error: &StoreError) -> bool {
+pub(super) fn may_have_happened(error: &StoreError) -> bool {
     matches!(error, StoreError::Unavailable(why) if !why.is::<NotReached>())
 }

@@ -14,8 +14,8 @@ use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Effect, EffectId, Epoch, Holder, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Seq, Settled, Settlement,
-    Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
+    Commit, Effect, EffectId, Epoch, Holder, InboxRow, LeaseAnswer, Mark, Opened, Origin, OutboxId, OutboxRow,
+    RedisStore, Seq, Settled, Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
 };
 
 /// How many rows are replayed at once.
@@ -26,7 +26,7 @@ const ALL: usize = 1_000_000;
 /// A replay under way.
 pub(super) struct Replay<'a> {
     pub(super) shared: &'a Shared,
-    pub(super) redis: &'a dyn Store,
+    pub(super) redis: &'a RedisStore,
     pub(super) epoch: Epoch,
     /// Names the outage.
     pub(super) token: String,
@@ -46,6 +46,7 @@ struct Count {
     turns: usize,
     conflicts: usize,
     messages: usize,
+    failed: usize,
     updates: usize,
 }
 
@@ -76,12 +77,21 @@ impl Shared {
         let mut count = Count::default();
         replay.entries(bot, &mut count).await?;
         replay.messages(bot, here, &mut count).await?;
+        replay.failed(bot, &mut count).await?;
         replay.updates(bot, &mut count).await?;
         failpoints::hit(failpoints::JOURNAL_BEFORE_EMPTY).await;
         self.book.empty(bot).await?;
         self.forget_imported(bot);
-        let Count { turns, conflicts, messages, updates } = count;
-        tracing::info!(bot, turns, conflicts, messages, updates, "the journal is replayed: Redis has everything");
+        let Count { turns, conflicts, messages, failed, updates } = count;
+        tracing::info!(
+            bot,
+            turns,
+            conflicts,
+            messages,
+            failed,
+            updates,
+            "the journal is replayed: Redis has everything"
+        );
         Ok(())
     }
 
@@ -237,11 +247,30 @@ impl Replay<'_> {
     }
 
     async fn post(&self, row: &OutboxRow) -> StoreResult<Vec<OutboxId>> {
-        let once = format!("journal:{}:{}", self.token, row.id.0);
-        self.redis.post(self.epoch, &once, vec![(row.key.clone(), row.outgoing.clone())], row.at).await
+        self.redis.post(self.epoch, &self.once(row), vec![(row.key.clone(), row.outgoing.clone())], row.at).await
     }
 
-    /// Updates that wait, in their order.
+    /// Messages that Telegram has refused meanwhile, for the operator.
+    async fn failed(&self, bot: i64, count: &mut Count) -> StoreResult<()> {
+        let mut after = OutboxId::default();
+        loop {
+            let rows = self.shared.book.store.reads().failed(bot, after, PAGE).await?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            after = last.id;
+            count.failed += rows.len();
+            let kept = rows
+                .iter()
+                .map(async |(row, reason)| self.redis.keep_failed(self.epoch, &self.once(row), row, reason).await);
+            try_join_all(kept).await?;
+        }
+    }
+
+    /// Names a message of the journal.
+    fn once(&self, row: &OutboxRow) -> String {
+        format!("journal:{}:{}", self.token, row.id.0)
+    }
+
+    /// Inputs that wait, in their order. An outcome has no mark to be known by, should this be cut off, and is given one.
     async fn updates(&self, bot: i64, count: &mut Count) -> StoreResult<()> {
         loop {
             let rows = self.shared.book.store.waiting(bot, Seq(i64::MIN), PAGE).await?;
@@ -250,7 +279,11 @@ impl Replay<'_> {
             }
             count.updates += rows.len();
             let seqs: Vec<_> = rows.iter().map(|row| row.seq.0).collect();
-            self.redis.receive(self.epoch, rows.into_iter().map(|row| row.incoming).collect()).await?;
+            let batch = rows.into_iter().map(|InboxRow { seq, incoming }| {
+                let is_outcome = matches!(incoming.origin, Origin::Outcome(_));
+                (incoming, is_outcome.then(|| self.mark(bot, seq.0, ":outcome")))
+            });
+            self.redis.receive_once(self.epoch, batch.collect()).await?;
             failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
             self.shared.book.remove_inputs(&seqs).await?;
         }

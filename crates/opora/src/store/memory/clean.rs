@@ -22,7 +22,7 @@ impl Room {
     }
 
     pub(super) fn clean(&mut self, bounds: Bounds) -> Cleaned {
-        let Bounds { marks_before, records_before, parked_most } = bounds;
+        let Bounds { marks_before, records_before, parked_most, .. } = bounds;
         let old_transitions = self.transitions_by_age.take_before(records_before, ROWS_AT_ONCE);
         old_transitions.iter().for_each(|id| {
             self.transitions.remove(id);

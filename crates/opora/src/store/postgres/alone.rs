@@ -8,6 +8,7 @@ use super::facts::Inquiry;
 use super::reads::bound;
 use super::server::answered;
 use super::session::Session;
+use super::texts::json;
 use crate::clock::Millis;
 use crate::store::Epoch;
 use crate::store::sql::alone;
@@ -15,6 +16,7 @@ use crate::store::sql::bulk::Bulk;
 use crate::store::sql::columns::Value;
 use crate::store::sql::facts::Facts;
 use crate::store::sql::failure::GroupFailed;
+use crate::store::sql::rows::Rows;
 
 impl alone::Session for Session<'_> {
     type Row = PgRow;
@@ -58,10 +60,11 @@ FROM old WHERE c.key = old.key";
         Ok(())
     }
 
-    async fn stop_turns(&mut self, key: &str) -> Result<(), GroupFailed> {
-        let key = Value::Text(key.to_owned());
-        self.change("SELECT 1 FROM opora_conversations WHERE key = $1 FOR UPDATE", vec![key]).await?;
-        Ok(())
+    async fn standing(&mut self, keys: Rows) -> Result<Vec<PgRow>, GroupFailed> {
+        let keys = json(keys);
+        answered(sqlx::query(STOP_TURNS).bind(&keys).execute(self.connection())).await?;
+        // In a statement of its own, which sees what those who were waited for have written.
+        answered(sqlx::query(STANDING).bind(&keys).fetch_all(self.connection())).await
     }
 
     async fn forget_ended(&mut self, bot: i64, before: Millis, limit: i64) -> Result<u64, GroupFailed> {
@@ -72,6 +75,17 @@ FROM old WHERE c.key = old.key";
         answered(bulk::write(bulk, self.slot, self.connection())).await
     }
 }
+
+/// In the order in which groups lock them.
+const STOP_TURNS: &str = "
+SELECT 1 FROM opora_conversations
+WHERE key = ANY (ARRAY(SELECT value #>> '{}' FROM jsonb_array_elements($1::jsonb))) ORDER BY key FOR UPDATE";
+
+const STANDING: &str = "
+SELECT coalesce(c.version, f.floor), c.value IS NOT NULL
+FROM opora_version_floor AS f CROSS JOIN jsonb_array_elements($1::jsonb) WITH ORDINALITY AS asked (value, place)
+LEFT JOIN opora_conversations AS c ON c.key = asked.value #>> '{}'
+ORDER BY asked.place";
 
 /// Those whose turns are being committed are left alone. A conversation that is forgotten must not begin anew at a
 /// version that it had before.

@@ -13,7 +13,7 @@
 //! Several of these work at once. What belongs to one chat goes to one of them, so its order is kept, and the numbers
 //! that they give are counted together.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ use crate::store::sql::decide::{decide_group, decide_plain};
 use crate::store::sql::facts::{Facts, Leases};
 use crate::store::sql::failure::GroupFailed;
 use crate::store::sql::numbers::{BLOCK, Numbers};
-use crate::store::sql::operation::{Alone, Decided, Operation, Verdict, decided};
+use crate::store::sql::operation::{Alone, Decided, Import, Operation, Verdict, decided, kept};
 use crate::store::sql::queue::{Carries, Step, wanted_numbers};
 
 /// A connection that has rested so long may be lost: it is asked first, for a lost answer to a group costs more.
@@ -51,6 +51,9 @@ pub(super) struct Writer {
     /// Those of all writers of this store.
     numbers: Arc<Mutex<Numbers>>,
 }
+
+/// Whether a failure came before the commit, so that nothing was written.
+struct BeforeCommit(bool);
 
 /// What has to be known, and to be had, before operations are decided.
 struct Wishes {
@@ -203,11 +206,43 @@ impl Writer {
                 return Err(failed);
             }
         };
-        let mut session = Session::begin(&mut connection, "BEGIN".to_owned(), self.slot).await?;
+        let mut session = match Session::begin(&mut connection, "BEGIN".to_owned(), self.slot).await {
+            Ok(session) => session,
+            Err(failed) => {
+                alone.refuse(&failed);
+                return Err(failed);
+            }
+        };
         decisions.push(alone::carry_out(alone, &mut session).await?);
         session.commit().await?;
         self.keep(connection);
         Ok(())
+    }
+
+    /// Imports conversations in one transaction, in which each is told for itself.
+    async fn import(&mut self, page: Vec<Import>, decisions: &mut Vec<Decided>) -> Result<(), GroupFailed> {
+        let mut done = self.try_import(&page).await;
+        if matches!(done, Err((BeforeCommit(true), _))) {
+            // Somebody may have begun one of these conversations meanwhile: now it is there, and is waited for.
+            done = self.try_import(&page).await;
+        }
+        let (done, failed) = match done {
+            Ok(done) => (done, None),
+            Err((_, failed)) => (vec![false; page.len()], Some(failed)),
+        };
+        decisions.extend(page.into_iter().zip(done).map(|(import, done)| kept(import.reply, Ok(done))));
+        failed.map_or(Ok(()), Err)
+    }
+
+    async fn try_import(&mut self, page: &[Import]) -> Result<Vec<bool>, (BeforeCommit, GroupFailed)> {
+        let before = |failed| (BeforeCommit(true), failed);
+        let mut connection = self.ready().await.map_err(before)?;
+        let begun = Session::begin(&mut connection, "BEGIN".to_owned(), self.slot).await;
+        let mut session = begun.map_err(before)?;
+        let done = alone::import_all(&mut session, page).await.map_err(before)?;
+        session.commit().await.map_err(|failed| (BeforeCommit(false), failed))?;
+        self.keep(connection);
+        Ok(done)
     }
 
     /// A connection that was not lost since it was last used.
@@ -217,6 +252,26 @@ impl Writer {
             Ok(()) => Ok(connection),
             Err(_) => self.connected().await,
         }
+    }
+}
+
+/// Imports that stand one after another go together, each conversation once, and in the order in which groups lock them.
+fn page_of(first: Import, steps: &mut VecDeque<Step>) -> Vec<Import> {
+    let mut page = BTreeMap::from([(first.row.key.to_string(), first)]);
+    loop {
+        let next = steps.pop_front();
+        match next {
+            Some(Step::Alone(alone)) => match *alone {
+                Alone::Import(next) if !page.contains_key(&next.row.key.to_string()) => {
+                    page.insert(next.row.key.to_string(), next);
+                    continue;
+                }
+                other => steps.push_front(Step::Alone(Box::new(other))),
+            },
+            Some(other) => steps.push_front(other),
+            None => {}
+        }
+        return page.into_values().collect();
     }
 }
 
@@ -237,8 +292,8 @@ async fn finish(
 }
 
 impl Carries for Writer {
-    async fn carry_out(&mut self, steps: VecDeque<Step>) {
-        for step in steps {
+    async fn carry_out(&mut self, mut steps: VecDeque<Step>) {
+        while let Some(step) = steps.pop_front() {
             let mut decisions = Vec::new();
             let done = match step {
                 Step::Together(mut operations) => {
@@ -248,7 +303,10 @@ impl Carries for Writer {
                     }
                     done
                 }
-                Step::Alone(alone) => self.alone(*alone, &mut decisions).await,
+                Step::Alone(alone) => match *alone {
+                    Alone::Import(first) => self.import(page_of(first, &mut steps), &mut decisions).await,
+                    alone => self.alone(alone, &mut decisions).await,
+                },
             };
             decisions.into_iter().for_each(|answer: Decided| answer(done.as_ref().err()));
         }

@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use futures_util::future::try_join_all;
 
 use super::RedisStore;
-use super::inbox::Rank;
+use super::inbox::{Rank, mark_of};
 use super::keys::{PARTITIONS, Thing};
 use crate::key::DialogueKey;
 use crate::store::fleet::{News, announced, announcements};
@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 64 << 10;
 impl RedisStore {
     pub(super) async fn deliver_batch(&self, batch: Vec<Incoming>) -> StoreResult<Vec<Delivered>> {
         let seen = |bot, partition| self.witness.of(bot).least(partition).to_string();
-        let put = self.put_all("deliver", seen, &batch).await?;
+        let put = self.put_all("deliver", seen, &batch, |_, incoming| mark_of(incoming)).await?;
         if let Some(bot) = put.older() {
             return Err(self.came_back_older(bot).await);
         }

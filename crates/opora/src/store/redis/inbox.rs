@@ -7,13 +7,14 @@ use futures_util::future::join_all;
 use super::RedisStore;
 use super::gather::{gather, page_for};
 use super::keys::{Thing, partition_of, partition_of_id};
+use super::numbers::Own;
 use super::ordered::{id_of, name_of};
 use super::progress::Written;
 use super::rows::{self, unreadable};
-use super::wire::Call;
+use super::wire::{Call, all_or_none};
 use crate::key::DialogueKey;
 use crate::store::{
-    BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, StoreError, StoreResult,
+    BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Mark, Origin, Receipt, Seq, StoreError, StoreResult,
 };
 
 /// The two would lie in different partitions, and could not be exchanged in one step.
@@ -61,18 +62,41 @@ impl RedisStore {
             return self.check(&own).await.map(|()| Vec::new());
         }
         batch.iter().try_for_each(|incoming| self.numbers.own_of(epoch, incoming.key.bot).map(drop))?;
-        let put = self.put_all("receive", |_, _| own.text(), &batch).await?;
-        self.all_done(&own, &put.answers).await?;
-        let receipt = |place: Option<(Rank, Seq)>| place.map_or(Receipt::Known, |(_, seq)| Receipt::New(seq));
-        Ok(put.places(batch.len())?.into_iter().map(receipt).collect())
+        let put = self.put_all("receive", |_, _| own.text(), &batch, |_, incoming| mark_of(incoming)).await?;
+        self.receipts(&own, put, batch.len()).await
     }
 
-    /// Puts inputs into their inboxes by a function, one call for each partition. `pass` is its first argument there.
+    /// The same of inputs that may have come before without a mark to know them by: each may be given one of its own.
+    pub(in crate::store) async fn receive_once(
+        &self,
+        epoch: Epoch,
+        batch: Vec<(Incoming, Option<Mark>)>,
+    ) -> StoreResult<Vec<Receipt>> {
+        let own = self.numbers.own(epoch)?;
+        batch.iter().try_for_each(|(incoming, _)| self.numbers.own_of(epoch, incoming.key.bot).map(drop))?;
+        let (batch, marks): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        let mark = |place: usize, incoming: &Incoming| match &marks[place] {
+            Some(mark) => format!("={}", rows::mark(mark)),
+            None => mark_of(incoming),
+        };
+        let put = self.put_all("receive", |_, _| own.text(), &batch, mark).await?;
+        self.receipts(&own, put, batch.len()).await
+    }
+
+    async fn receipts(&self, own: &Own, put: Put, count: usize) -> StoreResult<Vec<Receipt>> {
+        self.all_done(own, &put.answers).await?;
+        let receipt = |place: Option<(Rank, Seq)>| place.map_or(Receipt::Known, |(_, seq)| Receipt::New(seq));
+        Ok(put.places(count)?.into_iter().map(receipt).collect())
+    }
+
+    /// Puts inputs into their inboxes by a function, one call for each partition. `pass` is its first argument there, and
+    /// `mark` what an input is known by.
     pub(super) async fn put_all(
         &self,
         function: &'static str,
         pass: impl Fn(i64, usize) -> String,
         batch: &[Incoming],
+        mark: impl Fn(usize, &Incoming) -> String,
     ) -> StoreResult<Put> {
         let mut parts: BTreeMap<(i64, usize), (Vec<usize>, Vec<String>)> = BTreeMap::new();
         for (place, incoming) in batch.iter().enumerate() {
@@ -83,9 +107,8 @@ impl RedisStore {
                 .or_insert_with(|| (Vec::new(), vec![pass(bot, partition), partition.to_string()]));
             let name = name_of(&incoming.key);
             let row = rows::input(&name, incoming);
-            let mark = if let Origin::Update(mark) = &incoming.origin { rows::mark(mark) } else { String::new() };
             places.push(place);
-            args.extend([mark, name, row]);
+            args.extend([mark(place, incoming), name, row]);
         }
         let (mut places, mut calls) = (Vec::new(), Vec::new());
         for ((bot, partition), (part, args)) in parts {
@@ -93,7 +116,7 @@ impl RedisStore {
             places.push((bot, part));
         }
         // All are on their way at once.
-        let answers = join_all(calls).await.into_iter().collect::<StoreResult<Vec<_>>>()?;
+        let answers = all_or_none(join_all(calls).await)?;
         Ok(Put { places, answers })
     }
 
@@ -164,4 +187,9 @@ impl RedisStore {
         let args = vec![name_of(key), id_of(after), limit.to_string()];
         self.wire.call(Call { function: "page_of", keys: &keys, args }).await
     }
+}
+
+/// What an input is known by, if by anything.
+pub(super) fn mark_of(incoming: &Incoming) -> String {
+    if let Origin::Update(mark) = &incoming.origin { rows::mark(mark) } else { String::new() }
 }

@@ -65,11 +65,12 @@ impl RedisStore {
 
     pub(super) async fn clean_all(&self, epoch: Epoch, bounds: Bounds) -> StoreResult<Cleaned> {
         let own = self.numbers.own(epoch)?;
-        let Bounds { marks_before, records_before, parked_most } = bounds;
+        let Bounds { marks_before, records_before, parked_most, marks_live } = bounds;
+        let live_ms = marks_live.map(|live| live.as_millis().to_string()).unwrap_or_default();
         let args = || {
             let before = [marks_before, records_before].map(|before| before.0.to_string());
             let [marks, records] = before;
-            vec![own.text(), marks, records, CLEAN_LIMIT.to_string()]
+            vec![own.text(), marks, records, CLEAN_LIMIT.to_string(), live_ms.clone()]
         };
         let parts = (0..PARTITIONS).map(|partition| (partition, args())).collect();
         let answers = self.write_rooms("clean", own.bot, Thing::Posts, parts).await?;

@@ -30,6 +30,9 @@ impl RedisStore {
         holder: &Holder,
         seen: Option<&Lease>,
     ) -> StoreResult<LeaseAnswer> {
+        if let Some(held) = self.held(bot, seen).await? {
+            return Ok(LeaseAnswer::Held(Box::new(held)));
+        }
         self.verify(bot).await?;
         self.remember(bot).await?;
         let first = self.next_epoch(floor).await?;
@@ -43,6 +46,19 @@ impl RedisStore {
         };
         drop(lost_claims);
         claimed
+    }
+
+    /// The lease, if it is not to be had: who stands by learns that by one read, and asks for nothing else.
+    pub(in crate::store) async fn held(&self, bot: i64, seen: Option<&Lease>) -> StoreResult<Option<Lease>> {
+        let lost = self.lost_claims.lock().get(&bot).cloned();
+        let is_in_the_way = |held: &Lease| {
+            let is_over = seen.is_some_and(|seen| {
+                (seen.epoch, seen.renewals, &seen.holder.token) == (held.epoch, held.renewals, &held.holder.token)
+            });
+            // One of our own, whose answer was lost, is claimed again.
+            !is_over && lost.as_deref() != Some(&*held.holder.token)
+        };
+        Ok(self.lease_of(bot).await?.filter(is_in_the_way))
     }
 
     /// Claims under an epoch, or under the next one as often as somebody else was faster.

@@ -74,6 +74,11 @@ pub(super) fn is_of_another_version(name: &str) -> bool {
     name != *NAME && name.strip_prefix(FAMILY).is_some_and(is_hash)
 }
 
+/// Whether a function writes nothing, so that a replica answers it too.
+pub(super) fn only_reads(short: &str) -> bool {
+    BODY.contains(&format!("\nonly_reads.{short} = true\n"))
+}
+
 /// The full name of a function.
 pub(super) fn full_name(short: &str) -> String {
     format!("{}_{short}", *NAME)

@@ -10,7 +10,7 @@ use super::wire::Call;
 use crate::store::StoreResult;
 
 /// Functions whose first argument is an epoch.
-const UNDER_AN_EPOCH: [&str; 11] = [
+const UNDER_AN_EPOCH: [&str; 12] = [
     "receive",
     "park",
     "carry_out",
@@ -20,6 +20,7 @@ const UNDER_AN_EPOCH: [&str; 11] = [
     "settle",
     "redirect",
     "post",
+    "fail",
     "clean",
     "drop_parked",
 ];

@@ -100,6 +100,22 @@ impl RedisStore {
         Ok(if answer.word == "new" { ids } else { Vec::new() })
     }
 
+    /// Keeps a message that has failed elsewhere among those that failed here; once, by its name.
+    pub(in crate::store) async fn keep_failed(
+        &self,
+        epoch: Epoch,
+        once: &str,
+        row: &OutboxRow,
+        reason: &str,
+    ) -> StoreResult<()> {
+        let own = self.numbers.own_of(epoch, row.key.bot)?;
+        let partition = partition_of_post(once);
+        let kept = rows::message(own.next(partition)?, &name_of(&row.key), row.at, &row.outgoing)?;
+        let args = vec![own.text(), row.at.0.to_string(), once.to_owned(), kept, reason.to_owned()];
+        let answer = self.write_room("fail", (own.bot, partition), Thing::Posts, args).await?;
+        self.done(own.bot, epoch, &answer.word).await
+    }
+
     pub(super) async fn labelled_message(&self, bot: i64, chat: i64, label: &str) -> StoreResult<Option<i64>> {
         let rooms = self.keys.rooms(bot);
         let labels = rooms.one(partition_of_chat(bot, chat), Thing::Labels);

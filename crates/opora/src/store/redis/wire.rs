@@ -1,8 +1,9 @@
 //! The connection to Redis.
 //!
 //! One connection carries all calls, each on its way at once; what waits together is written together. Connecting and
-//! every answer have a time limit; after a lost answer the connection is made anew, because it may be half dead. Nothing
-//! is asked twice, except where the server says that it did nothing for want of the library.
+//! every answer have a time limit; after a lost answer the connection is made anew, because it may be half dead, and so it
+//! is when the server says that it is a replica now, because the master is elsewhere. Nothing is asked twice, except where
+//! the server says that it did nothing for want of the library.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +18,7 @@ use super::address::Address;
 use super::library;
 use super::rows::unreadable;
 use super::tls::SETTINGS;
+use crate::clock::Stopwatch;
 use crate::store::{StoreError, StoreResult, tls};
 
 /// How long a connection may take.
@@ -27,6 +29,11 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 const TRIES_AGAIN_AFTER: Duration = Duration::from_millis(50);
 /// How many calls wait for the socket before callers do.
 const CALLS_AT_ONCE: usize = 1_024;
+/// A connection that leads to a replica is kept so long at least: while no master is to be found, the search is not a storm.
+const SEARCHES_EVERY: Duration = Duration::from_millis(200);
+
+/// Why a write is refused.
+const REPLICA: &str = "Redis takes no writes: it is a replica now";
 
 /// Carries calls to a Redis.
 pub(crate) struct Wire {
@@ -36,18 +43,19 @@ pub(crate) struct Wire {
     uses_scripts: AtomicBool,
     // The script's name on the server.
     script: RwLock<Option<String>>,
-    // For the log: whether the server is known to be away.
+    // For the log: whether the server is known to be away, and whether it is known to be a replica.
     is_away: AtomicBool,
+    is_replica: AtomicBool,
 }
 
-/// The connection in use, and how many there were before it.
-#[derive(Default)]
+/// The connection in use, how many there were before it, and since when it is.
 struct Current {
     number: u64,
     manager: Option<ConnectionManager>,
+    since: Stopwatch,
 }
 
-/// The server could not be reached: what was asked for has surely not happened.
+/// The server could not be reached, or takes no writes: what was asked for has surely not happened.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct NotReached(pub(crate) String);
@@ -68,9 +76,10 @@ impl Wire {
         let client = address.client().await?;
         let manager = ConnectionManager::new_with_config(client.clone(), settings()).await;
         let manager = manager.map_err(|error| first_contact(error, &address))?;
-        let current = RwLock::new(Current { number: 0, manager: Some(manager) });
+        let current = RwLock::new(Current { number: 0, manager: Some(manager), since: Stopwatch::start() });
         let (uses_scripts, script) = (AtomicBool::new(false), RwLock::new(None));
-        Ok(Self { address, client, current, uses_scripts, script, is_away: AtomicBool::new(false) })
+        let [is_away, is_replica] = [false; 2].map(AtomicBool::new);
+        Ok(Self { address, client, current, uses_scripts, script, is_away, is_replica })
     }
 
     /// From now on the library is a script.
@@ -102,11 +111,39 @@ impl Wire {
         let answer = command.query_async(&mut manager).await;
         match &answer {
             Ok(_) => self.is_back(),
-            Err(error) if error.is_timeout() => self.renew(number),
+            Err(error) if error.is_timeout() => {
+                tracing::warn!(redis = %self.address, "Redis did not answer in time; connecting anew");
+                self.renew(number, Duration::ZERO);
+            }
             Err(error) if error.is_io_error() => self.note_away(error),
+            Err(error) if is_read_only(error) => {
+                self.note_replica();
+                self.renew(number, SEARCHES_EVERY);
+            }
             Err(_) => {}
         }
         answer
+    }
+
+    /// Asks for nothing but an answer; of a server that has refused a write, whether it is a replica still.
+    pub(super) async fn ping(&self) -> StoreResult<()> {
+        if !self.is_replica.load(Ordering::Relaxed) {
+            return self.ask::<String>(&redis::cmd("PING")).await.map(drop);
+        }
+        let number = self.current.read().number;
+        match self.send::<Vec<redis::Value>>(&redis::cmd("ROLE")).await {
+            Ok(role) if matches!(role.first(), Some(redis::Value::BulkString(role)) if role == b"master") => {
+                self.is_master();
+                Ok(())
+            }
+            Ok(_) => {
+                self.renew(number, SEARCHES_EVERY);
+                Err(StoreError::Unavailable(NotReached(REPLICA.to_owned()).into()))
+            }
+            // Where that may not be asked, the next write will tell.
+            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm) => Ok(()),
+            Err(error) => Err(unavailable(error)),
+        }
     }
 
     /// Listens to a channel on a connection of its own, until that is lost.
@@ -135,7 +172,7 @@ impl Wire {
 
     /// Calls functions, all on their way at once; answers come in their order.
     pub(super) async fn call_all(&self, calls: Vec<Call<'_>>) -> StoreResult<Vec<Vec<String>>> {
-        join_all(calls.into_iter().map(|call| self.call(call))).await.into_iter().collect()
+        all_or_none(join_all(calls.into_iter().map(|call| self.call(call))).await)
     }
 
     /// Loads the library, as functions if the server has them.
@@ -171,7 +208,11 @@ impl Wire {
         if self.uses_scripts() {
             command.arg(call.function);
         }
-        self.send(&command).await
+        let answer = self.send(&command).await;
+        if answer.is_ok() && self.is_replica.load(Ordering::Relaxed) && !library::only_reads(call.function) {
+            self.is_master();
+        }
+        answer
     }
 
     /// The server's rules keep its functions from us, and perhaps not its scripts.
@@ -183,15 +224,16 @@ impl Wire {
         is_news
     }
 
-    /// Replaces a connection that lost an answer, unless somebody has done so.
-    fn renew(&self, number: u64) {
+    /// Replaces a connection that is of no use any more, unless somebody has done so or it is younger than this.
+    fn renew(&self, number: u64, age: Duration) {
         let mut current = self.current.write();
-        if current.number != number || current.manager.is_none() {
+        if current.number != number || current.manager.is_none() || current.since.elapsed() < age {
             return;
         }
-        tracing::warn!(redis = %self.address, "Redis did not answer in time; connecting anew");
         match ConnectionManager::new_lazy_with_config(self.client.clone(), settings()) {
-            Ok(manager) => *current = Current { number: number + 1, manager: Some(manager) },
+            Ok(manager) => {
+                *current = Current { number: number + 1, manager: Some(manager), since: Stopwatch::start() };
+            }
             Err(error) => tracing::error!(redis = %self.address, %error, "the connection could not be replaced"),
         }
     }
@@ -199,6 +241,18 @@ impl Wire {
     fn note_away(&self, error: &RedisError) {
         if !self.is_away.swap(true, Ordering::Relaxed) {
             tracing::warn!(redis = %self.address, reason = %in_words(error), "Redis is away");
+        }
+    }
+
+    fn note_replica(&self) {
+        if !self.is_replica.swap(true, Ordering::Relaxed) {
+            tracing::warn!(redis = %self.address, "Redis is a replica now and takes no writes; looking for the master");
+        }
+    }
+
+    fn is_master(&self) {
+        if self.is_replica.swap(false, Ordering::Relaxed) {
+            tracing::info!(redis = %self.address, "Redis takes writes again");
         }
     }
 
@@ -252,11 +306,31 @@ fn is_refused(error: &RedisError) -> bool {
         || error.detail().is_some_and(|detail| detail.to_ascii_lowercase().contains("unknown command"))
 }
 
+/// The server is a replica, of a master that is elsewhere; it refuses the first write, so nothing has happened.
+fn is_read_only(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
+}
+
+/// All answers, or the first error. What surely has not happened here may have happened by another of these calls.
+pub(super) fn all_or_none<T>(answers: Vec<StoreResult<T>>) -> StoreResult<Vec<T>> {
+    let nothing_happened = answers.iter().all(|answer| match answer {
+        Err(StoreError::Unavailable(why)) => why.is::<NotReached>(),
+        _ => false,
+    });
+    let all: StoreResult<Vec<T>> = answers.into_iter().collect();
+    all.map_err(|error| match error {
+        StoreError::Unavailable(why) if !nothing_happened => StoreError::Unavailable(why.to_string().into()),
+        error => error,
+    })
+}
+
 /// An answer that was lost, or a refusal of the server's.
 pub(super) fn unavailable(error: RedisError) -> StoreError {
     match error.kind() {
         ErrorKind::UnexpectedReturnType | ErrorKind::Parse => unreadable(error),
-        _ if error.is_connection_refusal() => StoreError::Unavailable(NotReached(in_words(&error)).into()),
+        _ if error.is_connection_refusal() || is_read_only(&error) => {
+            StoreError::Unavailable(NotReached(in_words(&error)).into())
+        }
         _ => StoreError::Unavailable(in_words(&error).into()),
     }
 }
@@ -272,6 +346,9 @@ pub(super) fn in_words(error: &RedisError) -> String {
     if error.is_timeout() {
         return "no answer from Redis in time".to_owned();
     }
+    if is_read_only(error) {
+        return REPLICA.to_owned();
+    }
     if let Some(words) = tls::in_words(error, SETTINGS) {
         return words;
     }
@@ -279,4 +356,28 @@ pub(super) fn in_words(error: &RedisError) -> String {
         return format!("the connection to Redis failed: {text}");
     }
     format!("Redis says: {text}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_calls_that_go_together_one_may_have_happened_although_another_has_not() {
+        let not_reached = || StoreError::Unavailable(NotReached("refused".to_owned()).into());
+        let surely_not = |answers: Vec<StoreResult<()>>| {
+            let Err(StoreError::Unavailable(why)) = all_or_none(answers) else { panic!("one of them has failed") };
+            why.is::<NotReached>()
+        };
+        assert!(surely_not(vec![Err(not_reached()), Err(not_reached())]));
+        assert!(!surely_not(vec![Err(not_reached()), Ok(())]));
+        assert!(!surely_not(vec![Err(not_reached()), Err(StoreError::Unavailable("no answer".into()))]));
+        assert_eq!(all_or_none(vec![Ok(1), Ok(2)]).unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn a_replica_answers_what_only_reads() {
+        assert!(library::only_reads("open") && library::only_reads("stands"));
+        assert!(!library::only_reads("commit") && !library::only_reads("claim"));
+    }
 }

@@ -164,16 +164,20 @@ impl Witness {
         if text.is_empty() || *self.kept.lock() == text {
             return;
         }
+        let mut failed = None;
         for keeper in &self.keepers {
-            match keeper.keep(text.clone()).await {
-                Ok(()) => self.is_failing.store(false, Ordering::Relaxed),
-                Err(error) if !self.is_failing.swap(true, Ordering::Relaxed) => {
-                    tracing::error!(%error, "cannot keep what was seen of Redis: its loss may go unnoticed");
-                }
-                Err(_) => return,
+            if let Err(error) = keeper.keep(text.clone()).await {
+                failed = Some(error);
             }
         }
-        *self.kept.lock() = text;
+        let was_failing = self.is_failing.swap(failed.is_some(), Ordering::Relaxed);
+        match failed {
+            None => *self.kept.lock() = text,
+            Some(error) if !was_failing => {
+                tracing::error!(%error, "cannot keep what was seen of Redis: its loss may go unnoticed");
+            }
+            Some(_) => {}
+        }
     }
 }
 
@@ -209,6 +213,47 @@ async fn keep_on(witness: Weak<Witness>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Keeps what it is given, or nothing.
+    #[derive(Debug, Default)]
+    struct Shelf {
+        is_broken: AtomicBool,
+        kept: Mutex<Option<String>>,
+    }
+
+    impl WitnessKeeper for Shelf {
+        fn load(&self) -> BoxFuture<'_, io::Result<Option<String>>> {
+            Box::pin(async { Ok(self.kept.lock().clone()) })
+        }
+
+        fn keep(&self, text: String) -> BoxFuture<'_, io::Result<()>> {
+            Box::pin(async move {
+                if self.is_broken.load(Ordering::Relaxed) {
+                    return Err(io::Error::other("no room"));
+                }
+                *self.kept.lock() = Some(text);
+                Ok(())
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_keeper_that_fails_keeps_no_other_from_it_and_is_made_up_for() {
+        let (broken, sound) = (Arc::new(Shelf::default()), Arc::new(Shelf::default()));
+        broken.is_broken.store(true, Ordering::Relaxed);
+        let keepers: Vec<Arc<dyn WitnessKeeper>> = vec![broken.clone(), sound.clone()];
+        let witness = Witness::load(keepers, AfterLoss::default()).await.unwrap();
+        for number in 1..=3 {
+            witness.note(7, 0, number);
+            witness.keep().await;
+            let kept = sound.kept.lock().clone().unwrap();
+            let kept: Record = serde_json::from_str(&kept).unwrap();
+            assert_eq!(kept.bots[&7].commits[0], number);
+        }
+        broken.is_broken.store(false, Ordering::Relaxed);
+        witness.keep().await;
+        assert_eq!(*broken.kept.lock(), *sound.kept.lock(), "also where nothing new was seen");
+    }
 
     #[test]
     fn of_two_records_the_further_one_counts_unless_they_are_of_different_stores() {

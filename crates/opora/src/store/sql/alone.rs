@@ -7,13 +7,12 @@ use super::columns::{Columns, Value, count};
 use super::decide::told;
 use super::facts::Facts;
 use super::failure::GroupFailed;
-use super::operation::{Alone, Decided};
+use super::operation::{Alone, Decided, Import};
 use super::reads::{self, LEASE, is_unchanged};
+use super::rows::Rows;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
-use crate::store::{
-    Bounds, Cleaned, ConversationRow, Epoch, Holder, Lease, LeaseAnswer, ParkedId, StoreResult, Version,
-};
+use crate::store::{Bounds, Cleaned, Epoch, Holder, Lease, LeaseAnswer, ParkedId, StoreResult, Version};
 
 /// How many rows of a table one call of `clean` removes.
 const CLEAN_LIMIT: i64 = 5_000;
@@ -42,8 +41,9 @@ pub(in crate::store) trait Session: Send {
     fn leases(&mut self, epoch: Option<Epoch>) -> impl Future<Output = Result<Facts, GroupFailed>> + Send;
     /// Waits until no transaction under a bot's lease is under way, and lets none begin.
     fn stop_writers(&mut self, bot: i64) -> impl Future<Output = Result<(), GroupFailed>> + Send;
-    /// Waits until no turn of a conversation is being committed, and lets none begin.
-    fn stop_turns(&mut self, key: &str) -> impl Future<Output = Result<(), GroupFailed>> + Send;
+    /// Waits until no turn of these conversations is being committed, and lets none begin; then tells of each, in their
+    /// order, its version and whether it is open.
+    fn standing(&mut self, keys: Rows) -> impl Future<Output = Result<Vec<Self::Row>, GroupFailed>> + Send;
     /// Removes conversations that ended before a time; none of them begins anew at a version that it had before.
     fn forget_ended(
         &mut self,
@@ -65,7 +65,10 @@ pub(in crate::store) async fn carry_out(alone: Alone, session: &mut impl Session
         Alone::ClearLease { bot, reply } => told(reply, clear(session, bot).await.map(Ok)),
         Alone::Clean { epoch, bounds, reply } => told(reply, clean(session, epoch, bounds).await),
         Alone::Reset { key, now, reply } => told(reply, reset(session, &key, now).await.map(Ok)),
-        Alone::Import { row, replace, reply } => told(reply, import(session, &row, replace).await.map(Ok)),
+        Alone::Import(import) => {
+            let done = import_all(session, std::slice::from_ref(&import)).await;
+            told(import.reply, done.map(|done| Ok(done.contains(&true))))
+        }
         Alone::RetryParked { id, reply } => told(reply, touch(session, RETRY_PARKED, id).await.map(Ok)),
         Alone::DropParked { id, reply } => told(reply, touch(session, DROP_PARKED, id).await.map(Ok)),
     }
@@ -120,7 +123,7 @@ async fn let_go(session: &mut impl Session, bot: i64) -> Result<(), GroupFailed>
 async fn clean(
     session: &mut impl Session,
     epoch: Epoch,
-    Bounds { marks_before, records_before, parked_most }: Bounds,
+    Bounds { marks_before, records_before, parked_most, .. }: Bounds,
 ) -> Result<StoreResult<Cleaned>, GroupFailed> {
     let bot = match session.leases(Some(epoch)).await?.bot_of(epoch) {
         Ok(bot) => bot,
@@ -176,27 +179,31 @@ async fn reset<S: Session>(session: &mut S, key: &DialogueKey, now: Millis) -> R
     Ok(session.change(S::RESET, values).await? > 0)
 }
 
-async fn import(session: &mut impl Session, row: &ConversationRow, replace: bool) -> Result<bool, GroupFailed> {
-    let key = row.key.to_string();
-    session.stop_turns(&key).await?;
-    let found = session.row(FIND, vec![Value::Text(key.clone())]).await?;
-    let found = found.ok_or_else(|| GroupFailed::because("the version floor is missing"))?;
-    if found.flag(1)? && !replace {
-        return Ok(false);
+/// Imports conversations, none of them twice; answers of each whether it was.
+pub(in crate::store) async fn import_all(
+    session: &mut impl Session,
+    imports: &[Import],
+) -> Result<Vec<bool>, GroupFailed> {
+    let (mut keys, mut bulk) = (Rows::default(), Bulk::default());
+    imports.iter().try_for_each(|import| keys.add(&import.row.key))?;
+    let standing = session.standing(keys).await?;
+    if standing.len() != imports.len() {
+        return Err(GroupFailed::because("the version floor is missing"));
     }
-    // A turn that is under way must notice that the conversation was changed beneath it.
-    let from = Version(found.number(0)?);
-    let version = row.version.max(Version(from.0.saturating_add(1)));
-    let mut bulk = Bulk::default();
-    bulk.change(&key, &row.key, (from, version), row.stored.as_ref(), row.updated_at)?;
+    let mut done = Vec::with_capacity(imports.len());
+    for (Import { row, replace, .. }, standing) in imports.iter().zip(standing) {
+        let is_imported = *replace || !standing.flag(1)?;
+        if is_imported {
+            // A turn that is under way must notice that the conversation was changed beneath it.
+            let from = Version(standing.number(0)?);
+            let version = row.version.max(Version(from.0.saturating_add(1)));
+            bulk.change(&row.key.to_string(), &row.key, (from, version), row.stored.as_ref(), row.updated_at)?;
+        }
+        done.push(is_imported);
+    }
     session.write(bulk).await?;
-    Ok(true)
+    Ok(done)
 }
-
-const FIND: &str = "
-SELECT coalesce((SELECT version FROM opora_conversations WHERE key = $1), floor),
-       EXISTS (SELECT 1 FROM opora_conversations WHERE key = $1 AND value IS NOT NULL)
-FROM opora_version_floor";
 
 const RETRY_PARKED: &str = "UPDATE opora_parked SET retry = true WHERE id = $1";
 

@@ -128,6 +128,14 @@ async fn run_writes(
             };
             Ok(refused.map(|refused| Verdict::Committed(Err(refused))))
         }
+        Operation::Park { epoch, taken, parked, writes, .. } => {
+            let Some(writes) = writes.take() else { return Ok(None) };
+            let refused = match plan.check_parking(*epoch, taken, parked) {
+                Ok(()) => connection.run_writes(writes).await?.err(),
+                Err(refused) => Some(refused),
+            };
+            Ok(refused.map(|refused| Verdict::SetAside(Err(refused))))
+        }
         Operation::Write { writes, .. } => match writes.take() {
             Some(writes) => Ok(Some(Verdict::Done(connection.run_writes(writes).await?))),
             None => Ok(None),

@@ -42,6 +42,8 @@ pub(in crate::store) enum Operation {
         taken: Vec<Taken>,
         parked: Box<Parked>,
         outgoing: Vec<Outgoing>,
+        /// Taken out to be run.
+        writes: Option<DomainWrites>,
         reply: Reply<SetAside>,
     },
     /// The writes are taken out to be run.
@@ -86,6 +88,14 @@ pub(in crate::store) struct Post {
     pub(in crate::store) at: Millis,
 }
 
+/// A conversation that is put into the store.
+pub(in crate::store) struct Import {
+    pub(in crate::store) row: Box<ConversationRow>,
+    /// Whether one that is open there is replaced.
+    pub(in crate::store) replace: bool,
+    pub(in crate::store) reply: Reply<bool>,
+}
+
 /// An operation that is carried out alone.
 pub(in crate::store) enum Alone {
     Claim { bot: i64, holder: Box<Holder>, seen: Option<Box<Lease>>, reply: Reply<LeaseAnswer> },
@@ -93,7 +103,7 @@ pub(in crate::store) enum Alone {
     ClearLease { bot: i64, reply: Reply<()> },
     Clean { epoch: Epoch, bounds: Bounds, reply: Reply<Cleaned> },
     Reset { key: DialogueKey, now: Millis, reply: Reply<bool> },
-    Import { row: Box<ConversationRow>, replace: bool, reply: Reply<bool> },
+    Import(Import),
     RetryParked { id: ParkedId, reply: Reply<bool> },
     DropParked { id: ParkedId, reply: Reply<bool> },
 }
@@ -161,6 +171,9 @@ impl Request {
     pub(in crate::store) fn bytes(&self) -> usize {
         match self {
             Self::Grouped(operation) => 64 + operation.bytes(),
+            Self::Alone(Alone::Import(import)) => {
+                256 + import.row.stored.as_ref().map_or(0, |stored| stored.value.len())
+            }
             Self::Alone(_) | Self::Close(_) => 64,
         }
     }
@@ -192,6 +205,7 @@ impl Operation {
         match self {
             Self::Write { .. } => true,
             Self::Commit { commit, .. } => commit.writes.is_some(),
+            Self::Park { writes, .. } => writes.is_some(),
             _ => false,
         }
     }
@@ -299,6 +313,7 @@ impl Operation {
         match self {
             // Nobody may be waiting any more.
             Self::Commit { reply, .. } => drop(reply.send(Err(cause()))),
+            Self::Park { reply, .. } => drop(reply.send(Err(cause()))),
             Self::Write { reply, .. } => drop(reply.send(Err(cause()))),
             other => other.refuse(failed),
         }
@@ -329,7 +344,7 @@ impl Alone {
             Self::Release { reply, .. } | Self::ClearLease { reply, .. } => refuse(reply, failed),
             Self::Clean { reply, .. } => refuse(reply, failed),
             Self::Reset { reply, .. }
-            | Self::Import { reply, .. }
+            | Self::Import(Import { reply, .. })
             | Self::RetryParked { reply, .. }
             | Self::DropParked { reply, .. } => refuse(reply, failed),
         }

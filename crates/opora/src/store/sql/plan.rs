@@ -212,6 +212,11 @@ impl<'n, 'a> Plan<'n, 'a> {
         self.timers.insert((key, name), set);
     }
 
+    /// Whether an input may be set aside as things stand.
+    pub(in crate::store) fn check_parking(&self, epoch: Epoch, taken: &[Taken], parked: &Parked) -> StoreResult<()> {
+        self.facts.lease_of(parked.key.bot, epoch).and_then(|()| self.facts.not_taken(taken))
+    }
+
     pub(in crate::store) fn park(
         &mut self,
         epoch: Epoch,
@@ -220,7 +225,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         outgoing: &[Outgoing],
     ) -> Result<StoreResult<SetAside>, GroupFailed> {
         let Parked { key, kind, body, reason, attempts, at, retry, .. } = parked;
-        if let Err(refused) = self.facts.lease_of(key.bot, epoch).and_then(|()| self.facts.not_taken(taken)) {
+        if let Err(refused) = self.check_parking(epoch, taken, parked) {
             return Ok(Err(refused));
         }
         self.take(taken, *at)?;

@@ -108,6 +108,19 @@ impl<P: Ask> Reads<P> {
         Ok(self.read(LABELLED, values, |row| row.number(0)).await?.pop())
     }
 
+    /// Messages that have failed, after a number, and why.
+    pub(in crate::store) async fn failed(
+        &self,
+        bot: i64,
+        after: OutboxId,
+        limit: usize,
+    ) -> StoreResult<Vec<(OutboxRow, String)>> {
+        const FAILED: &str = "
+            SELECT id, key, chat, method, body, rest, false, at, reason
+            FROM opora_failed WHERE bot = $1 AND id > $2 ORDER BY id LIMIT $3";
+        self.page(FAILED, bot, after.0, limit, |row| Ok((call(row)?, row.text(8)?))).await
+    }
+
     /// The rows of a conversation from somewhere on.
     pub(super) async fn page_of<T: Send>(
         &self,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::columns::Ask;
 use super::opens::{Finds, Opens};
-use super::operation::{Alone, Operation, Post};
+use super::operation::{Alone, Import, Operation, Post};
 use super::reads::Reads;
 use super::writers::Writers;
 use crate::clock::Millis;
@@ -40,6 +40,20 @@ impl<P: Ask> SqlStore<P> {
     {
         let (key, writes) = (key.clone(), Some(writes));
         Box::pin(async move { self.writers.of_chat(&key, move |reply| Operation::Write { writes, reply }).await })
+    }
+
+    /// Parks, and writes something more in the same step.
+    pub(in crate::store) async fn park_with(
+        &self,
+        epoch: Epoch,
+        taken: Vec<Taken>,
+        parked: Parked,
+        outgoing: Vec<Outgoing>,
+        writes: Option<DomainWrites>,
+    ) -> StoreResult<SetAside> {
+        let (chat, parked) = (parked.key.clone(), Box::new(parked));
+        let park = move |reply| Operation::Park { epoch, taken, parked, outgoing, writes, reply };
+        self.writers.of_chat(&chat, park).await
     }
 
     /// Says what became of sends; `is_noted` if an end of the process cannot take it any more, so that it may wait.
@@ -85,6 +99,10 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         Box::pin(self.writers.by_chat(batch, Receipt::Known, receive))
     }
 
+    fn why_alone(&self) -> Option<&'static str> {
+        None
+    }
+
     fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
         let deliver = |batch, reply| Operation::Deliver { batch, reply };
         Box::pin(self.writers.by_chat(batch, Delivered::Known, deliver))
@@ -114,10 +132,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
-        Box::pin(async move {
-            let (chat, parked) = (parked.key.clone(), Box::new(parked));
-            self.writers.of_chat(&chat, move |reply| Operation::Park { epoch, taken, parked, outgoing, reply }).await
-        })
+        Box::pin(self.park_with(epoch, taken, parked, outgoing, None))
     }
 
     fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
@@ -195,7 +210,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
 
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         let row = Box::new(row.clone());
-        Box::pin(self.writers.alone(move |reply| Alone::Import { row, replace, reply }))
+        Box::pin(self.writers.alone(move |reply| Alone::Import(Import { row, replace, reply })))
     }
 
     fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {

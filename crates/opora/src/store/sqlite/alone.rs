@@ -12,6 +12,7 @@ use crate::store::sql::bulk::Bulk;
 use crate::store::sql::columns::Value;
 use crate::store::sql::facts::Facts;
 use crate::store::sql::failure::GroupFailed;
+use crate::store::sql::rows::Rows;
 
 impl Session for SqliteConnection {
     type Row = SqliteRow;
@@ -38,8 +39,8 @@ WHERE key = $1 AND value IS NOT NULL";
         Ok(())
     }
 
-    async fn stop_turns(&mut self, _key: &str) -> Result<(), GroupFailed> {
-        Ok(())
+    async fn standing(&mut self, keys: Rows) -> Result<Vec<SqliteRow>, GroupFailed> {
+        Ok(sqlx::query(STANDING).bind(keys.into_json()).fetch_all(self).await?)
     }
 
     async fn forget_ended(&mut self, bot: i64, before: Millis, limit: i64) -> Result<u64, GroupFailed> {
@@ -52,6 +53,12 @@ WHERE key = $1 AND value IS NOT NULL";
         bulk::write(bulk, self).await
     }
 }
+
+const STANDING: &str = "
+SELECT coalesce(c.version, f.floor), c.value IS NOT NULL
+FROM opora_version_floor AS f CROSS JOIN json_each(?1) AS asked
+LEFT JOIN opora_conversations AS c ON c.key = asked.value
+ORDER BY asked.key";
 
 /// A conversation that is forgotten must not begin anew at a version that it had before.
 const RAISE_FLOOR: &str = "

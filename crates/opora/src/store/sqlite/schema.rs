@@ -285,7 +285,12 @@ mod tests {
         let LeaseAnswer::Granted(epoch) = store.claim(7, &holder(), None).await.unwrap() else {
             panic!("the lease is free");
         };
-        let bounds = |records| Bounds { marks_before: Millis(0), records_before: Millis(records), parked_most: 9 };
+        let bounds = |records| Bounds {
+            marks_before: Millis(0),
+            records_before: Millis(records),
+            parked_most: 9,
+            marks_live: None,
+        };
         let cleaned = store.clean(epoch, bounds(1000)).await.unwrap();
         assert_eq!(cleaned, Cleaned { aged: 1, parked: 0 }, "a label is as young as the latest mark");
         assert_eq!(store.clean(epoch, bounds(1001)).await.unwrap(), Cleaned { aged: 1, parked: 0 });

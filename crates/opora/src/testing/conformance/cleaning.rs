@@ -28,7 +28,8 @@ async fn aging(scene: &Scene, user: i64, minute: i64) {
 
 /// Cleans what is old until it is clean; answers how many rows went.
 async fn clean(scene: &Scene, marks_before: Millis, records_before: Millis) -> u64 {
-    let cleaned = clean_to(scene, Bounds { marks_before, records_before, parked_most: ALL }).await;
+    let bounds = Bounds { marks_before, records_before, parked_most: ALL, marks_live: None };
+    let cleaned = clean_to(scene, bounds).await;
     assert_eq!(cleaned.parked, 0, "nothing parked is too much");
     cleaned.aged
 }
@@ -136,7 +137,8 @@ pub async fn parked_turns_are_kept_up_to_a_number(subject: Subject) {
     for minute in 1..=5 {
         park(&scene, Vec::new(), parked(&person(101), at(minute))).await;
     }
-    let bounds = |parked_most| Bounds { marks_before: END_OF_TIME, records_before: END_OF_TIME, parked_most };
+    let bounds =
+        |parked_most| Bounds { marks_before: END_OF_TIME, records_before: END_OF_TIME, parked_most, marks_live: None };
     assert_eq!(clean_to(&scene, bounds(5)).await, Cleaned::default(), "age alone drops nothing");
     assert_eq!(clean_to(&scene, bounds(3)).await, Cleaned { aged: 0, parked: 2 });
     let left: Vec<_> = scene.parked().await.into_iter().map(|row| row.at).collect();

@@ -91,7 +91,7 @@ pub async fn an_old_instance_cannot_finish_an_effect(subject: Subject) {
 /// Nothing is forgotten.
 pub async fn an_old_instance_cannot_clean(subject: Subject) {
     let (scene, before) = after_a_takeover(subject).await;
-    let all = Bounds { marks_before: END_OF_TIME, records_before: END_OF_TIME, parked_most: 0 };
+    let all = Bounds { marks_before: END_OF_TIME, records_before: END_OF_TIME, parked_most: 0, marks_live: None };
     fenced(scene.store().clean(scene.epoch, all).await);
     assert_eq!(scene.everything().await, before);
     assert!(scene.is_taken(&person(101), &mark(BOT, 1)).await, "the mark is still there");

@@ -85,7 +85,7 @@ pub async fn an_update_is_taken_once(subject: Subject) {
     again.takes = vec![taken.clone()];
     already_taken(scene.try_commit(again).await);
     // Without its mark, after a cleaning, the row is still gone.
-    let marks = Bounds { marks_before: END_OF_TIME, records_before: at(-1), parked_most: ALL };
+    let marks = Bounds { marks_before: END_OF_TIME, records_before: at(-1), parked_most: ALL, marks_live: None };
     while !scene.store().clean(scene.epoch, marks).await.expect("cleaned").nothing() {}
     let mut late = Commit::new(anna.clone(), scene.version(&anna).await, at(3));
     late.takes = vec![taken];

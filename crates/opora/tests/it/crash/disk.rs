@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
-
 use super::account::Account;
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
@@ -19,11 +17,7 @@ async fn a_bot_that_may_not_write_waits_until_it_may() {
     // Writes beyond the limit fail as on a full disk, if the signal that comes with them is ignored.
     let process = Process::registration_by(&stage, &["sh", "-c", "trap '' XFSZ; exec \"$0\""]);
     process.leads().await;
-    let pid = Pid::from_raw(process.pid().try_into().unwrap());
-    let limit = |bytes| {
-        prlimit(pid, Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
-    };
-    without_room(&stage, process, || limit(Some(8192)), || limit(None)).await;
+    without_room(&stage, process, |process| process.limit_files(Some(8192)), |process| process.limit_files(None)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -36,7 +30,7 @@ async fn a_bot_on_a_full_disk_waits_until_there_is_room() {
     let process = Process::registration(&stage, "");
     process.leads().await;
     let ballast = disk.0.join("ballast");
-    without_room(&stage, process, || fill(&ballast), || std::fs::remove_file(&ballast).unwrap()).await;
+    without_room(&stage, process, |_| fill(&ballast), |_| std::fs::remove_file(&ballast).unwrap()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -60,13 +54,18 @@ async fn a_bot_on_a_read_only_disk_says_so_and_takes_no_updates() {
 }
 
 /// Takes the room away in the middle of everything, and gives it back.
-async fn without_room(stage: &std::sync::Arc<Stage>, process: Process, take: impl Fn(), give_back: impl Fn()) {
+async fn without_room(
+    stage: &std::sync::Arc<Stage>,
+    process: Process,
+    take: impl Fn(&Process),
+    give_back: impl Fn(&Process),
+) {
     let crowd = Crowd::begin(stage, 20, MANNER).await;
     assert!(stage.goes_on(60, PATIENCE).await);
-    take();
+    take(&process);
     process.tells("they stay with Telegram").await;
     until("nothing is acknowledged", || stage.unacknowledged() > 0).await;
-    give_back();
+    give_back(&process);
     let diaries = crowd.finish().await;
     let told = process.stop(stage).await;
     let alarms = told.iter().filter(|line| line.contains("ERROR")).count();

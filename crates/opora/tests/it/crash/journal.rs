@@ -9,7 +9,7 @@ use super::bots::Part;
 use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
-use super::stage::{PATIENCE, Stage};
+use super::stage::{PATIENCE, Stage, until};
 
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
 const PEOPLE: usize = 20;
@@ -56,4 +56,28 @@ async fn with_a_journal_a_bot_outlives_an_outage_and_kills_in_it_and_in_the_repl
     let account = Account::of(&stage, Story::Registration, &diaries, 5 * PEOPLE).await;
     println!("{} dialogues, {} messages repeated", account.walks, account.repeats);
     account.is_clean();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_journal_on_a_full_disk_acknowledges_nothing_and_nothing_is_lost() {
+    let stage = Stage::on(Kind::Redis).await;
+    let process = Process::playing_within_limits(&part(&stage, ""));
+    process.leads().await;
+    let crowd = Crowd::begin(&stage, PEOPLE, MANNER).await;
+    assert!(stage.goes_on(60, PATIENCE).await, "{:?}", process.told());
+    stage.keeper.kill();
+    process.tells("the journal goes on").await;
+    assert!(stage.goes_on(20, PATIENCE).await, "nobody goes on: {:?}", process.told());
+    process.limit_files(Some(8192));
+    process.tells("journal.db cannot be used").await;
+    let is_told =
+        |line: &String| line.contains("journal.db cannot be used") && line.contains("they stay with Telegram");
+    until("it is told that updates stay", || process.told().iter().any(is_told)).await;
+    until("nothing is acknowledged", || stage.unacknowledged() > 0).await;
+    process.limit_files(None);
+    stage.keeper.start_again();
+    let diaries = crowd.finish().await;
+    process.stop(&stage).await;
+    // What was in the act of sending when Redis ended, and when the disk was full, may come twice.
+    Account::of(&stage, Story::Registration, &diaries, 2 * PEOPLE).await.is_clean();
 }

@@ -26,6 +26,8 @@ pub enum Kind {
     RedisAndSqlite,
     /// Conversations in Redis, the application's tables in PostgreSQL.
     RedisAndPostgres,
+    /// The same, on a PostgreSQL that nobody else uses.
+    RedisAndOwnPostgres,
 }
 
 /// A store's file or server. The server ends with it.
@@ -49,6 +51,9 @@ impl Keeper {
             Kind::RedisEverySecond => Self::Redis(server("everysec"), ""),
             Kind::RedisAndSqlite => Self::Pair(server("always"), Box::new(in_a_file())),
             Kind::RedisAndPostgres => Self::Pair(server("always"), Box::new(Self::Space(PostgresSpace::new().await))),
+            Kind::RedisAndOwnPostgres => {
+                Self::Pair(server("always"), Box::new(Self::Postgres(Mutex::new(PostgresServer::start(&[])))))
+            }
             Kind::Postgres => Self::Space(PostgresSpace::new().await),
             Kind::OwnPostgres => Self::Postgres(Mutex::new(PostgresServer::start(&[]))),
         }
@@ -105,7 +110,9 @@ impl Keeper {
             Self::Pair(_, database) => Box::pin(database.is_free()).await,
             Self::Space(_) => panic!("others may be writing here"),
             Self::Postgres(_) => {
-                let held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'";
+                let held = "
+                    SELECT (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')
+                         + (SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%')";
                 numbers_in_postgres(&self.address(), held).await == [0]
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
@@ -63,6 +63,22 @@ impl Process {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", test, "--nocapture"]).env(environment::CHILD, serde_json::to_string(part).unwrap());
         Self::start(command)
+    }
+
+    /// The same as [`Self::playing`], and writes beyond a limit of its files fail as on a full disk: the signal that comes
+    /// with them is ignored.
+    pub fn playing_within_limits(part: &Part) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(std::env::current_exe().unwrap());
+        command.args(["--exact", "crash::bots::a_child_plays_its_part", "--nocapture"]);
+        command.env(environment::CHILD, serde_json::to_string(part).unwrap());
+        Self::start(command)
+    }
+
+    /// Lets no file of it grow beyond so many bytes; none is no limit.
+    pub fn limit_files(&self, bytes: Option<u64>) {
+        let pid = Pid::from_raw(self.pid().try_into().unwrap());
+        prlimit(pid, Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
     }
 
     /// Any program that runs a bot.

@@ -47,6 +47,11 @@ async fn a_leader_on_redis_and_a_file_that_was_paused_past_its_lease_is_fenced_a
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_on_redis_and_postgres_that_was_paused_past_its_lease_is_fenced_and_nobody_is_hurt() {
+    is_fenced_and_nobody_is_hurt(Kind::RedisAndOwnPostgres, Moment::BetweenWrites).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn in_the_long_form_a_leader_on_postgres_that_was_paused_within_a_transaction_is_fenced() {
     if environment::kills().is_none() {
         println!("skipped: this is for the long form");

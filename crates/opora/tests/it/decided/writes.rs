@@ -131,7 +131,7 @@ async fn records_go_with_the_marks(tables: Tables) {
     let store = bench.store().await;
     let epoch = claim(&store, "first").await;
     write_turn(&store, epoch, 1, 11).await.unwrap();
-    let bounds = |marks_before| Bounds { marks_before, records_before: Millis(0), parked_most: 9 };
+    let bounds = |marks_before| Bounds { marks_before, records_before: Millis(0), parked_most: 9, marks_live: None };
     store.clean(epoch, bounds(NOW)).await.unwrap();
     assert_eq!(bench.tables.number(RECORDS).await, 2);
     let hours_later = Millis(NOW.0 + 2 * 3_600_000);

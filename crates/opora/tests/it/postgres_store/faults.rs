@@ -80,6 +80,21 @@ async fn a_group_that_is_written_at_once_and_whose_answer_was_lost_is_found_too(
 }
 
 #[tokio::test]
+async fn an_operator_whose_transaction_does_not_begin_hears_why() {
+    let server = PostgresServer::start(&[]);
+    let (proxy, store) = behind_a_proxy(&server).await;
+    let epoch = claim(&store, "first").await;
+    store.commit(epoch, talk(person(1), Version(0))).await.unwrap();
+    // The writer looks first whether its connection is there, and loses it after that.
+    proxy.cut_after(b"BEGIN");
+    let lost = store.reset(&person(1), NOW).await;
+    assert!(proxy.has_cut());
+    let Err(StoreError::Unavailable(why)) = lost else { panic!("{lost:?}") };
+    assert!(!why.to_string().contains("closed"), "the store is open: {why}");
+    assert!(store.reset(&person(1), NOW).await.unwrap());
+}
+
+#[tokio::test]
 async fn a_group_takes_one_way_to_the_server_and_back() {
     let server = PostgresServer::start(&[]);
     let (proxy, store) = behind_a_proxy(&server).await;

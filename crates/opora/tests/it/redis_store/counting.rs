@@ -72,8 +72,12 @@ async fn statistics_equal_a_scan_of_everything() {
                 bench.store.import(&row, roll(2) == 0).await.unwrap();
             }
             4 => {
-                let bounds =
-                    Bounds { marks_before: Millis(step - 50), records_before: Millis(step - 50), parked_most: 5 };
+                let bounds = Bounds {
+                    marks_before: Millis(step - 50),
+                    records_before: Millis(step - 50),
+                    parked_most: 5,
+                    marks_live: None,
+                };
                 bench.store.clean(bench.epoch, bounds).await.unwrap();
             }
             place => {

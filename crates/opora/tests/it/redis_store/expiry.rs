@@ -10,7 +10,7 @@ use crate::redis_server::RedisServer;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// Nothing is that old.
-const BOUNDS: Bounds = Bounds { marks_before: Millis(0), records_before: Millis(0), parked_most: 10 };
+const BOUNDS: Bounds = Bounds { marks_before: Millis(0), records_before: Millis(0), parked_most: 10, marks_live: None };
 
 /// All keys, with how long each has left; none for ever.
 fn keys(server: &RedisServer) -> Vec<(String, Option<i64>)> {

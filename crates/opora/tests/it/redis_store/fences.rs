@@ -114,6 +114,33 @@ async fn a_claim_whose_answer_was_lost_is_made_again_at_once() {
 }
 
 #[tokio::test]
+async fn who_stands_by_asks_little() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    let other = RedisStore::open(&bench.server.url()).await.unwrap();
+    let seen = bench.store.lease(BOT).await.unwrap();
+    bench.store.renew(BOT, bench.epoch).await.unwrap();
+    let commands = || {
+        let redis::Value::BulkString(told) = bench.server.say(&["INFO", "stats"]) else { panic!("a text") };
+        let told = String::from_utf8(told).unwrap();
+        let line = told.lines().find_map(|line| line.strip_prefix("total_commands_processed:")).unwrap();
+        line.trim().parse::<i64>().unwrap()
+    };
+    let before = commands();
+    for look in 0..20 {
+        // At first it has seen nothing, then a lease that was renewed since.
+        let seen = seen.as_ref().filter(|_| look > 0);
+        let held = other.claim(BOT, &holder("other"), seen).await.unwrap();
+        assert!(matches!(held, LeaseAnswer::Held(lease) if lease.renewals == 1));
+    }
+    let asked = commands() - before;
+    // What asks how many there were connects, and is one of them.
+    assert!(asked <= 20 + 5, "{asked} commands for 20 looks");
+    let seen = bench.store.lease(BOT).await.unwrap();
+    let granted = other.claim(BOT, &holder("other"), seen.as_ref()).await.unwrap();
+    assert!(matches!(granted, LeaseAnswer::Granted(epoch) if epoch > bench.epoch), "{granted:?}");
+}
+
+#[tokio::test]
 async fn a_lost_counter_of_epochs_turns_none_back() {
     let bench = Bench::new(RedisCode::Functions).await;
     let second = claim(&bench.store, "second").await;

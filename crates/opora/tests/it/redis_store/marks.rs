@@ -1,7 +1,11 @@
 //! Updates whose turns did not wait for the inbox, and how long marks are kept.
 
+use std::time::Duration;
+
 use opora::clock::Millis;
-use opora::store::{Commit, Incoming, Mark, Opened, Origin, Receipt, RedisCode, Store, StoreError, Taken, Version};
+use opora::store::{
+    Bounds, Commit, Incoming, Mark, Opened, Origin, Receipt, RedisCode, Store, StoreError, Taken, Version,
+};
 
 use super::{BOT, Bench, at_state, person};
 
@@ -44,6 +48,42 @@ async fn a_fresh_update_that_came_to_the_inbox_meanwhile_leaves_it() {
 async fn marks_go_by_themselves_when_nobody_cleans() {
     let bench = Bench::new(RedisCode::Functions).await;
     bench.store.commit(bench.epoch, fresh(1, 0, 1)).await.unwrap();
+    let expiring = expiring(&bench);
+    assert_eq!(expiring.len(), 1, "only marks expire, not {expiring:?}");
+    let hours = hours_left(&bench);
+    assert!((72..=96).contains(&hours), "{hours} h");
+}
+
+#[tokio::test]
+async fn marks_are_kept_for_as_long_as_the_retention_says() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    let hours = |hours: u64| Duration::from_secs(hours * 3_600);
+    for (update_id, live) in [(1, 400), (2, 30), (3, 200)] {
+        let bounds = Bounds {
+            marks_before: Millis(0),
+            records_before: Millis(0),
+            parked_most: 9,
+            marks_live: Some(hours(live)),
+        };
+        bench.store.clean(bench.epoch, bounds).await.unwrap();
+        if update_id > 1 {
+            let told = hours_left(&bench);
+            assert!((live..=live + 1).contains(&told), "those that are there: {told} h of {live}");
+        }
+        bench.store.commit(bench.epoch, fresh(1, update_id - 1, update_id)).await.unwrap();
+        let left = hours_left(&bench);
+        assert!((live..=live + 1).contains(&left), "{left} h of {live}");
+    }
+}
+
+/// After how many hours marks go by themselves.
+fn hours_left(bench: &Bench) -> u64 {
+    let (_, left_ms) = expiring(bench).into_iter().find(|(name, _)| name.ends_with(":marks")).expect("marks expire");
+    u64::try_from(left_ms / 3_600_000).unwrap()
+}
+
+/// The keys that go by themselves, and after how many milliseconds.
+fn expiring(bench: &Bench) -> Vec<(String, i64)> {
     let mut expiring = Vec::new();
     for partition in 0..16 {
         let redis::Value::Array(keys) = bench.server.say(&["KEYS", &format!("{{opora:{partition}}}:*")]) else {
@@ -57,8 +97,5 @@ async fn marks_go_by_themselves_when_nobody_cleans() {
             }
         }
     }
-    let [(name, left_ms)] = &expiring[..] else { panic!("only marks expire, not {expiring:?}") };
-    assert!(name.ends_with(":marks"));
-    let hours = left_ms / 3_600_000;
-    assert!((72..=96).contains(&hours), "{hours} h");
+    expiring
 }

@@ -32,6 +32,13 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// How long a lock is waited for before the turn is told; it asks again then.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Another bot, as a rule aiogram's own, is at work in a conversation and takes its time: the store is there.
+#[derive(Debug, thiserror::Error)]
+#[error("another bot holds the lock {lock} of the conversation")]
+pub(crate) struct LockHeld {
+    pub(crate) lock: String,
+}
+
 /// A turn under way.
 pub(super) struct Held {
     lock: String,
@@ -68,7 +75,8 @@ impl Shared {
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
                 Some("locked") => {
-                    return Err(StoreError::Unavailable("another bot holds the conversation's lock".into()));
+                    let [_, _, lock] = self.names_of(key)?;
+                    return Err(StoreError::Unavailable(LockHeld { lock }.into()));
                 }
                 Some("fenced") => return self.redis.done(own.bot, own.epoch, "fenced").await.map(|()| None),
                 _ => return Seen::read(key, &answer),
@@ -78,7 +86,7 @@ impl Shared {
 
     /// Notes that a turn is under way.
     pub(super) fn hold(&self, own: &Own, key: &DialogueKey, version: Version, raw: Raw) -> StoreResult<()> {
-        let [_, _, lock] = self.layout.names(key).map_err(|error| StoreError::Unavailable(error.into()))?;
+        let [_, _, lock] = self.names_of(key)?;
         let held = Held { lock, token: self.token(own), since: Stopwatch::start(), version, raw };
         self.held.lock().insert(key.clone(), held);
         Ok(())
@@ -87,9 +95,14 @@ impl Shared {
     pub(super) async fn leave_turn(&self, epoch: Epoch, key: &DialogueKey) -> StoreResult<()> {
         self.held.lock().remove(key);
         let own = self.redis.numbers.own_of(epoch, key.bot)?;
-        let [_, _, lock] = self.layout.names(key).map_err(|error| StoreError::Unavailable(error.into()))?;
+        let [_, _, lock] = self.names_of(key)?;
         let call = Call { function: "aiogram_leave", keys: &[lock], args: vec![self.token(&own)] };
         self.redis.wire.call(call).await.map(drop)
+    }
+
+    /// What aiogram calls the keys of a conversation: state, data, lock.
+    fn names_of(&self, key: &DialogueKey) -> StoreResult<[String; 3]> {
+        self.layout.names(key).map_err(|error| StoreError::Unavailable(error.into()))
     }
 
     /// The token of this opening's locks under an epoch.

@@ -7,10 +7,11 @@
 -- While a library is loaded this is not to be had; whoever calls a function sets it.
 local call
 
--- After so long without a new one, the marks of a room are older than anything that Telegram delivers again.
-local MARKS_LIVE_MS = 96 * 60 * 60 * 1000
--- So much of it may pass before it is counted anew.
-local MARKS_LIVE_LEAST_MS = 95 * 60 * 60 * 1000
+-- After so long without a new one, the marks of a room are older than anything that Telegram delivers again. A room that
+-- was told otherwise at a cleaning has it as `marks_ms`.
+local MARKS_LIVE_MS = 95 * 60 * 60 * 1000
+-- They are given so much more, so that it need not be counted anew with every turn.
+local MARKS_LIVE_MORE_MS = 60 * 60 * 1000
 -- Where the fields of a row begin.
 local FIELDS = 21
 -- So many arguments go into one command; an even number, for they may be pairs.

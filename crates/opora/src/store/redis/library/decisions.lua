@@ -48,7 +48,7 @@ end
 -- Of a turn that is decided only an old epoch is refused. A conversation that is behind comes to the decision's version;
 -- one that somebody else has moved there keeps its state.
 function functions.carry_out(keys, args)
-  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least')
+  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms')
   if is_refused(room[1], room[2], args[1]) then
     return { 'fenced' }
   end
@@ -72,7 +72,7 @@ function functions.carry_out(keys, args)
   else
     change(changes, who, old, version, at, expires, way, new_place, args[place + 1], to)
   end
-  write_marks(keys, known)
+  write_marks(keys, known, room[5])
   write_changes(keys, changes)
   in_bulk('ZADD', keys[OUTBOX], left.messages)
   in_bulk('ZADD', keys[EFFECTS], left.effects)

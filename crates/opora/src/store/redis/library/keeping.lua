@@ -70,7 +70,18 @@ local function drop_moves(keys, before, limit)
   return gone
 end
 
--- epoch, marks before, records before, limit.
+-- Notes how long marks live without a new one; '' leaves that as it is.
+local function tell_marks(keys, live_ms)
+  if live_ms == '' or call('HGET', keys[ROOM], 'marks_ms') == live_ms then
+    return
+  end
+  call('HSET', keys[ROOM], 'marks_ms', live_ms)
+  if call('EXISTS', keys[MARKS]) == 1 then
+    let_marks_live(keys, live_ms)
+  end
+end
+
+-- epoch, marks before, records before, limit, how long marks live or ''.
 function functions.clean(keys, args)
   local epoch, marks_before, records_before, limit = args[1], args[2], args[3], tonumber(args[4])
   if is_fenced(keys, epoch) then
@@ -82,6 +93,7 @@ function functions.clean(keys, args)
     + drop_labels(keys, records_before, limit)
     + drop_ended(keys, records_before, limit)
     + drop_moves(keys, records_before, limit)
+  tell_marks(keys, args[5])
   -- Should they go by their expiry, it is known that they were here.
   if call('EXISTS', keys[CONV]) == 1 then
     call('HSET', keys[ROOM], 'held', '1')

@@ -91,6 +91,20 @@ function functions.post(keys, args)
   return written(keys, 'new')
 end
 
+-- A message that has failed elsewhere. epoch, at, name, its row, reason.
+function functions.fail(keys, args)
+  local epoch, at, name, row, reason = unpack(args)
+  if is_fenced(keys, epoch) then
+    return { 'fenced' }
+  end
+  if call('ZSCORE', keys[POSTS], name) then
+    return unwritten(keys, 'known')
+  end
+  call('ZADD', keys[POSTS], at, name)
+  call('ZADD', keys[FAILED], at, row .. packed(reason))
+  return written(keys, 'new')
+end
+
 -- Rows of a list and whether each is in a set; list and set are the only keys. after, limit.
 function functions.page(keys, args)
   local rows = call('ZRANGEBYLEX', keys[1], '(' .. args[1] .. '}', '+', 'LIMIT', 0, args[2])

@@ -17,6 +17,20 @@ local function next_place(keys, partition)
   return string.rep('0', 19 - #place) .. place
 end
 
+-- Gives marks their time anew; `live_ms` is what the room was told of it.
+local function let_marks_live(keys, live_ms)
+  call('PEXPIRE', keys[MARKS], string.format('%.0f', (tonumber(live_ms) or MARKS_LIVE_MS) + MARKS_LIVE_MORE_MS))
+end
+
+local function write_marks(keys, known, live_ms)
+  if #known.news > 0 then
+    in_bulk('ZADD', keys[MARKS], known.news)
+    if call('PTTL', keys[MARKS]) < (tonumber(live_ms) or MARKS_LIVE_MS) then
+      let_marks_live(keys, live_ms)
+    end
+  end
+end
+
 local function wait(keys, who, seq, row)
   call('ZADD', keys[INBOX], 0, seq .. '|' .. row)
   call('ZADD', keys[QUEUE], 0, who .. '|' .. seq)
@@ -26,17 +40,25 @@ local function is_waited_for(keys, who)
   return #call('ZRANGEBYLEX', keys[QUEUE], '[' .. who .. '|', '(' .. who .. '}', 'LIMIT', 0, 1) > 0
 end
 
+-- Takes a mark that only says that an input has come, as of the server's own time.
+local function take_own_mark(keys, mark)
+  write_marks(keys, { news = { call('TIME')[1] .. '000', mark } }, call('HGET', keys[ROOM], 'marks_ms'))
+end
+
 -- Puts inputs into the inbox, see `receive`, and adds what became of each to the answer.
 local function put_all(keys, args, answer, tells_first)
   local partition = args[2]
   for i = 3, #args, 3 do
-    local mark, who, row = args[i], args[i + 1], args[i + 2]
+    local own, mark = string.match(args[i], '^(=?)(.*)$')
+    local who, row = args[i + 1], args[i + 2]
     if mark ~= '' and (call('ZSCORE', keys[MARKS], mark) or call('HEXISTS', keys[WAITS], mark) == 1) then
       answer[#answer + 1] = 'known'
     else
       local seq = next_place(keys, partition)
       local is_first = tells_first and not is_waited_for(keys, who)
-      if mark ~= '' then
+      if own ~= '' then
+        take_own_mark(keys, mark)
+      elseif mark ~= '' then
         call('HSET', keys[WAITS], mark, seq)
       end
       wait(keys, who, seq, row)
@@ -47,6 +69,7 @@ local function put_all(keys, args, answer, tells_first)
 end
 
 -- epoch, partition; then for each input: its mark or '', whose it is, its row without a number. Answers the number of each.
+-- Behind an equals sign stands the mark of an input that has none by nature: it is used up with its coming.
 function functions.receive(keys, args)
   if is_fenced(keys, args[1]) then
     return { 'fenced' }
@@ -209,15 +232,6 @@ local function take_all(keys, known, args, first, stop, at)
   end
 end
 
-local function write_marks(keys, known)
-  if #known.news > 0 then
-    in_bulk('ZADD', keys[MARKS], known.news)
-    if call('PTTL', keys[MARKS]) < MARKS_LIVE_LEAST_MS then
-      call('PEXPIRE', keys[MARKS], MARKS_LIVE_MS)
-    end
-  end
-end
-
 local function set_timer(keys, who, name, id, due_at, row)
   local named = packed(who) .. name
   local former = call('HGET', keys[NAMES], named)
@@ -279,7 +293,7 @@ end
 --   one transition.
 -- Behind the turns: messages that were sent. Answers a word for each turn.
 function functions.commit(keys, args)
-  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least')
+  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms')
   if is_refused(room[1], room[2], args[1]) then
     return { 'fenced' }
   end
@@ -315,7 +329,7 @@ function functions.commit(keys, args)
     known.next_mark = next_mark
     place = rest + shape[2] + 4 * shape[3] + shape[4] + shape[5]
   end
-  write_marks(keys, known)
+  write_marks(keys, known, room[5])
   write_changes(keys, changes)
   in_bulk('ZADD', keys[OUTBOX], left.messages)
   in_bulk('ZADD', keys[EFFECTS], left.effects)
@@ -343,7 +357,7 @@ function functions.park(keys, args)
     return { 'taken' }
   end
   take_all(keys, known, args, takes, rest, at)
-  write_marks(keys, known)
+  write_marks(keys, known, call('HGET', keys[ROOM], 'marks_ms'))
   call('ZADD', keys[PARKED], 0, args[rest])
   in_bulk('ZADD', keys[OUTBOX], gather({}, args, rest + 1, #args + 1))
   return written(keys, 'done')

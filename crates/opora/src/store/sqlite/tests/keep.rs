@@ -84,7 +84,7 @@ async fn a_forgotten_conversation_begins_above_every_version_that_it_had() {
     bench.commit(full_turn(2, Version(0), vec![])).await.unwrap();
     let later = Millis(NOW.0 + 1);
     // The ended conversation and the transition record of the other one.
-    let bounds = Bounds { marks_before: later, records_before: later, parked_most: 0 };
+    let bounds = Bounds { marks_before: later, records_before: later, parked_most: 0, marks_live: None };
     assert_eq!(bench.store.clean(bench.epoch, bounds).await.unwrap(), Cleaned { aged: 2, parked: 0 });
     assert!(bench.store.clean(bench.epoch, bounds).await.unwrap().nothing());
     assert_eq!(bench.version(1).await, Version(3));

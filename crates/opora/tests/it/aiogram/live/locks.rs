@@ -6,8 +6,11 @@ use opora::aiogram::{AiogramLayout, AiogramStore};
 use opora::store::{StateChange, Store, StoreError};
 use tokio::time::Instant;
 
-use super::both::mapping;
+use super::both::{Both, PRIVATE, mapping};
 use super::keys::{Bench, NOW, anna, claim, set};
+use crate::redis_server::RedisServer;
+use crate::runtime::journal::Journal;
+use crate::stage::{Stage, until};
 
 const LOCK: &str = "fsm:5:5:lock";
 
@@ -63,4 +66,20 @@ async fn the_next_instance_takes_the_lock_of_one_that_is_gone_at_once() {
     let late = opora::store::Commit { state: StateChange::Clear, ..opora::store::Commit::new(anna(), version, NOW) };
     assert!(matches!(Store::commit(&gone, old_epoch, late).await, Err(StoreError::Fenced { .. })));
     bench.commits(version, set(1, version)).await.unwrap();
+}
+
+// On one thread, as its log is heard there.
+#[tokio::test]
+async fn a_lock_that_is_held_for_long_is_waited_for_and_is_no_outage() {
+    let log = Journal::begin();
+    let (stage, redis) = (Stage::new().await, RedisServer::start(&[]));
+    let mut both = Both::begin(&stage, &redis, &AiogramLayout::new()).await;
+    redis.say(&["SET", LOCK, "theirs", "PX", "60000"]);
+    let told = async {
+        until("it is told who is waited for", async || log.has(&["another bot holds", LOCK])).await;
+        redis.say(&["DEL", LOCK]);
+    };
+    tokio::join!(both.opora(PRIVATE, "/start", "started"), told);
+    assert!(!log.has(&["the store is away"]), "{:?}", log.lines());
+    both.ends().await;
 }

@@ -36,7 +36,8 @@ impl Broken {
         match self.how {
             Fault::Confirms("clean") => Ok(Cleaned::default()),
             Fault::CleansAll => {
-                let all = Bounds { marks_before: END_OF_TIME, records_before: END_OF_TIME, parked_most: 0 };
+                let all =
+                    Bounds { marks_before: END_OF_TIME, records_before: END_OF_TIME, parked_most: 0, marks_live: None };
                 self.inner.clean(epoch, all).await
             }
             Fault::CleansNewestParked => {

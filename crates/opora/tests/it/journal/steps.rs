@@ -1,0 +1,208 @@
+//! The journal as a store: what is one step, what a replay that is made twice leaves, and whom it is not for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opora::bot::{BotError, Instances, WebhookSettings};
+use opora::clock::Millis;
+use opora::key::DialogueKey;
+use opora::store::{
+    Commit, Effect, Epoch, Incoming, LeaseAnswer, Mark, Origin, Parked, ParkedId, Receipt, Settled, Settlement, Store,
+    StoreError, Taken, Version,
+};
+use sqlx::{Connection, SqliteConnection};
+
+use super::Scene;
+use crate::postgres_store::message;
+use crate::redis_store::holder;
+use crate::runtime::form::form;
+use crate::stage::{BOT, Running, until};
+
+const NOW: Millis = Millis(1_700_000_000_000);
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn anna() -> DialogueKey {
+    DialogueKey::private(BOT, 5)
+}
+
+fn update(id: i64) -> (Incoming, Mark) {
+    let mark = Mark { bot: BOT, update_id: id, identity: "message:1".into() };
+    (Incoming { key: anna(), origin: Origin::Update(mark.clone()), body: "{}".into(), at: NOW }, mark)
+}
+
+/// Takes the lease, whoever had it.
+async fn lead(store: &dyn Store, token: &str) -> Epoch {
+    let seen = store.lease(BOT).await.unwrap();
+    match store.claim(BOT, &holder(token), seen.as_ref()).await.unwrap() {
+        LeaseAnswer::Granted(epoch) => epoch,
+        LeaseAnswer::Held(lease) => panic!("{lease:?} holds it"),
+    }
+}
+
+impl Scene {
+    /// A store that knows Anna, and then has no Redis: it leads on the journal.
+    async fn led_away(&self) -> (Arc<dyn Store>, Epoch) {
+        let store = self.store().await;
+        lead(&*store, "before").await;
+        store.open(&anna(), None).await.unwrap();
+        self.proxy.cut_off(true);
+        begins_anew(&*store).await;
+        let epoch = lead(&*store, "away").await;
+        store.open(&anna(), None).await.unwrap();
+        (store, epoch)
+    }
+
+    async fn journal_says(&self, statement: &'static str) {
+        let url = format!("sqlite:{}", self.journal().display());
+        let mut journal = SqliteConnection::connect(&url).await.unwrap();
+        sqlx::raw_sql(statement).execute(&mut journal).await.unwrap();
+        journal.close().await.unwrap();
+    }
+}
+
+/// Waits until the lease has to be asked for anew.
+async fn begins_anew(store: &dyn Store) {
+    tokio::time::timeout(PATIENCE, store.anew(BOT)).await.expect("the lease changes its place").unwrap();
+}
+
+#[tokio::test]
+async fn an_input_is_set_aside_and_written_down_in_one_step() {
+    let scene = Scene::new().await;
+    let (store, epoch) = scene.led_away().await;
+    let (incoming, mark) = update(1);
+    let received = store.receive(epoch, vec![incoming]).await.unwrap();
+    let [Receipt::New(seq)] = received[..] else { panic!("{received:?}") };
+    let park = || {
+        let parked = Parked {
+            id: ParkedId::default(),
+            key: anna(),
+            kind: "update".to_owned(),
+            body: "{}".to_owned(),
+            reason: "it cannot be read".to_owned(),
+            attempts: 1,
+            at: NOW,
+            retry: false,
+        };
+        store.park(epoch, vec![Taken::Update { seq, mark: mark.clone() }], parked, Vec::new())
+    };
+    // An end of the process between two steps would do the same.
+    let no_room = "CREATE TRIGGER no_room BEFORE INSERT ON journal_entries BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    scene.journal_says(no_room).await;
+    let refused = park().await;
+    assert!(refused.is_err(), "{refused:?}");
+    assert_eq!(store.waiting(BOT, Default::default(), 9).await.unwrap().len(), 1, "it is not lost");
+    scene.journal_says("DROP TRIGGER no_room").await;
+    park().await.unwrap();
+    assert_eq!(store.waiting(BOT, Default::default(), 9).await.unwrap(), []);
+    scene.proxy.cut_off(false);
+    begins_anew(&*store).await;
+    lead(&*store, "after").await;
+    assert_eq!(scene.redis.parked(Some(BOT), 9).await.unwrap().len(), 1);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_replay_that_is_made_twice_leaves_outcomes_and_failed_sends_once() {
+    let scene = Scene::new().await;
+    let (store, epoch) = scene.led_away().await;
+    let effect = Effect { kind: "download".into(), body: "{}".into() };
+    let turn = Commit { effects: vec![effect], outgoing: vec![message(5, "said")], ..asked() };
+    let committed = store.commit(epoch, turn).await.unwrap();
+    let origin = Origin::Outcome(committed.effects[0]);
+    let outcome = Incoming { key: anna(), origin: origin.clone(), body: "{}".into(), at: NOW };
+    store.finish_effect(epoch, committed.effects[0], outcome).await.unwrap();
+    store.receive(epoch, vec![update(2).0]).await.unwrap();
+    let failed = Settled { id: committed.outbox[0], outcome: Settlement::Failed("blocked".into()) };
+    store.settle(epoch, vec![failed], NOW).await.unwrap();
+    store.close().await.unwrap();
+
+    // The journal as it is before a replay, and again as it is if the replay is cut off before it is emptied.
+    let before = scene.folder.path().join("before.db");
+    std::fs::copy(scene.journal(), &before).unwrap();
+    scene.proxy.cut_off(false);
+    for time in ["first", "second"] {
+        let store = scene.store().await;
+        lead(&*store, time).await;
+        let waiting = scene.redis.waiting(BOT, Default::default(), 9).await.unwrap();
+        let origins: Vec<_> = waiting.iter().map(|row| row.incoming.origin.clone()).collect();
+        assert_eq!(origins, [origin.clone(), Origin::Update(update(2).1)], "the {time} time");
+        assert_eq!(scene.redis.statistics(Some(BOT)).await.unwrap().failed, 1, "the {time} time");
+        store.close().await.unwrap();
+        assert_eq!(left(&scene).await, 0, "nothing stays in the journal");
+        std::fs::copy(&before, scene.journal()).unwrap();
+    }
+}
+
+fn asked() -> Commit {
+    Commit { takes: vec![Taken::Fresh(update(1).1)], ..Commit::new(anna(), Version(0), NOW) }
+}
+
+/// How much a journal has that only a replay takes out.
+async fn left(scene: &Scene) -> i64 {
+    let url = format!("sqlite:{}", scene.journal().display());
+    let mut journal = SqliteConnection::connect(&url).await.unwrap();
+    let left = "SELECT (SELECT count(*) FROM opora_failed) + (SELECT count(*) FROM opora_inbox)
+        + (SELECT count(*) FROM journal_entries)";
+    let left = sqlx::query_scalar(left).fetch_one(&mut journal).await.unwrap();
+    journal.close().await.unwrap();
+    left
+}
+
+#[tokio::test]
+async fn several_instances_are_refused_at_the_start() {
+    let scene = Scene::new().await;
+    let store = scene.store().await;
+    let settings = WebhookSettings { instances: Instances::Several, ..WebhookSettings::new("http://127.0.0.1:1", "s") };
+    let (bot, _webhook) = scene.stage.bot(&store).dialogue(form()).webhook(settings);
+    let ended = Running::start(bot).ends().await;
+    let Err(BotError::Store(StoreError::Unsupported(why))) = ended else { panic!("{ended:?}") };
+    assert!(why.contains("journal") && why.contains("one instance"), "{why}");
+    assert_eq!(scene.redis.lease(BOT).await.unwrap(), None, "it never led");
+}
+
+#[tokio::test]
+async fn a_redis_that_takes_no_writes_counts_as_away_until_it_does() {
+    let scene = Scene::new().await;
+    let store = scene.store().await;
+    let epoch = lead(&*store, "before").await;
+    scene.server.say(&["REPLICAOF", "127.0.0.1", "1"]);
+    let refused = store.renew(BOT, epoch).await;
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    begins_anew(&*store).await;
+    let epoch = lead(&*store, "away").await;
+    store.receive(epoch, vec![update(1).0]).await.unwrap();
+    scene.server.say(&["REPLICAOF", "NO", "ONE"]);
+    begins_anew(&*store).await;
+    lead(&*store, "after").await;
+    assert_eq!(scene.redis.waiting(BOT, Default::default(), 9).await.unwrap().len(), 1);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_may_lie_in_redis_since_a_lost_answer_comes_first() {
+    let scene = Scene::new().await;
+    let store = scene.store().await;
+    let epoch = lead(&*store, "before").await;
+    let boris = DialogueKey::private(BOT, 6);
+    let effect = Effect { kind: "download".into(), body: "{}".into() };
+    let asked = store.commit(epoch, Commit { effects: vec![effect], ..asked() }).await.unwrap().effects[0];
+    for key in [&anna(), &boris] {
+        store.open(key, None).await.unwrap();
+    }
+    let outcome = Incoming { key: anna(), origin: Origin::Outcome(asked), body: "{}".into(), at: NOW };
+    scene.proxy.cut_after(b"_finish_effect");
+    let lost = store.finish_effect(epoch, asked, outcome).await;
+    assert!(scene.proxy.has_cut() && lost.is_err(), "{lost:?}");
+    until("Redis is there again", async || store.renew(BOT, epoch).await.is_ok()).await;
+    scene.proxy.cut_after(b"_post");
+    let lost = store.post(epoch, "news", vec![(boris.clone(), message(6, "news"))], NOW).await;
+    assert!(lost.is_err(), "{lost:?}");
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    lead(&*store, "away").await;
+    for key in [&anna(), &boris] {
+        let waits = store.open(key, None).await;
+        assert!(matches!(waits, Err(StoreError::Unavailable(_))), "something comes before what {key} says: {waits:?}");
+    }
+    store.close().await.unwrap();
+}

@@ -1,0 +1,57 @@
+//! Conversations that are brought in by the thousand.
+
+use futures_util::future::join_all;
+use opora::store::{ConversationRow, Store, Version};
+use sqlx::{Connection, PgConnection};
+
+use super::{Bench, NOW, at_state, person, talk, version};
+use crate::postgres_server::PostgresServer;
+
+const PEOPLE: i64 = 10_000;
+/// As many as an import brings at once.
+const PAGE: usize = 256;
+
+fn row(user: i64) -> ConversationRow {
+    ConversationRow { key: person(user), version: Version(1), stored: Some(at_state("talking")), updated_at: NOW }
+}
+
+/// The number of the next transaction that writes.
+async fn next_transaction(bench: &Bench<PostgresServer>) -> i64 {
+    let mut connection = PgConnection::connect(&bench.server.url()).await.unwrap();
+    sqlx::query_scalar("SELECT pg_current_xact_id()::text::bigint").fetch_one(&mut connection).await.unwrap()
+}
+
+#[tokio::test]
+async fn ten_thousand_conversations_come_in_a_few_transactions() {
+    let bench = Bench::on(PostgresServer::start(&[])).await;
+    let before = next_transaction(&bench).await;
+    let rows: Vec<_> = (1..=PEOPLE).map(row).collect();
+    for page in rows.chunks(PAGE) {
+        let done = join_all(page.iter().map(|row| bench.store.import(row, false))).await;
+        assert!(done.iter().all(|done| matches!(done, Ok(true))), "{done:?}");
+    }
+    let transactions = next_transaction(&bench).await - before;
+    assert!(transactions < 200, "{transactions} transactions for {PEOPLE} conversations");
+    assert_eq!(bench.store.statistics(None).await.unwrap().active, PEOPLE);
+    assert_eq!(version(&bench.store, &person(PEOPLE)).await.unwrap(), Version(1));
+}
+
+#[tokio::test]
+async fn of_what_comes_together_each_is_told_for_itself() {
+    let bench = Bench::on(PostgresServer::start(&[])).await;
+    bench.store.commit(bench.epoch, talk(person(2), Version(0))).await.unwrap();
+    let rows = [row(3), row(2), row(1), row(1)];
+    let done = join_all(rows.iter().map(|row| bench.store.import(row, false))).await;
+    let done: Vec<bool> = done.into_iter().map(Result::unwrap).collect();
+    assert_eq!(done, [true, false, true, false], "who is there stays, also since a moment ago");
+    let done = join_all(rows.iter().map(|row| bench.store.import(row, true))).await;
+    assert!(done.iter().all(|done| matches!(done, Ok(true))), "{done:?}");
+    let mut versions = Vec::new();
+    for user in 1..=3 {
+        versions.push(version(&bench.store, &person(user)).await.unwrap());
+    }
+    assert_eq!(versions, [Version(3), Version(2), Version(2)], "no version comes twice");
+    // A turn that began before must notice.
+    let late = bench.store.commit(bench.epoch, talk(person(2), Version(1))).await;
+    assert!(matches!(late, Err(opora::store::StoreError::Overtaken(_))), "{late:?}");
+}
