@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 
 use super::RedisStore;
 use super::gather::{gather, page_for};
@@ -10,7 +10,7 @@ use super::keys::{Thing, partition_of_chat, partition_of_id, partition_of_post};
 use super::numbers::Own;
 use super::ordered::{id_of, name_of};
 use super::rows::{self, unreadable};
-use super::wire::Call;
+use super::wire::{Call, all_or_none};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{Epoch, OutboxId, OutboxRow, Outgoing, Settled, Settlement, StoreResult};
@@ -68,7 +68,7 @@ impl RedisStore {
         }
         // They go along with turns that are committed at the same time.
         let noted = sent.into_iter().map(|(partition, ids)| self.rounds.sent(&own, partition, ids));
-        for word in try_join_all(noted).await? {
+        for word in all_or_none(join_all(noted).await)? {
             self.done(own.bot, epoch, &word).await?;
         }
         self.call_parts(&own, "settle", Thing::LabelAges, labels).await?;
