@@ -9,6 +9,7 @@ use opora_emulator::Limits;
 
 use crate::config;
 use crate::demo;
+use crate::people;
 use crate::serve;
 use crate::state;
 
@@ -26,6 +27,8 @@ enum Command {
     Demo(Demo),
     /// Start the Bot API emulator: point a bot at it and talk to the bot in the browser
     Emulator(Emulator),
+    /// Who has which role
+    People(people::command::Arguments),
     /// Look into a bot's store: conversations, parked turns, the lease
     State(state::State),
     /// Copy a bot's store into a new file, consistently, while the bot runs
@@ -97,6 +100,7 @@ impl Cli {
         let done = match self.command {
             Command::Demo(arguments) => runtime.block_on(demo::run(arguments)),
             Command::Emulator(arguments) => runtime.block_on(serve::emulator(arguments)),
+            Command::People(arguments) => runtime.block_on(people::command::run(arguments)),
             Command::State(arguments) => runtime.block_on(state::run(arguments)),
             Command::Backup(arguments) => runtime.block_on(state::backup(arguments)),
         };

@@ -5,6 +5,8 @@ use std::io::IsTerminal;
 use anyhow::{Context, bail};
 use tracing_subscriber::EnvFilter;
 
+use crate::domain::Address;
+
 /// Logs to standard error, from `info` up unless `RUST_LOG` says otherwise.
 pub fn start_log() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
@@ -21,6 +23,11 @@ pub fn state_address() -> anyhow::Result<(String, &'static str)> {
     if let Some(address) = variable("REDIS_URL")? {
         return Ok((state_database(&address), "REDIS_URL"));
     }
+    embedded()
+}
+
+/// The embedded file, for conversations and the domain alike.
+fn embedded() -> anyhow::Result<String> {
     let data = variable("DATA_DIR")?.unwrap_or_else(|| "data".to_owned());
     Ok((format!("sqlite:{}/opora.db", data.trim_end_matches('/')), "DATA_DIR"))
 }
@@ -33,6 +40,16 @@ fn state_database(address: &str) -> String {
         Some(slash) if begins + slash + 1 < plain.len() => address.to_owned(),
         _ => format!("{}/1{settings}", plain.trim_end_matches('/')),
     }
+}
+
+/// Where the domain's tables are: as `given`, else `DATABASE_URL`, else `opora.db` in `DATA_DIR`, else in `data`.
+pub fn database_address(given: Option<String>) -> anyhow::Result<Address> {
+    let address = match given {
+        Some(address) => address,
+        None => variable("DATABASE_URL")?.map_or_else(embedded, Ok)?,
+    };
+    // It may hold a password: it is not repeated.
+    Address::parse(&address).context("the address of the database is neither sqlite:<path> nor postgres://…")
 }
 
 /// Where an aiogram bot keeps its states: `REDIS_URL`. An address on the command line shows its password to others.

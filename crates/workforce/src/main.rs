@@ -1,11 +1,15 @@
 //! The binary `opora`: one program, a subcommand for each thing it does.
 
+mod audit;
 mod cli;
 mod config;
 mod demo;
+mod domain;
 mod echo;
+mod people;
 mod serve;
 mod state;
+mod texts;
 
 use clap::Parser;
 

@@ -1,0 +1,27 @@
+-- A document's id is the name of its file. A person and his documents refer to each other, so neither can be without the
+-- other at the end of a transaction.
+CREATE TABLE documents (
+  id TEXT PRIMARY KEY,
+  user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  kind TEXT NOT NULL CHECK (kind IN ('passport', 'driving_licence', 'selfie')),
+  media_type TEXT NOT NULL,
+  size_bytes BIGINT NOT NULL,
+  sha256 TEXT NOT NULL,
+  status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'approved', 'rejected')),
+  reason TEXT,
+  created_at BIGINT NOT NULL
+);
+CREATE INDEX documents_by_user ON documents (user_id);
+--postgres: ALTER TABLE users ADD FOREIGN KEY (main_document_id) REFERENCES documents (id) DEFERRABLE INITIALLY DEFERRED;
+--postgres: ALTER TABLE users ADD FOREIGN KEY (selfie_id) REFERENCES documents (id) DEFERRABLE INITIALLY DEFERRED;
+
+-- Who decided on a registration, and why.
+CREATE TABLE registration_decisions (
+  id {id},
+  user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  is_approved BOOLEAN NOT NULL,
+  reason TEXT,
+  decided_by BIGINT NOT NULL,
+  decided_at BIGINT NOT NULL
+);
+CREATE INDEX registration_decisions_by_user ON registration_decisions (user_id, id);
