@@ -4,9 +4,10 @@
 
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::{ActiveModelTrait, Set};
+use sea_orm::sea_query::ExprTrait;
+use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, Set};
 
-use crate::domain::Writing;
+use crate::domain::{Domain, Writing};
 
 /// One thing that was done.
 #[derive(Clone, Debug)]
@@ -35,6 +36,28 @@ pub async fn record(db: &Writing<'_, '_>, entry: Entry) -> Result<(), WriteError
     };
     row.insert(db).await?;
     Ok(())
+}
+
+/// A line as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub at: Millis,
+    pub actor: Option<i64>,
+    pub action: String,
+    pub detail: serde_json::Value,
+}
+
+/// What was done to somebody or something, the oldest first.
+pub async fn about(domain: &Domain, (kind, id): (&str, i64)) -> Result<Vec<Line>, DbErr> {
+    let of_it = table::Column::SubjectKind.eq(kind).and(table::Column::SubjectId.eq(id));
+    let rows = table::Entity::find().filter(of_it).order_by_asc(table::Column::Id).all(domain.read()).await?;
+    let line = |row: table::Model| Line {
+        at: Millis(row.at),
+        actor: row.actor,
+        action: row.action,
+        detail: serde_json::from_str(&row.detail).unwrap_or_default(),
+    };
+    Ok(rows.into_iter().map(line).collect())
 }
 
 mod table {

@@ -7,9 +7,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use futures_util::future::BoxFuture;
-use opora::store::{DomainWrites, Store, StoreError, WriteError};
+use opora::store::{OpenError, Store, StoreError, WriteError};
 use sea_orm::{DatabaseConnection, SqlxPostgresConnector, SqlxSqliteConnector};
 use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
@@ -24,7 +24,7 @@ mod writing;
 /// How many pages and handlers read at once.
 const READERS: u32 = 8;
 
-/// The domain's database. Clones are the same one.
+/// The domain's database, and the store through which it is written. Clones are the same one.
 #[derive(Clone, Debug)]
 pub struct Domain {
     readers: DatabaseConnection,
@@ -43,14 +43,30 @@ pub enum NotWritten {
 }
 
 impl Domain {
-    /// Brings the tables up to date. Nothing may write yet.
-    pub async fn migrate(address: &Address) -> anyhow::Result<()> {
-        migrations::run(address).await.with_context(|| format!("cannot bring {address} up to date"))
+    /// Opens everything for a bot: the tables, brought up to date, and the conversations at `state`, which commit
+    /// together.
+    pub async fn open(state: &str, database: &Address) -> anyhow::Result<Self> {
+        Self::migrate(database).await?;
+        // One database for both may be written in two ways.
+        let apart = (Address::parse(state).as_ref() != Some(database)).then(|| database.url());
+        let store = opora::store::open_with_database(state, apart.as_deref()).await;
+        let store = store.map_err(|error| match error {
+            OpenError::CannotOpen(_) => anyhow::anyhow!("cannot open the store that STATE_URL names: {error}"),
+            other => other.into(),
+        })?;
+        Self::over(database, store).await
     }
 
-    /// Opens the database for reading; what is written goes through `store`.
-    pub async fn open(address: &Address, store: Arc<dyn Store>) -> anyhow::Result<Self> {
-        let readers = match address {
+    /// Opens the tables for a command, beside a bot that runs or without one.
+    pub async fn beside(database: &Address) -> anyhow::Result<Self> {
+        Self::migrate(database).await?;
+        let store = opora::store::open(&database.url()).await.with_context(|| format!("cannot open {database}"))?;
+        Self::over(database, store).await
+    }
+
+    /// Reads from a database whose tables are up to date; what is written goes through `store`.
+    pub async fn over(database: &Address, store: Arc<dyn Store>) -> anyhow::Result<Self> {
+        let readers = match database {
             Address::Sqlite(path) => SqlxSqliteConnector::from_sqlx_sqlite_pool(sqlite_readers(path).await?),
             Address::Postgres(url) => {
                 let pool = PgPoolOptions::new().max_connections(READERS).connect(url).await;
@@ -60,16 +76,20 @@ impl Domain {
         Ok(Self { readers, store })
     }
 
-    /// Opens the database for a command, beside a bot that runs or without one.
-    pub async fn beside(address: &Address) -> anyhow::Result<Self> {
-        let store = opora::store::open(&address.url()).await.with_context(|| format!("cannot open {address}"))?;
-        Self::open(address, store).await
+    /// Brings the tables up to date; answers the names of the steps that were taken.
+    pub async fn migrate(database: &Address) -> anyhow::Result<Vec<&'static str>> {
+        if let Address::Sqlite(path) = database
+            && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
+        {
+            let made = tokio::fs::create_dir_all(folder).await;
+            made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
+        migrations::run(database).await.with_context(|| format!("cannot bring {database} up to date"))
     }
 
-    /// Lets go of files and connections.
-    pub async fn close(self) -> anyhow::Result<()> {
-        self.readers.close().await?;
-        Ok(self.store.close().await?)
+    /// Where the conversations are kept, for the bot.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
     }
 
     /// For queries.
@@ -82,16 +102,19 @@ impl Domain {
     where
         F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
     {
-        let writes = DomainWrites::new(move |database| {
-            Box::pin(async move {
-                let writing = Writing::new(database);
-                run(&writing).await
-            })
-        });
-        self.store.write(writes).await.map_err(|error| match error {
+        self.store.write(writing::within(run)).await.map_err(|error| match error {
             StoreError::Refused(refusal) => NotWritten::Refused(refusal.0),
             other => NotWritten::Failed(other),
         })
+    }
+
+    /// Lets go of files and connections. Who reads a file goes first, so that its writer can fold the log into it.
+    pub async fn close(&self) -> anyhow::Result<()> {
+        self.readers.clone().close().await?;
+        if let Err(error) = self.store.close().await {
+            bail!("the store did not close cleanly: {error}");
+        }
+        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use opora_emulator::{Emulator, Settings};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli;
+use crate::{cli, echo};
 
 /// `opora emulator`.
 pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
@@ -28,7 +28,15 @@ pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
     } else {
         println!("  reachable    from other machines: whoever reaches it can read and send everything");
     }
+    let echo = arguments.echo.map(|language| echo::begin(&emulator, address.port(), language));
+    if echo.is_some() {
+        println!("  bot's token  {}", echo::TOKEN);
+    }
+    println!("Ctrl-C stops it.");
     until_stopped(listener, emulator.router()).await?;
+    if let Some(echo) = echo {
+        echo.abort();
+    }
     emulator.flush();
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
+use clap::ValueEnum;
 use fluent_templates::fluent_bundle::FluentValue;
 use fluent_templates::{LanguageIdentifier, Loader, static_loader};
 use serde::{Deserialize, Serialize};
@@ -21,11 +22,17 @@ static_loader! {
     };
 }
 
+pub use self::sentences::Sentences;
+
+mod sentences;
+#[cfg(test)]
+mod tests;
+
 static RUSSIAN: LanguageIdentifier = fluent_templates::langid!("ru");
 static ENGLISH: LanguageIdentifier = fluent_templates::langid!("en");
 
 /// The languages that the product speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Language {
     /// Russian.
@@ -56,6 +63,14 @@ impl Language {
         }
     }
 
+    /// What it calls itself.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ru => "Русский",
+            Self::En => "English",
+        }
+    }
+
     /// A sentence with nothing put in.
     pub fn text(self, key: &str) -> String {
         SENTENCES.lookup(self.identifier(), key)
@@ -64,6 +79,11 @@ impl Language {
     /// A sentence; see [`text!`](crate::text).
     pub fn text_with(self, key: &str, values: &Values<'_>) -> String {
         SENTENCES.lookup_with_args(self.identifier(), key, values)
+    }
+
+    /// Whether there is such a sentence.
+    pub fn knows(self, key: &str) -> bool {
+        SENTENCES.try_lookup(self.identifier(), key).is_some()
     }
 
     fn identifier(self) -> &'static LanguageIdentifier {
@@ -88,6 +108,14 @@ impl fmt::Display for Language {
     }
 }
 
+/// The key of a sentence that is looked up elsewhere; a test checks that there is one, as it does for [`text!`].
+#[macro_export]
+macro_rules! key {
+    ($key:literal) => {
+        $key
+    };
+}
+
 /// A sentence in a language: `text!(language, "greeting", name = "Anna", count = 3)`.
 #[macro_export]
 macro_rules! text {
@@ -99,26 +127,4 @@ macro_rules! text {
             $((::std::borrow::Cow::Borrowed(stringify!($name)), $value.into())),+
         ]))
     };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_language_is_found_by_telegrams_code() {
-        for (code, language) in [("ru", Language::Ru), ("ru-RU", Language::Ru), ("", Language::Ru), ("de", Language::En)] {
-            assert_eq!(Language::of_code(code), language, "{code}");
-        }
-    }
-
-    #[test]
-    fn numbers_are_declined() {
-        let minutes = |language: Language, count: i64| text!(language, "minutes", count = count);
-        assert_eq!(minutes(Language::Ru, 1), "1 минута");
-        assert_eq!(minutes(Language::Ru, 3), "3 минуты");
-        assert_eq!(minutes(Language::Ru, 11), "11 минут");
-        assert_eq!(minutes(Language::En, 1), "1 minute");
-        assert_eq!(minutes(Language::En, 2), "2 minutes");
-    }
 }

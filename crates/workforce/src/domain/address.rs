@@ -16,9 +16,7 @@ impl Address {
     /// Reads `sqlite:<path>` or `postgres://…`; `None` if it is neither.
     pub fn parse(address: &str) -> Option<Self> {
         match address.split_once(':')? {
-            ("sqlite", path) if !path.is_empty() => {
-                Some(Self::Sqlite(path.strip_prefix("//").unwrap_or(path).into()))
-            }
+            ("sqlite", path) if !path.is_empty() => Some(Self::Sqlite(path.strip_prefix("//").unwrap_or(path).into())),
             ("postgres" | "postgresql", _) => Some(Self::Postgres(address.to_owned())),
             _ => None,
         }

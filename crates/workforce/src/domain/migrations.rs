@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use super::Address;
 
 /// A step: its name, and its SQL.
-pub(super) struct Step {
+struct Step {
     name: &'static str,
     sql: &'static str,
 }
@@ -26,6 +26,7 @@ const STEPS: &[Step] = &[
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";
+const COUNT: &str = "SELECT COUNT(*) FROM migrations";
 
 /// What a line for one database begins with, and what stands for its own numbered key.
 const SQLITE: Words = Words { only: "--sqlite:", other: "--postgres:", id: "INTEGER PRIMARY KEY AUTOINCREMENT" };
@@ -39,20 +40,22 @@ struct Words {
     id: &'static str,
 }
 
-/// Takes the steps that were not taken yet.
-pub(super) async fn run(address: &Address) -> anyhow::Result<()> {
+/// Takes the steps that were not taken yet; answers their names.
+pub(super) async fn run(address: &Address) -> anyhow::Result<Vec<&'static str>> {
     match address {
         Address::Sqlite(path) => {
             let options = SqliteConnectOptions::new().filename(path).create_if_missing(true).foreign_keys(true);
             let mut connection = SqliteConnection::connect_with(&options).await?;
-            sqlite(&mut connection).await?;
-            Ok(connection.close().await?)
+            let taken = sqlite(&mut connection).await?;
+            connection.close().await?;
+            Ok(taken)
         }
         Address::Postgres(url) => {
             let options: PgConnectOptions = url.parse()?;
             let mut connection = PgConnection::connect_with(&options).await?;
-            postgres(&mut connection).await?;
-            Ok(connection.close().await?)
+            let taken = postgres(&mut connection).await?;
+            connection.close().await?;
+            Ok(taken)
         }
     }
 }
@@ -60,30 +63,35 @@ pub(super) async fn run(address: &Address) -> anyhow::Result<()> {
 /// Takes steps on one kind of database; the kinds differ in types only.
 macro_rules! take_steps {
     ($name:ident, $connection:ty, $begin:expr, $words:expr, $insert:expr) => {
-        async fn $name(connection: &mut $connection) -> anyhow::Result<()> {
+        async fn $name(connection: &mut $connection) -> anyhow::Result<Vec<&'static str>> {
+            let mut names = Vec::new();
+            // A command beside a running bot finds nothing to do, and needs no lock to see that.
+            if let Ok(taken) = sqlx::query_scalar(COUNT).fetch_one(&mut *connection).await
+                && next_step(taken)?.is_none()
+            {
+                return Ok(names);
+            }
             loop {
                 let mut step = connection.begin_with($begin).await?;
                 sqlx::query(TABLE).execute(&mut *step).await?;
-                let taken: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM migrations").fetch_one(&mut *step).await?;
-                let Some(Step { name, sql }) = next_step(taken)? else { return Ok(step.commit().await?) };
+                let taken: i64 = sqlx::query_scalar(COUNT).fetch_one(&mut *step).await?;
+                let Some(Step { name, sql }) = next_step(taken)? else {
+                    step.commit().await?;
+                    return Ok(names);
+                };
                 let done = sqlx::raw_sql(AssertSqlSafe(spelt(sql, &$words))).execute(&mut *step).await;
                 done.with_context(|| format!("step {name}"))?;
                 sqlx::query($insert).bind(*name).bind(taken).execute(&mut *step).await?;
                 step.commit().await?;
                 tracing::info!(step = name, "the tables are one step further");
+                names.push(*name);
             }
         }
     };
 }
 
 // Two instances that start at once must not both take a step: the locks are those of the databases.
-take_steps!(
-    sqlite,
-    SqliteConnection,
-    "BEGIN IMMEDIATE",
-    SQLITE,
-    "INSERT INTO migrations (name, number) VALUES (?, ?)"
-);
+take_steps!(sqlite, SqliteConnection, "BEGIN IMMEDIATE", SQLITE, "INSERT INTO migrations (name, number) VALUES (?, ?)");
 take_steps!(
     postgres,
     PgConnection,

@@ -4,7 +4,7 @@
 //! a shared reference: this puts the one behind the other. It begins and ends no transaction; the commit does.
 
 use futures_util::future::BoxFuture;
-use opora::store::{Database, WriteError};
+use opora::store::{Database, DomainWrites, WriteError};
 use opora::turn::Turn;
 use sea_orm::{ConnectionTrait, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr, Statement};
 use sea_query_sqlx::SqlxValues;
@@ -31,17 +31,34 @@ impl InTurn for Turn {
     where
         F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
     {
-        self.transact(move |database| {
-            Box::pin(async move {
-                let writing = Writing::new(database);
-                run(&writing).await
-            })
-        });
+        self.transact(on_its_connection(run));
+    }
+}
+
+/// The same for a commit of its own.
+pub(super) fn within<F>(run: F) -> DomainWrites
+where
+    F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+{
+    DomainWrites::new(on_its_connection(run))
+}
+
+fn on_its_connection<F>(
+    run: F,
+) -> impl for<'c> FnOnce(&'c mut Database<'_>) -> BoxFuture<'c, Result<(), WriteError>> + Send + 'static
+where
+    F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+{
+    move |database| {
+        Box::pin(async move {
+            let writing = Writing::new(database);
+            run(&writing).await
+        })
     }
 }
 
 impl<'a, 'c> Writing<'a, 'c> {
-    pub(super) fn new(database: &'a mut Database<'c>) -> Self {
+    fn new(database: &'a mut Database<'c>) -> Self {
         Self { is_postgres: database.is_postgres(), database: Mutex::new(database) }
     }
 }

@@ -48,9 +48,7 @@ struct Taken {
 
 /// `opora people`.
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let address = config::database_address(arguments.database)?;
-    Domain::migrate(&address).await?;
-    let domain = Domain::beside(&address).await?;
+    let domain = Domain::beside(&config::database_address(arguments.database)?).await?;
     let done = match arguments.command {
         Command::Grant(given) => granted(&domain, given).await,
         Command::Revoke(taken) => revoked(&domain, taken).await,
@@ -81,7 +79,13 @@ async fn list(domain: &Domain) -> anyhow::Result<()> {
     let people = People::new(domain.clone()).all().await?;
     for person in &people {
         let roles: Vec<_> = person.roles.iter().map(Role::name).collect();
-        println!("{:>12}  {:<10} {:<30} {}", person.telegram_id, person.status.name(), person.full_name, roles.join(", "));
+        println!(
+            "{:>12}  {:<10} {:<30} {}",
+            person.telegram_id,
+            person.status.name(),
+            person.full_name,
+            roles.join(", ")
+        );
     }
     println!("{} people", people.len());
     Ok(())

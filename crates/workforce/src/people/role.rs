@@ -21,15 +21,8 @@ pub struct Roles(u8);
 
 impl Role {
     /// All of them, from the least to the most.
-    pub const ALL: [Self; 7] = [
-        Self::Applicant,
-        Self::Employee,
-        Self::Master,
-        Self::Dispatcher,
-        Self::Manager,
-        Self::Owner,
-        Self::Superadmin,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Applicant, Self::Employee, Self::Master, Self::Dispatcher, Self::Manager, Self::Owner, Self::Superadmin];
 
     /// Its name in the database and on the command line.
     pub const fn name(self) -> &'static str {

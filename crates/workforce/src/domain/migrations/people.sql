@@ -17,8 +17,8 @@ CREATE TABLE users (
   updated_at BIGINT NOT NULL,
   -- Raised by every change: who edits an older one is told.
   version BIGINT NOT NULL DEFAULT 1,
-  --sqlite: FOREIGN KEY (main_document_id) REFERENCES documents (id) DEFERRABLE INITIALLY DEFERRED,
-  --sqlite: FOREIGN KEY (selfie_id) REFERENCES documents (id) DEFERRABLE INITIALLY DEFERRED,
+  --sqlite: FOREIGN KEY (main_document_id) REFERENCES documents (id),
+  --sqlite: FOREIGN KEY (selfie_id) REFERENCES documents (id),
   CHECK (enrolled_by = 'grant' OR status NOT IN ('pending', 'verified')
     OR (main_document_id IS NOT NULL AND selfie_id IS NOT NULL))
 );

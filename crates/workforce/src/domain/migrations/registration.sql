@@ -1,8 +1,9 @@
--- A document's id is the name of its file. A person and his documents refer to each other, so neither can be without the
--- other at the end of a transaction.
+-- A document's id is the name of its file. Documents are written first, without an owner; then the person, who must name
+-- existing ones; then the documents get their owner. Every check is immediate: one that waited for the commit would fail
+-- the turns of others that commit together with this one.
 CREATE TABLE documents (
   id TEXT PRIMARY KEY,
-  user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  user_id BIGINT REFERENCES users (id) ON DELETE CASCADE,
   kind TEXT NOT NULL CHECK (kind IN ('passport', 'driving_licence', 'selfie')),
   media_type TEXT NOT NULL,
   size_bytes BIGINT NOT NULL,
@@ -12,8 +13,8 @@ CREATE TABLE documents (
   created_at BIGINT NOT NULL
 );
 CREATE INDEX documents_by_user ON documents (user_id);
---postgres: ALTER TABLE users ADD FOREIGN KEY (main_document_id) REFERENCES documents (id) DEFERRABLE INITIALLY DEFERRED;
---postgres: ALTER TABLE users ADD FOREIGN KEY (selfie_id) REFERENCES documents (id) DEFERRABLE INITIALLY DEFERRED;
+--postgres: ALTER TABLE users ADD FOREIGN KEY (main_document_id) REFERENCES documents (id);
+--postgres: ALTER TABLE users ADD FOREIGN KEY (selfie_id) REFERENCES documents (id);
 
 -- Who decided on a registration, and why.
 CREATE TABLE registration_decisions (
