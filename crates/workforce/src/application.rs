@@ -65,24 +65,19 @@ impl Deref for App {
 
 impl App {
     /// The application over its domain, with a bot that is still to be put together.
-    pub fn new(config: &Config, domain: Domain, rooms: Rooms, bot: Handle) -> Self {
+    pub fn new(config: &Config, domain: Domain, rooms: Rooms, bot: Handle, clock: Clock) -> Self {
         Self(Arc::new(Parts {
             people: People::new(domain.clone()),
             settings: Settings::new(domain.clone()),
             domain,
             rooms,
             bot,
-            clock: Clock::machine(),
+            clock,
             public_url: config.public_url.clone(),
             files: config.files.clone(),
             data_dir: config.data_dir.clone(),
             language: config.language,
         }))
-    }
-
-    /// The same of parts that a test has chosen.
-    pub fn of(parts: Parts) -> Self {
-        Self(Arc::new(parts))
     }
 
     /// Who speaks, and in which language to answer: the person's own choice, else Telegram's, else the application's.

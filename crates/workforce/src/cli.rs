@@ -31,7 +31,7 @@ enum Command {
     /// Start the product: bot, pages and jobs
     Run(config::Flags),
     /// Bring the application's tables up to date
-    Migrate(Migrate),
+    Migrate(config::DatabaseFlags),
     /// Start the Bot API emulator: point a bot at it and talk to the bot in the browser
     Emulator(Emulator),
     /// Who has which role
@@ -79,13 +79,6 @@ pub struct Emulator {
     pub echo: Option<Language>,
 }
 
-#[derive(Debug, Args)]
-pub struct Migrate {
-    /// The database: sqlite:<path> or postgres://…; DATABASE_URL unless given, else the embedded file
-    #[arg(long, value_name = "ADDRESS")]
-    database: Option<String>,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SendLimits {
     Telegram,
@@ -116,7 +109,7 @@ impl Cli {
         let done = match self.command {
             Command::Demo(arguments) => runtime.block_on(demo::run(arguments)),
             Command::Run(flags) => runtime.block_on(run::run(flags)),
-            Command::Migrate(arguments) => runtime.block_on(run::migrate(arguments.database)),
+            Command::Migrate(database) => runtime.block_on(run::migrate(database)),
             Command::Emulator(arguments) => runtime.block_on(serve::emulator(arguments)),
             Command::People(arguments) => runtime.block_on(people::command::run(arguments)),
             Command::Settings(arguments) => runtime.block_on(settings::command::run(arguments)),

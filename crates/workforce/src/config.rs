@@ -53,6 +53,18 @@ pub struct Flags {
     pub language: Option<String>,
 }
 
+/// Which database a command works on.
+#[derive(Clone, Debug, Default, Args)]
+pub struct DatabaseFlags {
+    /// The database: sqlite:<path> or postgres://…; as the application finds it unless given. An address with a password is
+    /// better kept in DATABASE_URL: others see a command line
+    #[arg(long, value_name = "ADDRESS", global = true)]
+    database: Option<String>,
+    /// The configuration file of the application; `opora.toml` in the current directory unless given
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
 /// Logs to standard error, from `info` up unless `RUST_LOG` says otherwise.
 pub fn start_log() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
@@ -71,16 +83,6 @@ pub fn state_address() -> anyhow::Result<(String, &'static str)> {
     Ok(places::state(&layers(&Flags::default())?))
 }
 
-/// Where the domain's tables are: as `given`, else as a running application finds them.
-pub fn database_address(given: Option<String>) -> anyhow::Result<Address> {
-    let address = match given {
-        Some(address) => address,
-        None => places::database(&layers(&Flags::default())?),
-    };
-    // It may hold a password: it is not repeated.
-    Address::parse(&address).context("the address of the database is neither sqlite:<path> nor postgres://…")
-}
-
 /// Where an aiogram bot keeps its states: `REDIS_URL`. An address on the command line shows its password to others.
 pub fn redis_address() -> anyhow::Result<String> {
     let layers = layers(&Flags::default())?;
@@ -94,6 +96,18 @@ fn layers(flags: &Flags) -> anyhow::Result<Layers> {
     found.extend(dot_env()?);
     found.extend(file(flags.config.as_deref())?);
     Ok(Layers::new(found))
+}
+
+impl DatabaseFlags {
+    /// Where the tables are.
+    pub fn address(self) -> anyhow::Result<Address> {
+        let address = match self.database {
+            Some(address) => address,
+            None => places::database(&layers(&Flags { config: self.config, ..Flags::default() })?),
+        };
+        // It may hold a password: it is not repeated.
+        Address::parse(&address).context("the address of the database is neither sqlite:<path> nor postgres://…")
+    }
 }
 
 impl Flags {

@@ -36,7 +36,7 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     if arguments.fresh {
         start_over(&data)?;
     }
-    let (listener, address) = serve::listen([127, 0, 0, 1].into(), arguments.port).await?;
+    let (listener, address) = serve::listen(([127, 0, 0, 1], arguments.port).into(), serve::OTHER_PORT).await?;
     let stop = Stop::on_signals().context("cannot listen for signals")?;
     let settings = Settings { data: Some(data.join(EMULATOR)), ..Settings::default() };
     let emulator = Emulator::new(settings).with_context(|| serve::data_trouble(Some(&data)))?;

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use futures_util::future::BoxFuture;
@@ -23,6 +24,9 @@ mod writing;
 
 /// How many pages and handlers read at once.
 const READERS: u32 = 8;
+
+/// How long somebody waits for a connection to read by. A handler has more time, and is tried again.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The domain's database, and the store through which it is written. Clones are the same one.
 #[derive(Clone, Debug)]
@@ -69,7 +73,7 @@ impl Domain {
         let readers = match database {
             Address::Sqlite(path) => SqlxSqliteConnector::from_sqlx_sqlite_pool(sqlite_readers(path).await?),
             Address::Postgres(url) => {
-                let pool = PgPoolOptions::new().max_connections(READERS).connect(url).await;
+                let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(PATIENCE).connect(url).await;
                 SqlxPostgresConnector::from_sqlx_postgres_pool(pool.context("cannot connect to PostgreSQL")?)
             }
         };

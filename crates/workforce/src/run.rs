@@ -10,13 +10,14 @@ use std::time::Duration;
 use anyhow::Context;
 use axum::Router;
 use opora::bot::{Bot, Stop, Webhook, WebhookSettings};
+use opora::clock::Clock;
 use opora::telegram::{Api, Telegram};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::application::{self, App};
-use crate::config::{self, Config, Flags, Updates};
+use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
 use crate::domain::Domain;
 use crate::rooms::Rooms;
 use crate::{front, jobs, serve};
@@ -36,7 +37,7 @@ pub struct Product {
 /// `opora run`.
 pub async fn run(flags: Flags) -> anyhow::Result<()> {
     let config = config::load(&flags)?;
-    let (listener, address) = serve::listen(config.web_listen.ip(), config.web_listen.port()).await?;
+    let (listener, address) = serve::listen(config.web_listen, "WEB_LISTEN names another address").await?;
     let stop = Stop::on_signals().context("cannot listen for signals")?;
     let product = Product::open(config, Rooms::all()).await?;
     let updates = if product.webhook.is_some() { "webhook" } else { "polling" };
@@ -47,8 +48,8 @@ pub async fn run(flags: Flags) -> anyhow::Result<()> {
 }
 
 /// `opora migrate`.
-pub async fn migrate(database: Option<String>) -> anyhow::Result<()> {
-    let address = config::database_address(database)?;
+pub async fn migrate(database: DatabaseFlags) -> anyhow::Result<()> {
+    let address = database.address()?;
     let taken = Domain::migrate(&address).await?;
     match taken.as_slice() {
         [] => println!("{address} is up to date"),
@@ -65,7 +66,7 @@ impl Product {
         made.with_context(|| format!("cannot make the data directory {}", folder.display()))?;
         let domain = Domain::open(&config.state, &config.database).await?;
         let bot = Bot::new(&config.bot_token.0).api_url(&config.bot_api_url).send_limits(config.send_limits);
-        let app = App::new(&config, domain, rooms, bot.handle());
+        let app = App::new(&config, domain, rooms, bot.handle(), Clock::machine());
         let bot = application::bot(&app, bot.store(app.domain.store().clone()));
         let (bot, webhook) = match &config.updates {
             Updates::Polling => (bot, None),
@@ -92,10 +93,7 @@ impl Product {
         let pages = Pages::serve(listener, router, stop.clone());
         let number = config.bot_token.0.split(':').next().and_then(|number| number.parse().ok()).unwrap_or_default();
         let beside = app.clone();
-        let beside = tokio::spawn(async move {
-            offer_commands(&config).await;
-            jobs::begin(&beside, number).await;
-        });
+        let beside = tokio::spawn(async move { tokio::join!(offer_commands(&config), jobs::begin(&beside, number)) });
         let ran = bot.run_until(stop).await;
         beside.abort();
         pages.close().await;

@@ -1,6 +1,6 @@
 //! Listening, and stopping when asked to.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use anyhow::Context;
 use axum::Router;
@@ -10,9 +10,12 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{cli, echo};
 
+/// What to do where a port is taken.
+pub const OTHER_PORT: &str = "another --port may be free";
+
 /// `opora emulator`.
 pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
-    let (listener, address) = listen(arguments.listen, arguments.port).await?;
+    let (listener, address) = listen((arguments.listen, arguments.port).into(), OTHER_PORT).await?;
     let settings = Settings { limits: arguments.limits.into(), data: arguments.data.clone() };
     let emulator = Emulator::new(settings).with_context(|| data_trouble(arguments.data.as_deref()))?;
     println!("Bot API emulator {}", env!("CARGO_PKG_VERSION"));
@@ -42,10 +45,9 @@ pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
 }
 
 /// Listens, or says why that cannot be.
-pub async fn listen(address: IpAddr, port: u16) -> anyhow::Result<(TcpListener, SocketAddr)> {
-    let wanted = SocketAddr::new(address, port);
+pub async fn listen(wanted: SocketAddr, advice: &str) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(wanted).await;
-    let listener = listener.with_context(|| format!("cannot listen on {wanted}; another --port may be free"))?;
+    let listener = listener.with_context(|| format!("cannot listen on {wanted}; {advice}"))?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }

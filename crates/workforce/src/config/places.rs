@@ -38,13 +38,27 @@ fn embedded(layers: &Layers) -> String {
     format!("sqlite:{}/opora.db", data_dir(layers))
 }
 
+/// Where the cache is: in `CACHE_URL`, else in database 0 of `REDIS_URL`.
+pub fn cache(layers: &Layers) -> Option<String> {
+    let own = layers.get("CACHE_URL").map(|given| given.value.to_owned());
+    own.or_else(|| layers.get("REDIS_URL").map(|given| in_database(given.value, 0)))
+}
+
+/// The same Redis, in another database.
+fn in_database(address: &str, number: u8) -> String {
+    let (plain, settings) = address.split_at(address.find('?').unwrap_or(address.len()));
+    let begins = plain.find("://").map_or(0, |scheme| scheme + 3);
+    let server = plain[begins..].find('/').map_or(plain, |slash| &plain[..begins + slash]);
+    format!("{server}/{number}{settings}")
+}
+
 /// Database 1 of a Redis whose address names none: 0 is where caches are.
 fn state_database(address: &str) -> String {
-    let (plain, settings) = address.split_at(address.find('?').unwrap_or(address.len()));
+    let plain = address.split('?').next().unwrap_or_default();
     let begins = plain.find("://").map_or(0, |scheme| scheme + 3);
     match plain[begins..].find('/') {
         Some(slash) if begins + slash + 1 < plain.len() => address.to_owned(),
-        _ => format!("{}/1{settings}", plain.trim_end_matches('/')),
+        _ => in_database(address, 1),
     }
 }
 
@@ -69,6 +83,14 @@ mod tests {
         ] {
             assert_eq!(state(&set(&[("REDIS_URL", address)])), (meant.to_owned(), "REDIS_URL"));
         }
+    }
+
+    #[test]
+    fn a_cache_lies_in_database_0_unless_it_has_an_address_of_its_own() {
+        let redis = ("REDIS_URL", "redis://:pw@host:7000/3?ca=/etc/ca.pem");
+        assert_eq!(cache(&set(&[redis])).as_deref(), Some("redis://:pw@host:7000/0?ca=/etc/ca.pem"));
+        assert_eq!(cache(&set(&[redis, ("CACHE_URL", "redis://other")])).as_deref(), Some("redis://other"));
+        assert_eq!(cache(&set(&[])), None);
     }
 
     #[test]

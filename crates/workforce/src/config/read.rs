@@ -101,7 +101,8 @@ impl Reading<'_> {
         let state = self.state();
         let database = self.database();
         self.together(&state, database.as_ref());
-        let cache = self.one_of("CACHE_URL", &["redis://", "rediss://"]).map(Secret);
+        self.one_of("CACHE_URL", &["redis://", "rediss://"]);
+        let cache = places::cache(self.layers).map(Secret);
         let data_dir = places::data_dir(self.layers);
         let files = self.one_of("FILES_URL", &["file:", "s3://"]).unwrap_or_else(|| format!("file:{data_dir}/files"));
         let web_listen = self.parsed("WEB_LISTEN", LISTEN).unwrap_or(WEB_LISTEN);
@@ -245,7 +246,9 @@ fn watched(state: String, data_dir: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Layer;
+    use std::path::Path;
+
+    use super::super::{Layer, layers};
     use super::*;
 
     const GOOD: (&str, &str) = ("BOT_TOKEN", "123456789:AAsecret");
@@ -335,6 +338,17 @@ mod tests {
         assert_eq!(config.state, "redis://host/1?data=/srv/opora");
         let config = read(&[GOOD, tables, ("STATE_URL", "redis://host/2?prefix=a&data=/x")]).unwrap();
         assert_eq!(config.state, "redis://host/2?prefix=a&data=/x");
+    }
+
+    #[test]
+    fn the_configuration_to_begin_with_needs_only_a_token_and_names_every_setting() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/opora.toml");
+        let file = layers::of_file(&path).unwrap();
+        assert!(Config::read(&Layers::new(vec![layer("a test", &[GOOD]), file])).is_ok());
+        let text = std::fs::read_to_string(path).unwrap();
+        for name in layers::NAMES {
+            assert!(text.contains(&format!("{} = ", name.to_lowercase())), "{name}");
+        }
     }
 
     #[test]

@@ -4,15 +4,14 @@ use clap::{Args, Subcommand};
 use opora::clock::Clock;
 
 use super::{Grant, People, Role, grant, revoke};
-use crate::config;
+use crate::config::DatabaseFlags;
 use crate::domain::Domain;
 use crate::texts::Language;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The database: sqlite:<path> or postgres://…; DATABASE_URL unless given, else the embedded file
-    #[arg(long, value_name = "ADDRESS", global = true)]
-    database: Option<String>,
+    #[command(flatten)]
+    database: DatabaseFlags,
     #[command(subcommand)]
     command: Command,
 }
@@ -48,7 +47,7 @@ struct Taken {
 
 /// `opora people`.
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let domain = Domain::beside(&config::database_address(arguments.database)?).await?;
+    let domain = Domain::beside(&arguments.database.address()?).await?;
     let done = match arguments.command {
         Command::Grant(given) => granted(&domain, given).await,
         Command::Revoke(taken) => revoked(&domain, taken).await,

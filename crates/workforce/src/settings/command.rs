@@ -5,14 +5,13 @@ use clap::{Args, Subcommand};
 use opora::clock::Clock;
 
 use super::{Settings, set};
-use crate::config;
+use crate::config::DatabaseFlags;
 use crate::domain::Domain;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The database: sqlite:<path> or postgres://…; DATABASE_URL unless given, else the embedded file
-    #[arg(long, value_name = "ADDRESS", global = true)]
-    database: Option<String>,
+    #[command(flatten)]
+    database: DatabaseFlags,
     #[command(subcommand)]
     command: Command,
 }
@@ -29,7 +28,7 @@ enum Command {
 
 /// `opora settings`.
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let domain = Domain::beside(&config::database_address(arguments.database)?).await?;
+    let domain = Domain::beside(&arguments.database.address()?).await?;
     let done = carry_out(&domain, arguments.command).await;
     domain.close().await?;
     done

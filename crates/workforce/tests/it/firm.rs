@@ -8,11 +8,11 @@ use opora::store::Store;
 use opora::testing::chat::{Someone, Stage};
 use opora::turn::Context;
 use tempfile::TempDir;
-use workforce::application::{self, App, Parts};
+use workforce::application::{self, App};
+use workforce::config::{Config, Layer, Layers};
 use workforce::domain::{Address, Domain};
-use workforce::people::{self, Grant, People, Role};
+use workforce::people::{self, Grant, Role};
 use workforce::rooms::Rooms;
-use workforce::settings::Settings;
 use workforce::texts::Language;
 
 use crate::postgres_server::PostgresSpace;
@@ -96,6 +96,15 @@ impl Ground {
         Self { state, database, folder, _postgres: postgres, _redis: redis }
     }
 
+    /// The configuration of an application on this ground.
+    pub fn config(&self, more: &[(&str, &str)]) -> Config {
+        let (database, data_dir) = (self.database.url(), self.folder.path().to_str().unwrap());
+        let here = [("STATE_URL", self.state.as_str()), ("DATABASE_URL", &database), ("DATA_DIR", data_dir)];
+        let values = here.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let layer = Layer { origin: "a test".into(), values: values.collect() };
+        Config::read(&Layers::new(vec![layer])).unwrap()
+    }
+
     pub async fn domain(&self) -> Domain {
         Domain::open(&self.state, &self.database).await.unwrap()
     }
@@ -111,19 +120,8 @@ impl Firm {
         let domain = ground.domain().await;
         let clock = Clock::set_by_hand(NOON);
         let store: Arc<dyn Store> = domain.store().clone();
-        let data = ground.folder.path();
-        let app = App::of(Parts {
-            people: People::new(domain.clone()),
-            settings: Settings::new(domain.clone()),
-            domain,
-            rooms: rooms.clone(),
-            bot: Bot::new("7:stage").handle(),
-            clock: clock.clone(),
-            public_url: "http://office.example".into(),
-            files: format!("file:{}/files", data.display()),
-            data_dir: data.into(),
-            language: Language::Ru,
-        });
+        let config = ground.config(&[("BOT_TOKEN", "7:stage"), ("PUBLIC_URL", "http://office.example")]);
+        let app = App::new(&config, domain, rooms.clone(), Bot::new("7:stage").handle(), clock.clone());
         let context = Context::new().with(app.clone());
         let stage = Stage::on(application::script(&rooms), context, store, clock);
         Self { app, stage, _ground: ground }

@@ -9,7 +9,6 @@ use axum::routing::get;
 use opora::bot::Stop;
 use tokio::net::TcpListener;
 use workforce::application::App;
-use workforce::config::{Config, Layer, Layers};
 use workforce::rooms::{Job, Room, Rooms};
 use workforce::run::Product;
 
@@ -58,16 +57,7 @@ async fn count(State(app): State<App>) -> String {
 
 async fn jobs_run_again_and_again_and_pages_are_there(kind: Kind) {
     let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
-    let data_dir = ground.folder.path().to_str().unwrap().to_owned();
-    let values = [
-        ("BOT_TOKEN", emulator.token.clone()),
-        ("BOT_API_URL", emulator.base.clone()),
-        ("STATE_URL", ground.state.clone()),
-        ("DATABASE_URL", ground.database.url()),
-        ("DATA_DIR", data_dir),
-    ];
-    let values = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let config = Config::read(&Layers::new(vec![Layer { origin: "a test".into(), values }])).unwrap();
+    let config = ground.config(&[("BOT_TOKEN", &emulator.token), ("BOT_API_URL", &emulator.base)]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let page = format!("http://{}/count", listener.local_addr().unwrap());
     let product = Product::open(config, Rooms::of(&[&Counting])).await.unwrap();
