@@ -30,25 +30,25 @@ pub struct Flags {
     /// The configuration file; `opora.toml` in the current directory unless given
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Where files and the embedded database lie [DATA_DIR]
+    /// Where files and the embedded database lie (`DATA_DIR`)
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<String>,
-    /// The address that pages and the webhook listen on [WEB_LISTEN]
+    /// The address that pages and the webhook listen on (`WEB_LISTEN`)
     #[arg(long, value_name = "ADDRESS")]
     pub web_listen: Option<String>,
-    /// Where people reach the pages, for links in messages [PUBLIC_URL]
+    /// Where people reach the pages, for links in messages (`PUBLIC_URL`)
     #[arg(long, value_name = "URL")]
     pub public_url: Option<String>,
-    /// Another Bot API than Telegram's [BOT_API_URL]
+    /// Another Bot API than Telegram's (`BOT_API_URL`)
     #[arg(long, value_name = "URL")]
     pub bot_api_url: Option<String>,
-    /// Take updates by webhook at this address instead of polling [WEBHOOK_URL]
+    /// Take updates by webhook at this address instead of polling (`WEBHOOK_URL`)
     #[arg(long, value_name = "URL")]
     pub webhook_url: Option<String>,
-    /// telegram or off [SEND_LIMITS]
+    /// telegram or off (`SEND_LIMITS`)
     #[arg(long, value_name = "LIMITS")]
     pub send_limits: Option<String>,
-    /// The language of people whose own nobody knows: ru or en [LANGUAGE]
+    /// The language of people whose own nobody knows: ru or en (`LANGUAGE`)
     #[arg(long, value_name = "LANGUAGE")]
     pub language: Option<String>,
 }
@@ -56,8 +56,8 @@ pub struct Flags {
 /// Which database a command works on.
 #[derive(Clone, Debug, Default, Args)]
 pub struct DatabaseFlags {
-    /// The database: sqlite:<path> or postgres://…; as the application finds it unless given. An address with a password is
-    /// better kept in DATABASE_URL: others see a command line
+    /// The database: `sqlite:<path>` or `postgres://…`; as the application finds it unless given. An address with a
+    /// password is better kept in DATABASE_URL: others see a command line
     #[arg(long, value_name = "ADDRESS", global = true)]
     database: Option<String>,
     /// The configuration file of the application; `opora.toml` in the current directory unless given

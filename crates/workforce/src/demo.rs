@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use axum::Router;
 use axum::extract::Request;
-use axum::response::{IntoResponse, Redirect};
+use axum::response::Redirect;
 use axum::routing::get;
 use opora::bot::{SendLimits, Stop};
 use opora_emulator::{Emulator, Settings};
@@ -44,7 +44,7 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     let product = Product::open(configuration(&base, &data, arguments.language), Rooms::all()).await?;
     staff::arrive(&emulator, &product.app, arguments.language).await?;
     tell(&base, &data, &product);
-    let router = one_port(&emulator, product.router());
+    let router = one_port(&emulator, pages(&product));
     let ran = product.run(listener, router, stop).await;
     emulator.flush();
     ran
@@ -72,11 +72,15 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
 fn tell(base: &str, data: &Path, product: &Product) {
     println!("Opora {} demo", env!("CARGO_PKG_VERSION"));
     println!("  chat page    {base}/chat");
-    for (name, path) in product.app.rooms.iter().flat_map(|room| room.links()) {
+    for (name, path) in product.app.rooms.links() {
         println!("  {name:<12} {base}{path}");
     }
-    println!("  people       {}", staff::described(product.app.language));
-    println!("               on the web: the number as the Telegram number, and any six digits");
+    for (row, member) in staff::described(product.app.language).iter().enumerate() {
+        println!("  {:<12} {member}", if row == 0 { "people" } else { "" });
+    }
+    if product.app.rooms.links().next().is_some() {
+        println!("  sign in      by any of these numbers, and any six digits as the PIN");
+    }
     println!("  bot's token  {TOKEN}");
     println!("  Bot API URL  {base}   (your own bot can talk here too: any token of Telegram's form)");
     println!("  kept in      {}   (--fresh starts over)", data.display());
@@ -85,7 +89,6 @@ fn tell(base: &str, data: &Path, product: &Product) {
 
 /// The emulator's paths are its own, the chat page is under `/chat`, and everything else is the product's.
 fn one_port(emulator: &Emulator, product: Router) -> Router {
-    let product = product.fallback(get(front_door));
     let emulator = emulator.router_with_page_at("/chat");
     Router::new().fallback(move |request: Request| {
         let is_emulators = is_emulators(request.uri().path());
@@ -102,12 +105,11 @@ fn is_emulators(path: &str) -> bool {
     bots("/bot") || bots("/file/bot") || is_under("/client") || is_under("/chat")
 }
 
-/// Where no room has a page of its own, the chat is what there is to see.
-async fn front_door(request: Request) -> impl IntoResponse {
-    match request.uri().path() {
-        "/" => Redirect::temporary("/chat").into_response(),
-        _ => axum::http::StatusCode::NOT_FOUND.into_response(),
-    }
+/// The pages; where no room has the front page, the chat is what there is to see.
+fn pages(product: &Product) -> Router {
+    let has_front_page = product.app.rooms.links().any(|(_, path)| path == "/");
+    let pages = product.router();
+    if has_front_page { pages } else { pages.route("/", get(async || Redirect::temporary("/chat"))) }
 }
 
 /// Removes what an earlier demo left, unless one is still running on it. What others have put there stays.

@@ -56,7 +56,8 @@ pub trait Room: Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Pages that whoever starts the program is told of: what to call them, and their paths.
+    /// Pages that whoever starts the demo is told of: what to call them, and their paths. The room with `/` has the front
+    /// page.
     fn links(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
     }
@@ -112,6 +113,10 @@ impl Rooms {
 
     pub fn welcome(&self) -> Option<Welcome> {
         self.iter().find_map(Room::welcome)
+    }
+
+    pub fn links(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
+        self.iter().flat_map(Room::links)
     }
 
     pub fn jobs(&self) -> Vec<Job> {

@@ -108,7 +108,7 @@ impl fmt::Display for Language {
     }
 }
 
-/// The key of a sentence that is looked up elsewhere; a test checks that there is one, as it does for [`text!`].
+/// The key of a sentence that is looked up elsewhere; a test checks that there is one, as it does for [`text!`](crate::text).
 #[macro_export]
 macro_rules! key {
     ($key:literal) => {

@@ -37,3 +37,6 @@ front-language-command = Language
 front-cancel-command = Stop what we are doing
 front-me-command = My number and roles
 front-help-command = Help
+
+# Somebody of the demo who is to register.
+demo-newcomer = new here, to register

@@ -37,3 +37,6 @@ front-language-command = Язык
 front-cancel-command = Прервать то, что делаем
 front-me-command = Мой номер и роли
 front-help-command = Помощь
+
+# Кто-то из демо, кому предстоит регистрация.
+demo-newcomer = впервые здесь, для регистрации

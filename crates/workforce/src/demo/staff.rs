@@ -12,6 +12,7 @@ use crate::domain::Writing;
 use crate::front::role_name;
 use crate::people::{self, Grant, Role};
 use crate::settings;
+use crate::text;
 use crate::texts::Language;
 
 /// The first one's number; the others follow.
@@ -65,18 +66,15 @@ pub async fn arrive(emulator: &Emulator, app: &App, language: Language) -> anyho
     Ok(())
 }
 
-/// Who is who, in one line.
-pub fn described(language: Language) -> String {
-    let shown = (FIRST..).zip(&STAFF).map(|(id, member)| {
-        let (first_name, _) = member.name(language);
+/// Who is who.
+pub fn described(language: Language) -> Vec<String> {
+    let describe = |(id, member): (i64, &Member)| {
+        let (first_name, last_name) = member.name(language);
         let roles: Vec<_> = member.roles.iter().map(|role| role_name(*role, language)).collect();
-        if roles.is_empty() {
-            format!("{id} {first_name}")
-        } else {
-            format!("{id} {first_name} ({})", roles.join(", "))
-        }
-    });
-    shown.collect::<Vec<_>>().join(", ")
+        let known_as = if roles.is_empty() { text!(language, "demo-newcomer") } else { roles.join(", ") };
+        format!("{id} {first_name} {last_name} ({known_as})")
+    };
+    (FIRST..).zip(&STAFF).map(describe).collect()
 }
 
 async fn hire(db: &Writing<'_, '_>, language: Language, at: Millis) -> Result<(), WriteError> {

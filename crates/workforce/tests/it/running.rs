@@ -15,7 +15,8 @@ async fn it_says_where_to_click_who_is_there_and_what_is_kept() {
     let Demo { base, token, printed, .. } = &demo;
     assert!(base.starts_with("http://127.0.0.1:"), "{printed}");
     let kept = folder.path().to_str().unwrap();
-    for expected in [&format!("{base}/chat\n"), token, "1001 Anna (owner, superadmin)", kept, "Ctrl-C stops it."] {
+    for expected in [&format!("{base}/chat\n"), token, "1001 Anna Peters (owner, superadmin)", kept, "Ctrl-C stops it."]
+    {
         assert!(printed.contains(expected), "no {expected:?} in: {printed}");
     }
     demo.stop().await;
