@@ -9,8 +9,12 @@ use opora_emulator::Limits;
 
 use crate::config;
 use crate::demo;
+use crate::people;
+use crate::run;
 use crate::serve;
+use crate::settings;
 use crate::state;
+use crate::texts::Language;
 
 /// Telegram bots that never forget.
 #[derive(Debug, Parser)]
@@ -22,10 +26,18 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start everything with a demo bot and open a chat with it in the browser; needs no token, server or network
+    /// Start the whole product with an emulator and people to be; needs no token, server or network
     Demo(Demo),
+    /// Start the product: bot, pages and jobs
+    Run(config::Flags),
+    /// Bring the application's tables up to date
+    Migrate(config::DatabaseFlags),
     /// Start the Bot API emulator: point a bot at it and talk to the bot in the browser
     Emulator(Emulator),
+    /// Who has which role
+    People(people::command::Arguments),
+    /// What an owner may change while the product runs
+    Settings(settings::command::Arguments),
     /// Look into a bot's store: conversations, parked turns, the lease
     State(state::State),
     /// Copy a bot's store into a new file, consistently, while the bot runs
@@ -38,10 +50,10 @@ pub struct Demo {
     #[arg(long, default_value_t = 8080)]
     pub port: u16,
     /// Keep everything in this directory over restarts
-    #[arg(long, value_name = "DIR")]
-    pub data: Option<PathBuf>,
+    #[arg(long, value_name = "DIR", default_value = "data/demo")]
+    pub data: PathBuf,
     /// Start over: remove what an earlier demo left in the data directory
-    #[arg(long, requires = "data")]
+    #[arg(long)]
     pub fresh: bool,
     /// Language of the demo bot and its people
     #[arg(long, value_enum, default_value_t = Language::Ru)]
@@ -62,12 +74,9 @@ pub struct Emulator {
     /// Whether Telegram's limits on sending are kept: 30 messages a second, 1 a second in a chat, 20 a minute in a group
     #[arg(long, value_enum, default_value_t = SendLimits::Off)]
     pub limits: SendLimits,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Language {
-    Ru,
-    En,
+    /// Add a bot that repeats everything, and two people, in this language: to try the chat page with
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub echo: Option<Language>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -88,15 +97,22 @@ impl From<SendLimits> for Limits {
 impl Cli {
     pub fn run(self) -> ExitCode {
         config::start_log();
-        let threads = opora_emulator::worker_threads();
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        if matches!(self.command, Command::Emulator(_) | Command::Demo(_)) {
+            runtime.worker_threads(opora_emulator::worker_threads());
+        }
+        let runtime = runtime.enable_all().build();
         let runtime = match runtime {
             Ok(runtime) => runtime,
             Err(error) => return failed(&anyhow::Error::new(error).context("cannot start the runtime")),
         };
         let done = match self.command {
             Command::Demo(arguments) => runtime.block_on(demo::run(arguments)),
+            Command::Run(flags) => runtime.block_on(run::run(flags)),
+            Command::Migrate(database) => runtime.block_on(run::migrate(database)),
             Command::Emulator(arguments) => runtime.block_on(serve::emulator(arguments)),
+            Command::People(arguments) => runtime.block_on(people::command::run(arguments)),
+            Command::Settings(arguments) => runtime.block_on(settings::command::run(arguments)),
             Command::State(arguments) => runtime.block_on(state::run(arguments)),
             Command::Backup(arguments) => runtime.block_on(state::backup(arguments)),
         };

@@ -1,9 +1,69 @@
 //! The only reader of the environment in this crate.
+//!
+//! A setting comes from the command line, else from the environment, else from `.env`, else from the configuration file,
+//! else it has a default. What is wrong is listed at once, and no secret is ever repeated.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use clap::Args;
 use tracing_subscriber::EnvFilter;
+
+pub use self::layers::{Layer, Layers};
+pub use self::read::{Config, Mistakes, Secret, Updates};
+use crate::domain::Address;
+
+mod layers;
+mod places;
+mod read;
+
+/// The file that is read if none is named.
+const USUAL_FILE: &str = "opora.toml";
+const DOT_ENV: &str = ".env";
+const ENVIRONMENT: &str = "the environment";
+
+/// What the command line may say. Secrets are left out: others see a command line.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Flags {
+    /// The configuration file; `opora.toml` in the current directory unless given
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Where files and the embedded database lie (`DATA_DIR`)
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<String>,
+    /// The address that pages and the webhook listen on (`WEB_LISTEN`)
+    #[arg(long, value_name = "ADDRESS")]
+    pub web_listen: Option<String>,
+    /// Where people reach the pages, for links in messages (`PUBLIC_URL`)
+    #[arg(long, value_name = "URL")]
+    pub public_url: Option<String>,
+    /// Another Bot API than Telegram's (`BOT_API_URL`)
+    #[arg(long, value_name = "URL")]
+    pub bot_api_url: Option<String>,
+    /// Take updates by webhook at this address instead of polling (`WEBHOOK_URL`)
+    #[arg(long, value_name = "URL")]
+    pub webhook_url: Option<String>,
+    /// telegram or off (`SEND_LIMITS`)
+    #[arg(long, value_name = "LIMITS")]
+    pub send_limits: Option<String>,
+    /// The language of people whose own nobody knows: ru or en (`LANGUAGE`)
+    #[arg(long, value_name = "LANGUAGE")]
+    pub language: Option<String>,
+}
+
+/// Which database a command works on.
+#[derive(Clone, Debug, Default, Args)]
+pub struct DatabaseFlags {
+    /// The database: `sqlite:<path>` or `postgres://…`; as the application finds it unless given. An address with a
+    /// password is better kept in DATABASE_URL: others see a command line
+    #[arg(long, value_name = "ADDRESS", global = true)]
+    database: Option<String>,
+    /// The configuration file of the application; `opora.toml` in the current directory unless given
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
 
 /// Logs to standard error, from `info` up unless `RUST_LOG` says otherwise.
 pub fn start_log() {
@@ -12,57 +72,89 @@ pub fn start_log() {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
 }
 
-/// Where conversations are kept, and which variable says so: `STATE_URL`, else `REDIS_URL`, else `opora.db` in
-/// `DATA_DIR`, else in `data`.
-pub fn state_address() -> anyhow::Result<(String, &'static str)> {
-    if let Some(address) = variable("STATE_URL")? {
-        return Ok((address, "STATE_URL"));
-    }
-    if let Some(address) = variable("REDIS_URL")? {
-        return Ok((state_database(&address), "REDIS_URL"));
-    }
-    let data = variable("DATA_DIR")?.unwrap_or_else(|| "data".to_owned());
-    Ok((format!("sqlite:{}/opora.db", data.trim_end_matches('/')), "DATA_DIR"))
+/// Everything that a running application needs, checked.
+pub fn load(flags: &Flags) -> anyhow::Result<Config> {
+    Ok(Config::read(&layers(flags)?)?)
 }
 
-/// Database 1 of a Redis whose address names none: 0 is where caches are.
-fn state_database(address: &str) -> String {
-    let (plain, settings) = address.split_at(address.find('?').unwrap_or(address.len()));
-    let begins = plain.find("://").map_or(0, |scheme| scheme + 3);
-    match plain[begins..].find('/') {
-        Some(slash) if begins + slash + 1 < plain.len() => address.to_owned(),
-        _ => format!("{}/1{settings}", plain.trim_end_matches('/')),
-    }
+/// Where conversations are kept, and which variable says so: `STATE_URL`, else `REDIS_URL`, else `DATABASE_URL`, else
+/// `opora.db` in `DATA_DIR`, else in `data`.
+pub fn state_address() -> anyhow::Result<(String, &'static str)> {
+    Ok(places::state(&layers(&Flags::default())?))
 }
 
 /// Where an aiogram bot keeps its states: `REDIS_URL`. An address on the command line shows its password to others.
 pub fn redis_address() -> anyhow::Result<String> {
-    variable("REDIS_URL")?.context("--redis is missing, and so is REDIS_URL: where aiogram's Redis is")
+    let layers = layers(&Flags::default())?;
+    let given = layers.get("REDIS_URL").map(|given| given.value.to_owned());
+    given.context("--redis is missing, and so is REDIS_URL: where aiogram's Redis is")
 }
 
-/// A variable of the environment; an empty one counts as none.
-fn variable(name: &str) -> anyhow::Result<Option<String>> {
-    match std::env::var(name) {
-        Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
-        Err(std::env::VarError::NotPresent) => Ok(None),
-        Err(std::env::VarError::NotUnicode(_)) => bail!("{name} is not UTF-8"),
+/// Everything that is set, the strongest first.
+fn layers(flags: &Flags) -> anyhow::Result<Layers> {
+    let mut found = vec![flags.layer(), environment()?];
+    found.extend(dot_env()?);
+    found.extend(file(flags.config.as_deref())?);
+    Ok(Layers::new(found))
+}
+
+impl DatabaseFlags {
+    /// Where the tables are.
+    pub fn address(self) -> anyhow::Result<Address> {
+        let address = match self.database {
+            Some(address) => address,
+            None => places::database(&layers(&Flags { config: self.config, ..Flags::default() })?),
+        };
+        // It may hold a password: it is not repeated.
+        Address::parse(&address).context("the address of the database is neither sqlite:<path> nor postgres://…")
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl Flags {
+    fn layer(&self) -> Layer {
+        let said = [
+            ("DATA_DIR", &self.data_dir),
+            ("WEB_LISTEN", &self.web_listen),
+            ("PUBLIC_URL", &self.public_url),
+            ("BOT_API_URL", &self.bot_api_url),
+            ("WEBHOOK_URL", &self.webhook_url),
+            ("SEND_LIMITS", &self.send_limits),
+            ("LANGUAGE", &self.language),
+        ];
+        let values = said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
+        Layer { origin: "the command line".to_owned(), values: values.collect() }
+    }
+}
 
-    #[test]
-    fn states_lie_in_database_1_unless_the_address_names_one() {
-        for (address, meant) in [
-            ("redis://host", "redis://host/1"),
-            ("redis://:pw@host:7000/", "redis://:pw@host:7000/1"),
-            ("redis://host/0", "redis://host/0"),
-            ("rediss://host:1?ca=/etc/ca.pem", "rediss://host:1/1?ca=/etc/ca.pem"),
-            ("redis://host/2?prefix=shop", "redis://host/2?prefix=shop"),
-        ] {
-            assert_eq!(state_database(address), meant);
+fn environment() -> anyhow::Result<Layer> {
+    let mut values = BTreeMap::new();
+    for name in layers::NAMES {
+        if let Some(value) = std::env::var_os(name) {
+            let value = value.into_string().ok().with_context(|| format!("{name} is not UTF-8"))?;
+            values.insert((*name).to_owned(), value);
         }
     }
+    Ok(Layer { origin: ENVIRONMENT.to_owned(), values })
+}
+
+fn dot_env() -> anyhow::Result<Option<Layer>> {
+    let lines = match dotenvy::from_path_iter(DOT_ENV) {
+        Ok(lines) => lines,
+        Err(error) if error.not_found() => return Ok(None),
+        Err(error) => return Err(error).context("cannot read .env"),
+    };
+    // An error of this reader quotes the line, which may hold a secret.
+    let values: Result<_, _> = lines.collect();
+    let values = values.ok().context(".env has a line that is not NAME=value")?;
+    Ok(Some(Layer { origin: DOT_ENV.to_owned(), values }))
+}
+
+fn file(given: Option<&Path>) -> anyhow::Result<Option<Layer>> {
+    let path = match given {
+        Some(path) => path,
+        None if Path::new(USUAL_FILE).is_file() => Path::new(USUAL_FILE),
+        None => return Ok(None),
+    };
+    anyhow::ensure!(path.is_file(), "there is no configuration file {}", path.display());
+    layers::of_file(path).map(Some)
 }

@@ -1,93 +1,150 @@
-//! `opora demo`: an emulator, a bot that answers, and two people to be.
+//! `opora demo`: the whole product on one port, with an emulator in place of Telegram and people to be.
+//!
+//! It is the very application that `opora run` runs, on a data directory of its own, and needs no token, server or network.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use axum::Router;
 use axum::extract::Request;
-use axum::response::{IntoResponse, Redirect};
+use axum::response::Redirect;
 use axum::routing::get;
+use opora::bot::{SendLimits, Stop};
 use opora_emulator::{Emulator, Settings};
-use serde_json::json;
+use tower::ServiceExt;
 
-use crate::cli::{self, Language};
-use crate::echo;
+use crate::cli;
+use crate::config::{Config, Secret, Updates};
+use crate::domain::Address;
+use crate::rooms::Rooms;
+use crate::run::Product;
 use crate::serve;
+use crate::texts::Language;
+
+mod staff;
 
 /// Anybody may know it: it opens nothing but this demo.
-const TOKEN: &str = "7000000001:AAOporaDemoOporaDemoOporaDemoOpora1";
-/// The demo's own folder in the data directory.
-const FOLDER: &str = "emulator";
+pub const TOKEN: &str = "7000000001:AAOporaDemoOporaDemoOporaDemoOpora1";
+/// The emulator's folder in the data directory.
+const EMULATOR: &str = "emulator";
+const DATABASE: &str = "opora.db";
+/// What else the application keeps there.
+const FOLDERS: [&str; 2] = ["downloads", "files"];
 
 pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
-    let data = arguments.data.as_ref().map(|data| data.join(FOLDER));
-    if let Some(data) = data.as_deref().filter(|_| arguments.fresh) {
-        start_over(data)?;
+    let data = arguments.data;
+    if arguments.fresh {
+        start_over(&data)?;
     }
-    let (listener, address) = serve::listen([127, 0, 0, 1].into(), arguments.port).await?;
-    let settings = Settings { data: data.clone(), ..Settings::default() };
-    let emulator = Emulator::new(settings).with_context(|| serve::data_trouble(data.as_deref()))?;
+    let (listener, address) = serve::listen(([127, 0, 0, 1], arguments.port).into(), serve::OTHER_PORT).await?;
+    let stop = Stop::on_signals().context("cannot listen for signals")?;
+    let settings = Settings { data: Some(data.join(EMULATOR)), ..Settings::default() };
+    let emulator = Emulator::new(settings).with_context(|| serve::data_trouble(Some(&data)))?;
     let base = format!("http://{address}");
+    let product = Product::open(configuration(&base, &data, arguments.language), Rooms::all()).await?;
+    staff::arrive(&emulator, &product.app, arguments.language).await?;
+    tell(&base, &data, &product);
+    let router = one_port(&emulator, pages(&product));
+    let ran = product.run(listener, router, stop).await;
+    emulator.flush();
+    ran
+}
+
+fn configuration(base: &str, data: &Path, language: Language) -> Config {
+    let database = Address::Sqlite(data.join(DATABASE));
+    Config {
+        bot_token: Secret(TOKEN.to_owned()),
+        bot_api_url: base.to_owned(),
+        updates: Updates::Polling,
+        send_limits: SendLimits::Off,
+        state: database.url(),
+        database,
+        cache: None,
+        files: format!("file:{}/files", data.display()),
+        data_dir: data.to_owned(),
+        // The demo listens already.
+        web_listen: ([127, 0, 0, 1], 0).into(),
+        public_url: base.to_owned(),
+        language,
+    }
+}
+
+fn tell(base: &str, data: &Path, product: &Product) {
     println!("Opora {} demo", env!("CARGO_PKG_VERSION"));
     println!("  chat page    {base}/chat");
+    for (name, path) in product.app.rooms.links() {
+        println!("  {name:<12} {base}{path}");
+    }
+    for (row, member) in staff::described(product.app.language).iter().enumerate() {
+        println!("  {:<12} {member}", if row == 0 { "people" } else { "" });
+    }
+    if product.app.rooms.links().next().is_some() {
+        println!("  sign in      by any of these numbers, and any six digits as the PIN");
+    }
     println!("  bot's token  {TOKEN}");
     println!("  Bot API URL  {base}   (your own bot can talk here too: any token of Telegram's form)");
-    match &arguments.data {
-        Some(data) => println!("  kept in      {}   (--fresh starts over)", data.display()),
-        None => println!("  kept in      memory only (--data DIR keeps it over restarts)"),
-    }
+    println!("  kept in      {}   (--fresh starts over)", data.display());
     println!("Ctrl-C stops it.");
-    let bot = tokio::spawn(echo::run(base.clone(), TOKEN.to_owned(), arguments.language));
-    tokio::spawn(add_people(base, arguments.language));
-    serve::until_stopped(listener, router(&emulator)).await?;
-    bot.abort();
-    emulator.flush();
+}
+
+/// The emulator's paths are its own, the chat page is under `/chat`, and everything else is the product's.
+fn one_port(emulator: &Emulator, product: Router) -> Router {
+    let emulator = emulator.router_with_page_at("/chat");
+    Router::new().fallback(move |request: Request| {
+        let is_emulators = is_emulators(request.uri().path());
+        let router = if is_emulators { emulator.clone() } else { product.clone() };
+        router.oneshot(request)
+    })
+}
+
+fn is_emulators(path: &str) -> bool {
+    let bots =
+        |start| path.strip_prefix(start).is_some_and(|rest: &str| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_under =
+        |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    bots("/bot") || bots("/file/bot") || is_under("/client") || is_under("/chat")
+}
+
+/// The pages; where no room has the front page, the chat is what there is to see.
+fn pages(product: &Product) -> Router {
+    let has_front_page = product.app.rooms.links().any(|(_, path)| path == "/");
+    let pages = product.router();
+    if has_front_page { pages } else { pages.route("/", get(async || Redirect::temporary("/chat"))) }
+}
+
+/// Removes what an earlier demo left, unless one is still running on it. What others have put there stays.
+fn start_over(data: &Path) -> anyhow::Result<()> {
+    let emulator = data.join(EMULATOR);
+    let _lock = opora_emulator::journal::lock(&emulator)?;
+    let mut gone: Vec<PathBuf> = FOLDERS.iter().map(|folder| data.join(folder)).collect();
+    let beside = std::fs::read_dir(data).into_iter().flatten().flatten();
+    gone.extend(
+        beside.filter(|entry| entry.file_name().to_string_lossy().starts_with(DATABASE)).map(|entry| entry.path()),
+    );
+    gone.push(emulator);
+    for path in gone {
+        let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        match removed {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("cannot remove {}", path.display()));
+            }
+            _ => {}
+        }
+    }
     Ok(())
 }
 
-/// The emulator's paths, its page under `/chat`, and the way there from `/`.
-fn router(emulator: &Emulator) -> Router {
-    emulator.router_with_page_at("/chat").route("/", get(to_chat))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-async fn to_chat(_: Request) -> impl IntoResponse {
-    Redirect::temporary("/chat")
-}
-
-/// Removes what an earlier demo left, unless one is still running on it.
-fn start_over(data: &Path) -> anyhow::Result<()> {
-    let _lock = opora_emulator::journal::lock(data)?;
-    match std::fs::remove_dir_all(data) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", data.display()))
+    #[test]
+    fn the_emulators_paths_are_told_from_the_products() {
+        for path in ["/bot1:a/getMe", "/file/bot1:a/x.jpg", "/client", "/client/1:a/users", "/chat"] {
+            assert!(is_emulators(path), "{path}");
         }
-        _ => Ok(()),
-    }
-}
-
-/// A client for this very process: a proxy that the environment names could not reach it.
-pub fn http() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().build().unwrap_or_default()
-}
-
-/// Names the bot and adds the people of the demo; doing it again changes nothing.
-async fn add_people(base: String, language: Language) {
-    let people = match language {
-        Language::Ru => [("Анна", "Петрова", "anna_p", "ru"), ("Борис", "Ким", "boris_kim", "ru")],
-        Language::En => [("Anna", "Peters", "anna_p", "en"), ("Boris", "Kim", "boris_kim", "en")],
-    };
-    let people = (1001..).zip(people).map(|(id, (first_name, last_name, username, language_code))| {
-        let person = json!({
-            "id": id, "first_name": first_name, "last_name": last_name, "username": username,
-            "language_code": language_code,
-        });
-        ("users", person)
-    });
-    let http = http();
-    for (what, body) in std::iter::once(("bot", json!({"username": "opora_echo_bot"}))).chain(people) {
-        let added = http.post(format!("{base}/client/{TOKEN}/{what}")).json(&body).send().await;
-        if let Err(error) = added.and_then(reqwest::Response::error_for_status) {
-            tracing::warn!(%error, what, "the demo could not be set up");
+        for path in ["/", "/bots", "/files/bot", "/clients", "/chats", "/people/1", "/sign-in"] {
+            assert!(!is_emulators(path), "{path}");
         }
     }
 }

@@ -1,21 +1,59 @@
-//! The demo's bot: answers whatever it is sent, and shows every kind of button.
+//! A bot that answers whatever it is sent, and shows every kind of button: to try the chat page with.
 //!
 //! It talks to the emulator over HTTP like any other bot, and keeps nothing: what it counts lies in the buttons.
 
 use std::time::Duration;
 
+use opora_emulator::Emulator;
+use opora_emulator::token::Token;
+use opora_emulator::world::user::User;
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
-use crate::cli::Language;
-use crate::demo;
+use crate::texts::Language;
 
+/// Anybody may know it: it opens nothing but an emulator.
+pub const TOKEN: &str = "7000000002:AAOporaEchoOporaEchoOporaEchoOpora2";
 const POLL_SECONDS: u64 = 25;
 
+/// Adds the bot and two people, and lets it answer.
+pub fn begin(emulator: &Emulator, port: u16, language: Language) -> JoinHandle<()> {
+    add_people(emulator, language);
+    tokio::spawn(run(format!("http://127.0.0.1:{port}"), language))
+}
+
+/// Names the bot and adds its people; doing it again changes nothing.
+fn add_people(emulator: &Emulator, language: Language) {
+    let Some(bot) = Token::parse(TOKEN).and_then(|token| emulator.bot(&token)) else { return };
+    let people = match language {
+        Language::Ru => [("Анна", "Петрова", "anna_p"), ("Борис", "Ким", "boris_kim")],
+        Language::En => [("Anna", "Peters", "anna_p"), ("Boris", "Kim", "boris_kim")],
+    };
+    let mut world = bot.world();
+    world.me.username = Some("opora_echo_bot".into());
+    world.me_changed();
+    for (id, (first_name, last_name, username)) in (1001..).zip(people) {
+        world.put_user(User {
+            id,
+            is_bot: false,
+            first_name: first_name.into(),
+            last_name: Some(last_name.into()),
+            username: Some(username.into()),
+            language_code: Some(language.code().into()),
+        });
+    }
+}
+
+/// A client for this very process: a proxy that the environment names could not reach it.
+fn http() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap_or_default()
+}
+
 /// Polls for ever; an error is told once and tried again after a second.
-pub async fn run(base: String, token: String, language: Language) {
-    let bot = Echo { http: demo::http(), url: format!("{base}/bot{token}"), texts: Texts::of(language) };
+async fn run(base: String, language: Language) {
+    let bot = Echo { http: http(), url: format!("{base}/bot{TOKEN}"), texts: Texts::of(language) };
     if let Err(error) = bot.introduce().await {
-        tracing::warn!(error = %error, "the demo bot could not introduce itself");
+        tracing::warn!(error = %error, "the echo bot could not introduce itself");
     }
     let mut offset = 0;
     loop {
@@ -24,12 +62,12 @@ pub async fn run(base: String, token: String, language: Language) {
                 for update in updates.as_array().into_iter().flatten() {
                     offset = update["update_id"].as_i64().unwrap_or(offset) + 1;
                     if let Err(error) = bot.handle(update).await {
-                        tracing::warn!(%error, "the demo bot could not answer");
+                        tracing::warn!(%error, "the echo bot could not answer");
                     }
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "the demo bot could not poll; trying again");
+                tracing::warn!(%error, "the echo bot could not poll; trying again");
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
         }

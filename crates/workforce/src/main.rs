@@ -1,14 +1,7 @@
 //! The binary `opora`: one program, a subcommand for each thing it does.
 
-mod cli;
-mod config;
-mod demo;
-mod echo;
-mod serve;
-mod state;
-
 use clap::Parser;
 
 fn main() -> std::process::ExitCode {
-    cli::Cli::parse().run()
+    workforce::cli::Cli::parse().run()
 }

@@ -1,6 +1,6 @@
 //! Listening, and stopping when asked to.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use anyhow::Context;
 use axum::Router;
@@ -8,11 +8,14 @@ use opora_emulator::{Emulator, Settings};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli;
+use crate::{cli, echo};
+
+/// What to do where a port is taken.
+pub const OTHER_PORT: &str = "another --port may be free";
 
 /// `opora emulator`.
 pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
-    let (listener, address) = listen(arguments.listen, arguments.port).await?;
+    let (listener, address) = listen((arguments.listen, arguments.port).into(), OTHER_PORT).await?;
     let settings = Settings { limits: arguments.limits.into(), data: arguments.data.clone() };
     let emulator = Emulator::new(settings).with_context(|| data_trouble(arguments.data.as_deref()))?;
     println!("Bot API emulator {}", env!("CARGO_PKG_VERSION"));
@@ -28,16 +31,23 @@ pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
     } else {
         println!("  reachable    from other machines: whoever reaches it can read and send everything");
     }
+    let echo = arguments.echo.map(|language| echo::begin(&emulator, address.port(), language));
+    if echo.is_some() {
+        println!("  bot's token  {}", echo::TOKEN);
+    }
+    println!("Ctrl-C stops it.");
     until_stopped(listener, emulator.router()).await?;
+    if let Some(echo) = echo {
+        echo.abort();
+    }
     emulator.flush();
     Ok(())
 }
 
 /// Listens, or says why that cannot be.
-pub async fn listen(address: IpAddr, port: u16) -> anyhow::Result<(TcpListener, SocketAddr)> {
-    let wanted = SocketAddr::new(address, port);
+pub async fn listen(wanted: SocketAddr, advice: &str) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(wanted).await;
-    let listener = listener.with_context(|| format!("cannot listen on {wanted}; another --port may be free"))?;
+    let listener = listener.with_context(|| format!("cannot listen on {wanted}; {advice}"))?;
     let address = listener.local_addr()?;
     Ok((listener, address))
 }

@@ -12,10 +12,11 @@ async fn a_conversation_goes_on_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let demo = demo_in(&folder, &[]).await;
     assert!(demo.printed.contains(folder.path().to_str().unwrap()), "{}", demo.printed);
-    demo.says(ANNA, "/start").await;
-    demo.hears(ANNA, "Hello!").await;
-    demo.says(BORIS, "from Boris").await;
-    demo.until("the bot repeats it", async |demo| (demo.texts(BORIS).await.len() == 2).then_some(())).await;
+    demo.says(ANNA, "/help").await;
+    demo.hears(ANNA, "I am the assistant").await;
+    demo.says(BORIS, "/me").await;
+    demo.hears(BORIS, "Boris Kim").await;
+    demo.until("the bot has answered", async |demo| (demo.texts(BORIS).await.len() == 2).then_some(())).await;
     let (anna, boris) = (demo.texts(ANNA).await, demo.texts(BORIS).await);
     demo.stop().await;
 
@@ -23,7 +24,7 @@ async fn a_conversation_goes_on_after_a_restart() {
     assert_eq!((demo.texts(ANNA).await, demo.texts(BORIS).await), (anna, boris));
     demo.says(ANNA, "still here?").await;
     demo.until("the bot goes on", async |demo| (demo.texts(ANNA).await.len() == 4).then_some(())).await;
-    assert_eq!(demo.world().await["users"].as_array().unwrap().len(), 2, "nobody is there twice");
+    assert_eq!(demo.world().await["users"].as_array().unwrap().len(), 8, "nobody is there twice");
     demo.stop().await;
 }
 
@@ -100,9 +101,7 @@ async fn a_bot_that_many_call_first_is_kept_whole() {
 }
 
 async fn demo_in(folder: &TempDir, more: &[&str]) -> Demo {
-    let mut arguments = vec!["--data", folder.path().to_str().unwrap()];
-    arguments.extend(more);
-    Demo::start_with(&arguments).await
+    Demo::product(folder, more).await
 }
 
 /// Everything in all journals below a folder.

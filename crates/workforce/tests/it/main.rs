@@ -9,18 +9,25 @@ mod chromedriver;
 mod demo;
 mod dialogue;
 mod environment;
+mod firm;
+mod front;
 mod hostile;
 mod inspector;
 mod keeping;
+mod office;
 mod operator;
 mod page;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/postgres_server.rs"]
 mod postgres_server;
 mod preferences;
+mod product;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/redis_server.rs"]
 mod redis_server;
 mod returning;
+mod rooms;
 mod running;
+mod settings;
+mod tables;
 mod two_people;

@@ -86,10 +86,10 @@ struct Office {
 }
 
 /// What the program did.
-struct Done {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
+pub struct Done {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
 }
 
 impl Office {
@@ -220,14 +220,14 @@ impl Keeper {
 impl Done {
     /// It ended as it should.
     #[track_caller]
-    fn well(self) -> Self {
+    pub fn well(self) -> Self {
         assert_eq!(self.code, Some(0), "{}", self.stderr);
         self
     }
 
     /// It ended with a complaint that has all these words, and no panic.
     #[track_caller]
-    fn complains(&self, words: &[&str]) {
+    pub fn complains(&self, words: &[&str]) {
         assert_eq!(self.code, Some(1), "{}{}", self.stdout, self.stderr);
         let complains = self.stderr.contains("opora: ") && words.iter().all(|word| self.stderr.contains(word));
         assert!(complains && !self.stderr.contains("panicked"), "{words:?} in: {}", self.stderr);
@@ -235,9 +235,9 @@ impl Done {
 }
 
 /// Runs `opora` with nothing of the environment but these variables deciding the store.
-async fn run(variables: &[(&str, &str)], arguments: &[&str]) -> Done {
+pub async fn run(variables: &[(&str, &str)], arguments: &[&str]) -> Done {
     let mut command = Command::new(OPORA);
-    for decides in ["STATE_URL", "REDIS_URL", "DATA_DIR"] {
+    for decides in ["STATE_URL", "REDIS_URL", "DATABASE_URL", "DATA_DIR"] {
         command.env_remove(decides);
     }
     command.args(arguments).envs(variables.iter().copied());

@@ -29,7 +29,7 @@ impl Page {
 
     /// Loads the page and waits until it knows its bot.
     pub async fn open(&self) {
-        self.driver.goto(format!("{}/chat", self.demo.base)).await.unwrap();
+        self.driver.goto(&self.demo.page).await.unwrap();
         self.until("the page is ready", READY).await;
     }
 

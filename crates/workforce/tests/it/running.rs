@@ -9,11 +9,14 @@ use tokio::time::timeout;
 use crate::demo::{ANNA, Demo, OPORA, PATIENCE, STOPS_WITHIN};
 
 #[tokio::test]
-async fn it_says_where_to_click_and_what_is_kept() {
-    let demo = Demo::start().await;
+async fn it_says_where_to_click_who_is_there_and_what_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::product(&folder, &[]).await;
     let Demo { base, token, printed, .. } = &demo;
     assert!(base.starts_with("http://127.0.0.1:"), "{printed}");
-    for expected in [&format!("{base}/chat\n"), token, "memory only", "Ctrl-C stops it."] {
+    let kept = folder.path().to_str().unwrap();
+    for expected in [&format!("{base}/chat\n"), token, "1001 Anna Peters (owner, superadmin)", kept, "Ctrl-C stops it."]
+    {
         assert!(printed.contains(expected), "no {expected:?} in: {printed}");
     }
     demo.stop().await;
@@ -21,7 +24,8 @@ async fn it_says_where_to_click_and_what_is_kept() {
 
 #[tokio::test]
 async fn the_front_door_leads_to_the_chat() {
-    let demo = Demo::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::product(&folder, &[]).await;
     let door = demo.http.get(&demo.base).send().await.unwrap();
     assert!(door.status().is_redirection(), "{}", door.status());
     assert_eq!(door.headers()["location"], "/chat");
@@ -35,9 +39,10 @@ async fn the_front_door_leads_to_the_chat() {
 
 #[tokio::test]
 async fn a_second_one_on_the_same_port_says_which_port_is_taken() {
-    let demo = Demo::start().await;
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let demo = Demo::product(&folder, &[]).await;
     let port = demo.port();
-    let second = Command::new(OPORA).args(["demo", "--port", port]).output();
+    let second = Command::new(OPORA).args(["demo", "--port", port, "--data"]).arg(other.path()).output();
     let second = timeout(PATIENCE, second).await.expect("it should give up at once").unwrap();
     let complaint = String::from_utf8(second.stderr).unwrap();
     assert_eq!(second.status.code(), Some(1), "{complaint}");
@@ -51,9 +56,10 @@ async fn a_second_one_on_the_same_port_says_which_port_is_taken() {
 #[tokio::test]
 async fn a_proxy_of_the_environment_does_not_come_between() {
     let nobody = "http://127.0.0.1:1";
-    let demo = Demo::start_in(&[("HTTP_PROXY", nobody), ("http_proxy", nobody)], "0", &[]).await;
-    demo.says(ANNA, "/start").await;
-    demo.hears(ANNA, "Hello!").await;
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::product_in(&[("HTTP_PROXY", nobody), ("http_proxy", nobody)], &folder, &[]).await;
+    demo.says(ANNA, "/help").await;
+    demo.hears(ANNA, "I am the assistant").await;
     demo.stop().await;
 }
 
@@ -68,7 +74,8 @@ async fn sigint_ends_it_while_a_page_and_a_bot_are_connected() {
 }
 
 async fn ends_by(signal: &str) {
-    let demo = Demo::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::product(&folder, &[]).await;
     let page = events(&demo).await;
     let path = format!("/client/{}/chats/{ANNA}/messages?after=0&wait=60", demo.token);
     let reader = request(&demo, &format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n")).await;

@@ -1,0 +1,42 @@
+# Вход: главное меню и то, о чём может спросить каждый.
+front-menu = { $name }, что будем делать?
+front-menu-empty = Здравствуйте, { $name }. Для вашей роли здесь пока ничего нет; новое появится в этом меню.
+front-newcomer = Здравствуйте! Мы ещё не знакомы. Попросите руководителя добавить вас: ваш номер в Telegram — { $id }.
+front-pending = Ваша заявка на проверке. Я напишу, как только её рассмотрят.
+front-rejected = Ваша заявка отклонена. Обратитесь, пожалуйста, к руководителю.
+front-blocked = Ваш доступ закрыт. Если это ошибка, обратитесь, пожалуйста, к руководителю.
+front-not-understood = Не понял вас. В меню видно, что я умею.
+front-language = На каком языке мне говорить?
+front-language-is = Теперь я говорю с вами по-русски.
+front-language-for-now = Пока вы не зарегистрированы, я беру язык из вашего Telegram.
+front-help =
+    Я помощник вашей команды.
+
+    /start – главное меню
+    /language – сменить язык
+    /cancel – прервать то, что делаем
+    /me – ваш номер и роли
+    /help – этот список
+front-me = Ваш номер в Telegram: { $id }
+front-me-known =
+    { $name }
+    Ваш номер в Telegram: { $id }
+    Роли: { $roles }
+front-no-roles = нет
+
+role-applicant = соискатель
+role-employee = сотрудник
+role-master = мастер
+role-dispatcher = диспетчер
+role-manager = менеджер
+role-owner = владелец
+role-superadmin = главный администратор
+
+front-start-command = Главное меню
+front-language-command = Язык
+front-cancel-command = Прервать то, что делаем
+front-me-command = Мой номер и роли
+front-help-command = Помощь
+
+# Кто-то из демо, кому предстоит регистрация.
+demo-newcomer = впервые здесь, для регистрации

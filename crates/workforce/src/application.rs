@@ -1,0 +1,131 @@
+//! What all rooms share, and how the bot and the pages are made of them.
+
+use std::ops::Deref;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::get;
+use opora::bot::{Bot, Handle};
+use opora::clock::Clock;
+use opora::dialogue::Script;
+use opora::turn::Turn;
+use sea_orm::{ConnectionTrait, DbErr};
+
+use crate::config::Config;
+use crate::domain::Domain;
+use crate::people::{People, Person};
+use crate::rooms::Rooms;
+use crate::settings::Settings;
+use crate::texts::{Language, Sentences};
+use crate::{front, jobs};
+
+/// What every handler, page and job reaches: `turn.context::<App>()`, `State<App>`, and a job's argument. Clones are the
+/// same one.
+#[derive(Clone, Debug)]
+pub struct App(Arc<Parts>);
+
+/// What the application is made of.
+#[derive(Debug)]
+pub struct Parts {
+    pub domain: Domain,
+    pub people: People,
+    pub settings: Settings,
+    pub rooms: Rooms,
+    /// Posts messages outside of turns while the bot runs.
+    pub bot: Handle,
+    pub clock: Clock,
+    /// Where people reach the pages, without a slash at its end.
+    pub public_url: String,
+    /// Where documents are kept: `file:<folder>` or `s3://…`.
+    pub files: String,
+    /// Where downloads arrive and everything else that is kept in files.
+    pub data_dir: PathBuf,
+    /// The language of those whose own nobody knows.
+    pub language: Language,
+}
+
+/// Who speaks in a turn.
+#[derive(Clone, Debug)]
+pub struct Speaker {
+    /// None if nobody knows the account.
+    pub person: Option<Person>,
+    pub language: Language,
+}
+
+impl Deref for App {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl App {
+    /// The application over its domain, with a bot that is still to be put together.
+    pub fn new(config: &Config, domain: Domain, rooms: Rooms, bot: Handle, clock: Clock) -> Self {
+        Self(Arc::new(Parts {
+            people: People::new(domain.clone()),
+            settings: Settings::new(domain.clone()),
+            domain,
+            rooms,
+            bot,
+            clock,
+            public_url: config.public_url.clone(),
+            files: config.files.clone(),
+            data_dir: config.data_dir.clone(),
+            language: config.language,
+        }))
+    }
+
+    /// Who speaks, and in which language to answer: the person's own choice, else Telegram's, else the application's.
+    pub fn speaker(&self, turn: &Turn) -> impl Future<Output = Result<Speaker, DbErr>> + Send + use<> {
+        // A turn cannot be lent over an await: what is asked of it is asked first.
+        let (people, telegram_id, language) = (self.people.clone(), turn.key().user, self.language_of(turn));
+        async move {
+            let person = people.by_telegram(telegram_id).await?;
+            let language = person.as_ref().map_or(language, |person| person.language);
+            Ok(Speaker { person, language })
+        }
+    }
+
+    /// The language of somebody whom nobody knows. When time speaks, the conversation remembers it.
+    fn language_of(&self, turn: &Turn) -> Language {
+        match turn.person() {
+            Some(person) => person.language.as_deref().map_or(self.language, Language::of_code),
+            None => Language::of_code(turn.language()),
+        }
+    }
+}
+
+/// The bot: every room's dialogues and work, then the front, which hears what nobody else does.
+pub fn bot(app: &App, bot: Bot) -> Bot {
+    let bot = app.rooms.iter().fold(bot, |bot, room| room.work(app, bot));
+    let bot = jobs::work(app, bot);
+    bot.script(script(&app.rooms)).context(app.clone()).files(app.data_dir.join("downloads"))
+}
+
+/// The script alone, for a stage.
+pub fn script(rooms: &Rooms) -> Script {
+    let script = rooms.iter().fold(Script::new(), |script, room| room.dialogues(script));
+    script.dialogue(front::dialogue(rooms)).texts(Sentences)
+}
+
+/// The pages of all rooms, and `/health`.
+pub fn router(app: &App) -> Router {
+    let pages = app.rooms.iter().fold(Router::new(), |router, room| router.merge(room.routes()));
+    pages.route("/health", get(health)).with_state(app.clone())
+}
+
+/// For whoever watches the process: 200 while the database answers.
+async fn health(State(app): State<App>) -> (StatusCode, &'static str) {
+    match app.domain.read().execute_unprepared("SELECT 1").await {
+        Ok(_) => (StatusCode::OK, "ok\n"),
+        Err(error) => {
+            tracing::warn!(%error, "the database does not answer");
+            (StatusCode::SERVICE_UNAVAILABLE, "the database does not answer\n")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! What staff did, for whoever asks later.
+//!
+//! A line is written in the commit of what it tells of: there is none without the other.
+
+use opora::clock::Millis;
+use opora::store::WriteError;
+use sea_orm::sea_query::ExprTrait;
+use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, Set};
+
+use crate::domain::{Domain, Writing};
+
+/// One thing that was done.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub at: Millis,
+    /// Who did it; nobody if it came from the command line or by itself.
+    pub actor: Option<i64>,
+    pub action: &'static str,
+    /// What it was done to: a kind, such as `user`, and its id.
+    pub subject: (&'static str, i64),
+    /// What else there is to know; no personal data.
+    pub detail: serde_json::Value,
+}
+
+/// Writes a line.
+pub async fn record(db: &Writing<'_, '_>, entry: Entry) -> Result<(), WriteError> {
+    let (subject_kind, subject_id) = entry.subject;
+    let row = table::ActiveModel {
+        at: Set(entry.at.0),
+        actor: Set(entry.actor),
+        action: Set(entry.action.to_owned()),
+        subject_kind: Set(subject_kind.to_owned()),
+        subject_id: Set(subject_id),
+        detail: Set(entry.detail.to_string()),
+        ..Default::default()
+    };
+    row.insert(db).await?;
+    Ok(())
+}
+
+/// A line as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub at: Millis,
+    pub actor: Option<i64>,
+    pub action: String,
+    pub detail: serde_json::Value,
+}
+
+/// What was done to somebody or something, the oldest first.
+pub async fn about(domain: &Domain, (kind, id): (&str, i64)) -> Result<Vec<Line>, DbErr> {
+    let of_it = table::Column::SubjectKind.eq(kind).and(table::Column::SubjectId.eq(id));
+    let rows = table::Entity::find().filter(of_it).order_by_asc(table::Column::Id).all(domain.read()).await?;
+    let line = |row: table::Model| Line {
+        at: Millis(row.at),
+        actor: row.actor,
+        action: row.action,
+        detail: serde_json::from_str(&row.detail).unwrap_or_default(),
+    };
+    Ok(rows.into_iter().map(line).collect())
+}
+
+mod table {
+    use sea_orm::entity::prelude::*;
+
+    #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+    #[sea_orm(table_name = "audit")]
+    pub struct Model {
+        #[sea_orm(primary_key)]
+        pub id: i64,
+        pub at: i64,
+        pub actor: Option<i64>,
+        pub action: String,
+        pub subject_kind: String,
+        pub subject_id: i64,
+        pub detail: String,
+    }
+
+    #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
+    pub enum Relation {}
+
+    impl ActiveModelBehavior for ActiveModel {}
+}

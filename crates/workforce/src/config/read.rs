@@ -1,0 +1,360 @@
+//! The settings, read and checked.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use opora::bot::SendLimits;
+use reqwest::Url;
+
+use super::layers::Layers;
+use super::{ENVIRONMENT, places};
+use crate::domain::Address;
+use crate::texts::Language;
+
+/// Everything that a running application needs.
+#[derive(Clone)]
+pub struct Config {
+    pub bot_token: Secret,
+    pub bot_api_url: String,
+    pub updates: Updates,
+    pub send_limits: SendLimits,
+    /// Where conversations are kept. It may hold a password.
+    pub state: String,
+    /// Where the tables are.
+    pub database: Address,
+    /// Where the cache is; in this process if there is none.
+    pub cache: Option<Secret>,
+    /// `file:<folder>` or `s3://…`.
+    pub files: String,
+    pub data_dir: PathBuf,
+    pub web_listen: SocketAddr,
+    /// Where people reach the pages, without a slash at its end.
+    pub public_url: String,
+    /// The language of those whose own nobody knows.
+    pub language: Language,
+}
+
+/// A word that is in no log.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+/// How updates come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Updates {
+    Polling,
+    /// By calls to an address, whose path is this.
+    Webhook {
+        url: String,
+        path: String,
+        secret: Secret,
+    },
+}
+
+/// Everything that is wrong with the settings, each as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the configuration is not right:\n  {}", .0.join("\n  "))]
+pub struct Mistakes(pub Vec<String>);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { database, data_dir, web_listen, public_url, language, .. } = self;
+        let mut shown = f.debug_struct("Config");
+        shown.field("database", database).field("data_dir", data_dir).field("web_listen", web_listen);
+        shown.field("public_url", public_url).field("language", language).finish_non_exhaustive()
+    }
+}
+
+impl Config {
+    /// Reads the settings; all mistakes are found at once.
+    pub fn read(layers: &Layers) -> Result<Self, Mistakes> {
+        let mut reading = Reading { layers, mistakes: Vec::new() };
+        let read = reading.everything();
+        // Where a value is missing, a mistake says why.
+        read.filter(|_| reading.mistakes.is_empty()).ok_or(Mistakes(reading.mistakes))
+    }
+}
+
+struct Reading<'a> {
+    layers: &'a Layers,
+    mistakes: Vec<String>,
+}
+
+const TOKEN: &str = "@BotFather gives one, of the form 123456789:AA…";
+const LISTEN: &str = "an address and a port, such as 127.0.0.1:8080";
+const WEB_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
+
+impl Reading<'_> {
+    /// Every setting is read, whatever the others are.
+    fn everything(&mut self) -> Option<Config> {
+        let bot_token = self.token();
+        let bot_api_url = self.url("BOT_API_URL").unwrap_or_else(|| opora::telegram::TELEGRAM.to_owned());
+        let updates = self.updates();
+        let send_limits = self.parsed("SEND_LIMITS", "telegram or off");
+        let state = self.state();
+        let database = self.database();
+        self.together(&state, database.as_ref());
+        self.one_of("CACHE_URL", &["redis://", "rediss://"]);
+        let cache = places::cache(self.layers).map(Secret);
+        let data_dir = places::data_dir(self.layers);
+        let files = self.one_of("FILES_URL", &["file:", "s3://"]).unwrap_or_else(|| format!("file:{data_dir}/files"));
+        let web_listen = self.parsed("WEB_LISTEN", LISTEN).unwrap_or(WEB_LISTEN);
+        let public_url = self.url("PUBLIC_URL").unwrap_or_else(|| format!("http://{web_listen}"));
+        let language = self.language().unwrap_or_default();
+        Some(Config {
+            bot_token: bot_token?,
+            bot_api_url,
+            updates: updates?,
+            send_limits: send_limits.unwrap_or_default(),
+            state: watched(state, data_dir),
+            database: database?,
+            cache,
+            files,
+            data_dir: data_dir.into(),
+            web_listen,
+            public_url: public_url.trim_end_matches('/').to_owned(),
+            language,
+        })
+    }
+
+    fn token(&mut self) -> Option<Secret> {
+        let Some(given) = self.layers.get("BOT_TOKEN") else {
+            self.mistakes.push(format!("BOT_TOKEN is missing: {TOKEN}"));
+            return None;
+        };
+        let fits = |token: &str| {
+            let (number, secret) = token.split_once(':')?;
+            (number.parse::<i64>().is_ok_and(|number| number > 0) && !secret.is_empty()).then_some(())
+        };
+        if fits(given.value).is_none() {
+            self.mistakes.push(format!("BOT_TOKEN in {} is no token: {TOKEN}", given.origin));
+        }
+        Some(Secret(given.value.to_owned()))
+    }
+
+    fn updates(&mut self) -> Option<Updates> {
+        let secret = self.layers.get("WEBHOOK_SECRET");
+        let Some(given) = self.layers.get("WEBHOOK_URL") else { return Some(Updates::Polling) };
+        let parsed = Url::parse(given.value).ok().filter(|url| ["http", "https"].contains(&url.scheme()));
+        let path = parsed.map(|url| url.path().to_owned());
+        if path.as_deref().is_none_or(|path| path == "/") {
+            let why = "is not https://<host>/<a path of its own>";
+            self.mistakes.push(format!("WEBHOOK_URL in {} {why}", given.origin));
+        }
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        let good = |secret: &str| secret.len() <= 256 && secret.bytes().all(plain);
+        match secret {
+            None => self.mistakes.push(
+                "WEBHOOK_SECRET is missing: with WEBHOOK_URL it keeps strangers out; A-Z, a-z, 0-9, _ and -".into(),
+            ),
+            Some(secret) if !good(secret.value) => self.mistakes.push(format!(
+                "WEBHOOK_SECRET in {} is not 1 to 256 characters of A-Z, a-z, 0-9, _ and -",
+                secret.origin
+            )),
+            Some(_) => {}
+        }
+        let secret = Secret(secret?.value.to_owned());
+        Some(Updates::Webhook { url: given.value.to_owned(), path: path?, secret })
+    }
+
+    fn state(&mut self) -> String {
+        let (state, name) = places::state(self.layers);
+        let known = ["sqlite:", "postgres://", "postgresql://", "redis://", "rediss://"];
+        if state.starts_with("memory:") {
+            let why = "the application's tables need a database that commits with the conversations";
+            self.mistakes.push(format!("{name}: memory: is for tests; {why}"));
+        } else if name != "DATABASE_URL" && !known.iter().any(|start| state.starts_with(start)) {
+            self.mistakes.push(format!("{name} is none of sqlite:<path>, postgres://… and redis://…"));
+        }
+        state
+    }
+
+    fn database(&mut self) -> Option<Address> {
+        let database = Address::parse(&places::database(self.layers));
+        if database.is_none() {
+            self.mistakes.push("DATABASE_URL is neither sqlite:<path> nor postgres://…".to_owned());
+        }
+        database
+    }
+
+    /// What a turn writes and where it goes must become durable in one step.
+    fn together(&mut self, state: &str, database: Option<&Address>) {
+        if let (Some(state), Some(database)) = (Address::parse(state), database)
+            && state != *database
+        {
+            self.mistakes.push(
+                "STATE_URL and DATABASE_URL name two SQL databases: leave one of them out, or keep the state in Redis"
+                    .to_owned(),
+            );
+        }
+    }
+
+    /// Desktops set this variable for themselves, to lists such as `en_GB:en` and to languages that are not spoken here.
+    fn language(&mut self) -> Option<Language> {
+        let given = self.layers.get("LANGUAGE")?;
+        let code = given.value.split([':', '_', '-', '.']).next().unwrap_or_default();
+        let spoken = code.to_lowercase().parse().ok();
+        if spoken.is_none() && given.origin != ENVIRONMENT {
+            self.mistakes.push(format!("LANGUAGE in {}: `{}` is not ru or en", given.origin, given.value));
+        }
+        spoken
+    }
+
+    fn parsed<T: FromStr>(&mut self, name: &str, expected: &str) -> Option<T> {
+        let given = self.layers.get(name)?;
+        let parsed = given.value.parse().ok();
+        if parsed.is_none() {
+            self.mistakes.push(format!("{name} in {}: `{}` is not {expected}", given.origin, given.value));
+        }
+        parsed
+    }
+
+    fn url(&mut self, name: &str) -> Option<String> {
+        let given = self.layers.get(name)?;
+        if !Url::parse(given.value).is_ok_and(|url| ["http", "https"].contains(&url.scheme())) {
+            self.mistakes.push(format!("{name} in {} is not an address of http or https", given.origin));
+        }
+        Some(given.value.to_owned())
+    }
+
+    /// An address of one of these kinds; it may hold a password and is not repeated.
+    fn one_of(&mut self, name: &str, starts: &[&str]) -> Option<String> {
+        let given = self.layers.get(name)?;
+        if !starts.iter().any(|start| given.value.starts_with(start)) {
+            self.mistakes.push(format!("{name} in {} does not begin with {}", given.origin, starts.join(" or ")));
+        }
+        Some(given.value.to_owned())
+    }
+}
+
+/// A Redis is compared with what was seen of it, so that one that comes back older is noticed.
+fn watched(state: String, data_dir: &str) -> String {
+    let is_plain = data_dir.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
+    if !state.starts_with("redis") || !is_plain || state.contains("data=") || state.contains("layout=") {
+        return state;
+    }
+    let mark = if state.contains('?') { '&' } else { '?' };
+    format!("{state}{mark}data={data_dir}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::{Layer, layers};
+    use super::*;
+
+    const GOOD: (&str, &str) = ("BOT_TOKEN", "123456789:AAsecret");
+
+    fn layer(origin: &str, values: &[(&str, &str)]) -> Layer {
+        let values = values.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Layer { origin: origin.to_owned(), values }
+    }
+
+    fn read(values: &[(&str, &str)]) -> Result<Config, Mistakes> {
+        Config::read(&Layers::new(vec![layer("a test", values)]))
+    }
+
+    #[test]
+    fn a_token_is_enough() {
+        let config = read(&[GOOD]).unwrap();
+        assert_eq!(
+            (config.state.as_str(), config.database.url().as_str()),
+            ("sqlite:data/opora.db", "sqlite:data/opora.db")
+        );
+        assert_eq!((config.updates, config.send_limits), (Updates::Polling, SendLimits::Telegram));
+        assert_eq!((config.public_url.as_str(), config.language), ("http://127.0.0.1:8080", Language::Ru));
+        assert_eq!(
+            (config.bot_api_url.as_str(), config.files.as_str()),
+            (opora::telegram::TELEGRAM, "file:data/files")
+        );
+    }
+
+    #[test]
+    fn every_mistake_is_listed_at_once_and_no_secret_is_told() {
+        let wrong = [
+            ("BOT_TOKEN", "hunter2"),
+            ("BOT_API_URL", "telegram"),
+            ("WEBHOOK_URL", "https://bot.example/"),
+            ("WEBHOOK_SECRET", "hunter3!"),
+            ("SEND_LIMITS", "none"),
+            ("STATE_URL", "mongodb://me:hunter4@host"),
+            ("DATABASE_URL", "mysql://me:hunter5@host"),
+            ("CACHE_URL", "memcached://me:hunter6@host"),
+            ("FILES_URL", "ftp://me:hunter7@host"),
+            ("WEB_LISTEN", "8080"),
+            ("PUBLIC_URL", "office"),
+            ("LANGUAGE", "de"),
+        ];
+        let Mistakes(mistakes) = read(&wrong).unwrap_err();
+        for (name, _) in wrong {
+            assert_eq!(mistakes.iter().filter(|mistake| mistake.starts_with(name)).count(), 1, "{name}: {mistakes:#?}");
+        }
+        assert!(!mistakes.join("\n").contains("hunter"), "{mistakes:#?}");
+        let nothing = read(&[("WEBHOOK_URL", "https://bot.example/telegram")]).unwrap_err().to_string();
+        assert!(nothing.contains("BOT_TOKEN is missing") && nothing.contains("WEBHOOK_SECRET is missing"), "{nothing}");
+    }
+
+    #[test]
+    fn two_sql_databases_and_a_memory_store_are_refused() {
+        let two = read(&[GOOD, ("STATE_URL", "sqlite:a.db"), ("DATABASE_URL", "sqlite:b.db")]).unwrap_err();
+        assert!(two.to_string().contains("two SQL databases"), "{two}");
+        assert!(read(&[GOOD, ("STATE_URL", "sqlite:a.db"), ("DATABASE_URL", "sqlite://a.db")]).is_ok());
+        let memory = read(&[GOOD, ("STATE_URL", "memory:")]).unwrap_err();
+        assert!(memory.to_string().contains("need a database"), "{memory}");
+    }
+
+    #[test]
+    fn the_stronger_layer_wins_and_an_empty_value_does_not_count() {
+        let layers = [
+            layer("the command line", &[("LANGUAGE", "en")]),
+            layer("the environment", &[("LANGUAGE", "ru"), ("WEB_LISTEN", ""), GOOD]),
+            layer("opora.toml", &[("WEB_LISTEN", "0.0.0.0:80"), ("BOT_TOKEN", "1:other")]),
+        ];
+        let config = Config::read(&Layers::new(layers.into())).unwrap();
+        assert_eq!((config.language, config.web_listen.port()), (Language::En, 80));
+        assert_eq!(config.bot_token, Secret(GOOD.1.to_owned()));
+    }
+
+    #[test]
+    fn a_desktops_language_is_taken_as_it_is_meant() {
+        for (value, meant) in [("en_GB:en", Language::En), ("ru_RU.UTF-8", Language::Ru), ("de", Language::Ru)] {
+            let layers = Layers::new(vec![layer(ENVIRONMENT, &[GOOD, ("LANGUAGE", value)])]);
+            assert_eq!(Config::read(&layers).unwrap().language, meant, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_redis_is_watched_from_the_data_directory() {
+        let tables = ("DATABASE_URL", "postgres://db/opora");
+        let config = read(&[GOOD, tables, ("REDIS_URL", "redis://host"), ("DATA_DIR", "/srv/opora")]).unwrap();
+        assert_eq!(config.state, "redis://host/1?data=/srv/opora");
+        let config = read(&[GOOD, tables, ("STATE_URL", "redis://host/2?prefix=a&data=/x")]).unwrap();
+        assert_eq!(config.state, "redis://host/2?prefix=a&data=/x");
+    }
+
+    #[test]
+    fn the_configuration_to_begin_with_needs_only_a_token_and_names_every_setting() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/opora.toml");
+        let file = layers::of_file(&path).unwrap();
+        assert!(Config::read(&Layers::new(vec![layer("a test", &[GOOD]), file])).is_ok());
+        let text = std::fs::read_to_string(path).unwrap();
+        for name in layers::NAMES {
+            assert!(text.contains(&format!("{} = ", name.to_lowercase())), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_printed_of_it_has_no_secret() {
+        let config = read(&[GOOD, ("STATE_URL", "postgres://me:hunter2@host/opora")]).unwrap();
+        let shown = format!("{config:?} {:?}", config.bot_token);
+        assert!(!shown.contains("hunter2") && !shown.contains("AAsecret"), "{shown}");
+    }
+}

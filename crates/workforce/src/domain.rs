@@ -1,0 +1,128 @@
+//! The application's own tables.
+//!
+//! Pages and handlers read through a pool. Writes commit with the turn that asked for them, or, where there is no turn,
+//! through the same writer as the turns; nothing writes beside it. Rooms call each other's front doors, and only a room
+//! itself knows its tables.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use futures_util::future::BoxFuture;
+use opora::store::{OpenError, Store, StoreError, WriteError};
+use sea_orm::{DatabaseConnection, SqlxPostgresConnector, SqlxSqliteConnector};
+use sqlx::postgres::PgPoolOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+
+pub use self::address::Address;
+pub use self::writing::{InTurn, Writing};
+
+mod address;
+mod migrations;
+mod writing;
+
+/// How many pages and handlers read at once.
+const READERS: u32 = 8;
+
+/// How long somebody waits for a connection to read by. A handler has more time, and is tried again.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The domain's database, and the store through which it is written. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct Domain {
+    readers: DatabaseConnection,
+    store: Arc<dyn Store>,
+}
+
+/// Why a write outside of a turn did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum NotWritten {
+    /// A rule of the business said no; the words are for whoever asked.
+    #[error("{0}")]
+    Refused(String),
+    /// The database did not take it.
+    #[error(transparent)]
+    Failed(StoreError),
+}
+
+impl Domain {
+    /// Opens everything for a bot: the tables, brought up to date, and the conversations at `state`, which commit
+    /// together.
+    pub async fn open(state: &str, database: &Address) -> anyhow::Result<Self> {
+        Self::migrate(database).await?;
+        // One database for both may be written in two ways.
+        let apart = (Address::parse(state).as_ref() != Some(database)).then(|| database.url());
+        let store = opora::store::open_with_database(state, apart.as_deref()).await;
+        let store = store.map_err(|error| match error {
+            OpenError::CannotOpen(_) => anyhow::anyhow!("cannot open the store that STATE_URL names: {error}"),
+            other => other.into(),
+        })?;
+        Self::over(database, store).await
+    }
+
+    /// Opens the tables for a command, beside a bot that runs or without one.
+    pub async fn beside(database: &Address) -> anyhow::Result<Self> {
+        Self::migrate(database).await?;
+        let store = opora::store::open(&database.url()).await.with_context(|| format!("cannot open {database}"))?;
+        Self::over(database, store).await
+    }
+
+    /// Reads from a database whose tables are up to date; what is written goes through `store`.
+    pub async fn over(database: &Address, store: Arc<dyn Store>) -> anyhow::Result<Self> {
+        let readers = match database {
+            Address::Sqlite(path) => SqlxSqliteConnector::from_sqlx_sqlite_pool(sqlite_readers(path).await?),
+            Address::Postgres(url) => {
+                let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(PATIENCE).connect(url).await;
+                SqlxPostgresConnector::from_sqlx_postgres_pool(pool.context("cannot connect to PostgreSQL")?)
+            }
+        };
+        Ok(Self { readers, store })
+    }
+
+    /// Brings the tables up to date; answers the names of the steps that were taken.
+    pub async fn migrate(database: &Address) -> anyhow::Result<Vec<&'static str>> {
+        if let Address::Sqlite(path) = database
+            && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
+        {
+            let made = tokio::fs::create_dir_all(folder).await;
+            made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
+        migrations::run(database).await.with_context(|| format!("cannot bring {database} up to date"))
+    }
+
+    /// Where the conversations are kept, for the bot.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// For queries.
+    pub fn read(&self) -> &DatabaseConnection {
+        &self.readers
+    }
+
+    /// Writes outside of a turn: a page, a job, a command. All of it or nothing.
+    pub async fn write<F>(&self, run: F) -> Result<(), NotWritten>
+    where
+        F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+    {
+        self.store.write(writing::within(run)).await.map_err(|error| match error {
+            StoreError::Refused(refusal) => NotWritten::Refused(refusal.0),
+            other => NotWritten::Failed(other),
+        })
+    }
+
+    /// Lets go of files and connections. Who reads a file goes first, so that its writer can fold the log into it.
+    pub async fn close(&self) -> anyhow::Result<()> {
+        self.readers.clone().close().await?;
+        if let Err(error) = self.store.close().await {
+            bail!("the store did not close cleanly: {error}");
+        }
+        Ok(())
+    }
+}
+
+async fn sqlite_readers(path: &Path) -> Result<sqlx::SqlitePool, sqlx::Error> {
+    let options = SqliteConnectOptions::new().filename(path).read_only(true);
+    SqlitePoolOptions::new().max_connections(READERS).connect_with(options).await
+}

@@ -1,0 +1,66 @@
+//! Where the domain's tables are.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A database by its address. Its password is not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Address {
+    /// A file.
+    Sqlite(PathBuf),
+    /// A server.
+    Postgres(String),
+}
+
+impl Address {
+    /// Reads `sqlite:<path>` or `postgres://…`; `None` if it is neither.
+    pub fn parse(address: &str) -> Option<Self> {
+        match address.split_once(':')? {
+            ("sqlite", path) if !path.is_empty() => Some(Self::Sqlite(path.strip_prefix("//").unwrap_or(path).into())),
+            ("postgres" | "postgresql", _) => Some(Self::Postgres(address.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// The address as it was given, password and all.
+    pub fn url(&self) -> String {
+        match self {
+            Self::Sqlite(path) => format!("sqlite:{}", path.display()),
+            Self::Postgres(url) => url.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "the database file {}", path.display()),
+            Self::Postgres(url) => {
+                let after_scheme = url.split_once("//").map_or("", |(_, rest)| rest);
+                let place = after_scheme.rsplit_once('@').map_or(after_scheme, |(_, place)| place);
+                write!(f, "the PostgreSQL at {}", place.split('?').next().unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_file_or_a_server_and_shows_no_password() {
+        assert_eq!(Address::parse("sqlite:data/opora.db"), Some(Address::Sqlite("data/opora.db".into())));
+        assert_eq!(Address::parse("sqlite:///srv/opora.db"), Some(Address::Sqlite("/srv/opora.db".into())));
+        assert_eq!((Address::parse("sqlite:"), Address::parse("redis://host"), Address::parse("")), (None, None, None));
+        let server = Address::parse("postgres://opora:s3cr@t@db.example:5432/opora?sslmode=require");
+        let shown = format!("{:?}", server.unwrap());
+        assert_eq!(shown, "the PostgreSQL at db.example:5432/opora");
+    }
+}

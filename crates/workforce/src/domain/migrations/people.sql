@@ -1,0 +1,62 @@
+-- Times are milliseconds since 1970. Who came by registration has documents, see registration.sql; the first owner is
+-- granted his role instead.
+CREATE TABLE users (
+  id {id},
+  telegram_id BIGINT NOT NULL UNIQUE,
+  full_name TEXT NOT NULL,
+  phone TEXT,
+  username TEXT,
+  email TEXT,
+  language TEXT NOT NULL CHECK (language IN ('ru', 'en')),
+  status TEXT NOT NULL CHECK (status IN ('pending', 'verified', 'rejected', 'blocked')),
+  enrolled_by TEXT NOT NULL CHECK (enrolled_by IN ('registration', 'grant')),
+  is_test BOOLEAN NOT NULL DEFAULT FALSE,
+  main_document_id TEXT,
+  selfie_id TEXT,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  -- Raised by every change: who edits an older one is told.
+  version BIGINT NOT NULL DEFAULT 1,
+  --sqlite: FOREIGN KEY (main_document_id) REFERENCES documents (id),
+  --sqlite: FOREIGN KEY (selfie_id) REFERENCES documents (id),
+  CHECK (enrolled_by = 'grant' OR status NOT IN ('pending', 'verified')
+    OR (main_document_id IS NOT NULL AND selfie_id IS NOT NULL))
+);
+CREATE INDEX users_by_status ON users (status, created_at);
+
+CREATE TABLE user_roles (
+  user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  role TEXT NOT NULL
+    CHECK (role IN ('applicant', 'employee', 'master', 'dispatcher', 'manager', 'owner', 'superadmin')),
+  PRIMARY KEY (user_id, role)
+);
+CREATE INDEX user_roles_by_role ON user_roles (role, user_id);
+
+CREATE TABLE settings (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL,
+  changed_at BIGINT NOT NULL,
+  changed_by BIGINT
+);
+
+CREATE TABLE settings_history (
+  id {id},
+  name TEXT NOT NULL,
+  old_value TEXT,
+  new_value TEXT NOT NULL,
+  changed_at BIGINT NOT NULL,
+  changed_by BIGINT
+);
+CREATE INDEX settings_history_by_name ON settings_history (name, id);
+
+-- What staff did. It outlives those whom it names, so it refers to nobody.
+CREATE TABLE audit (
+  id {id},
+  at BIGINT NOT NULL,
+  actor BIGINT,
+  action TEXT NOT NULL,
+  subject_kind TEXT NOT NULL,
+  subject_id BIGINT NOT NULL,
+  detail TEXT NOT NULL DEFAULT '{}'
+);
+CREATE INDEX audit_by_subject ON audit (subject_kind, subject_id, id);

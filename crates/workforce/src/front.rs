@@ -1,0 +1,197 @@
+//! The front: the main menu by role, and what everybody can ask.
+//!
+//! `/start` is a way out of every dialogue, and the way in for those who are not known yet: a room that has a
+//! [welcome](crate::rooms::Room::welcome) takes them on. Everything else here disturbs no dialogue that is open.
+//! What nobody else hears ends here.
+
+use opora::prelude::*;
+use serde_json::json;
+
+use crate::application::{App, Speaker};
+use crate::domain::InTurn;
+use crate::people::{self, Person, Role, Status};
+use crate::rooms::Rooms;
+use crate::texts::Language;
+use crate::{jobs, key, text};
+
+/// The data of the button that leads to the main menu from anywhere.
+pub const MENU: &str = "menu";
+const LANGUAGE: &str = "language:";
+
+/// The front's own dialogue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "front")]
+#[serde(tag = "at", rename_all = "snake_case")]
+pub enum Front {
+    /// Waits for the dialogue that a newcomer was led to.
+    Newcomer,
+}
+
+/// The front, and the timers of all jobs. It belongs at the end of a script: its last word is for what nobody heard.
+pub fn dialogue(rooms: &Rooms) -> Dialogue<Front> {
+    let front = Dialogue::new()
+        .start(command("start"), start)
+        .start(command("language"), ask_language)
+        .start(command("me"), me)
+        .start(command("help"), help)
+        .start(button(MENU), back_to_menu)
+        .start(button(LANGUAGE), choose_language)
+        .returned(Front::NEWCOMER, newcomer_is_done)
+        .restore(not_understood);
+    jobs::hear(front, rooms)
+}
+
+/// The button that every final message has.
+pub fn menu_button(language: Language) -> Button {
+    Button::raw(text!(language, "main-menu-button"), MENU)
+}
+
+/// Who speaks, if the person may act in any of these roles; otherwise that is said, and there is nobody.
+pub async fn allowed(turn: &mut Turn, roles: &[Role]) -> Result<Option<Person>, BoxError> {
+    let speaker = turn.context::<App>().speaker(turn).await?;
+    let allowed = speaker.person.filter(|person| person.may(roles));
+    if allowed.is_none() {
+        let words = text!(speaker.language, "not-allowed-toast");
+        let _: Step<Front> = turn.refuse(words);
+    }
+    Ok(allowed)
+}
+
+/// The commands that Telegram offers, for both languages: calls of the Bot API.
+pub fn commands(default: Language) -> Vec<serde_json::Value> {
+    let offered = |language: Language| {
+        let described = [
+            ("start", text!(language, "front-start-command")),
+            ("language", text!(language, "front-language-command")),
+            ("cancel", text!(language, "front-cancel-command")),
+            ("me", text!(language, "front-me-command")),
+            ("help", text!(language, "front-help-command")),
+        ];
+        described.map(|(command, description)| json!({"command": command, "description": description}))
+    };
+    let own = |language: Language| json!({"commands": offered(language), "language_code": language.code()});
+    let mut calls: Vec<_> = Language::ALL.into_iter().map(own).collect();
+    calls.push(json!({ "commands": offered(default) }));
+    calls
+}
+
+async fn start(turn: &mut Turn, _: Command) -> Step<Front> {
+    let app = turn.context::<App>();
+    let speaker = app.speaker(turn).await?;
+    let standing = speaker.person.as_ref().map(|person| person.status);
+    if !matches!(standing, Some(Status::Verified | Status::Blocked))
+        && let Some(welcome) = app.rooms.welcome()
+        && let Some(child) = welcome(turn, speaker.person.clone()).await?
+    {
+        return Ok(Next::Call(Some(Front::Newcomer), child));
+    }
+    greet(turn, &app, &speaker);
+    Ok(Next::End)
+}
+
+async fn newcomer_is_done(_: &mut Turn, _: Returned) -> Step<Front> {
+    // Whoever led the newcomer has said how it ended.
+    Ok(Next::End)
+}
+
+async fn back_to_menu(turn: &mut Turn, _: Press) -> Step<Front> {
+    let app = turn.context::<App>();
+    let speaker = app.speaker(turn).await?;
+    greet(turn, &app, &speaker);
+    Ok(Next::End)
+}
+
+/// The menu, or a word on why there is none.
+fn greet(turn: &mut Turn, app: &App, speaker: &Speaker) {
+    let language = speaker.language;
+    let Some(person) = &speaker.person else {
+        let id = turn.key().user.to_string();
+        turn.say(text!(language, "front-newcomer", id = id));
+        return;
+    };
+    match person.status {
+        Status::Pending => turn.say(text!(language, "front-pending")),
+        Status::Rejected => turn.say(text!(language, "front-rejected")),
+        Status::Blocked => turn.say(text!(language, "front-blocked")),
+        Status::Verified => say_menu(turn, app, person),
+    }
+}
+
+fn say_menu(turn: &mut Turn, app: &App, person: &Person) {
+    let language = person.language;
+    let items = app.rooms.menu_of(person);
+    if items.is_empty() {
+        turn.say(text!(language, "front-menu-empty", name = person.full_name.as_str()));
+        return;
+    }
+    let buttons = items.iter().map(|item| [Button::new(language.text(item.caption), item.data)]);
+    turn.say(Say::text(text!(language, "front-menu", name = person.full_name.as_str())).buttons(buttons));
+}
+
+async fn ask_language(turn: &mut Turn, _: Command) -> Step<Front> {
+    let speaker = turn.context::<App>().speaker(turn).await?;
+    // Each is offered in its own words, so that everybody finds theirs.
+    let buttons = Language::ALL.map(|language| [Button::raw(language.name(), format!("{LANGUAGE}{language}"))]);
+    turn.say(Say::text(text!(speaker.language, "front-language")).buttons(buttons));
+    Ok(Next::Stay)
+}
+
+async fn choose_language(turn: &mut Turn, press: Press) -> Step<Front> {
+    let Ok(language) = press.rest.parse::<Language>() else { return Ok(Next::Stay) };
+    let (speaker, at) = (turn.context::<App>().speaker(turn).await?, turn.now());
+    let Some(person) = speaker.person else {
+        turn.say(text!(speaker.language, "front-language-for-now"));
+        return Ok(Next::Stay);
+    };
+    turn.write(move |db| Box::pin(people::set_language(db, person.id, language, at)));
+    turn.say(Say::text(text!(language, "front-language-is")).buttons([[menu_button(language)]]));
+    Ok(Next::Stay)
+}
+
+async fn me(turn: &mut Turn, _: Command) -> Step<Front> {
+    let Speaker { person, language } = turn.context::<App>().speaker(turn).await?;
+    let id = turn.key().user.to_string();
+    let Some(person) = person else {
+        turn.say(text!(language, "front-me", id = id));
+        return Ok(Next::Stay);
+    };
+    let names: Vec<_> = person.roles.iter().map(|role| role_name(role, language)).collect();
+    let roles = if names.is_empty() { text!(language, "front-no-roles") } else { names.join(", ") };
+    turn.say(text!(language, "front-me-known", name = person.full_name, id = id, roles = roles));
+    Ok(Next::Stay)
+}
+
+async fn help(turn: &mut Turn, _: Command) -> Step<Front> {
+    let speaker = turn.context::<App>().speaker(turn).await?;
+    turn.say(Say::text(text!(speaker.language, "front-help")).buttons([[menu_button(speaker.language)]]));
+    Ok(Next::Stay)
+}
+
+/// Nothing is open, and no room knows better. In groups people talk to one another.
+async fn not_understood(turn: &mut Turn, _: Input) -> Step<Front> {
+    if turn.key().chat != turn.key().user {
+        return Ok(Next::Stay);
+    }
+    let app = turn.context::<App>();
+    let speaker = app.speaker(turn).await?;
+    if speaker.person.as_ref().is_some_and(|person| person.status == Status::Verified) {
+        let words = text!(speaker.language, "front-not-understood");
+        turn.say(Say::text(words).buttons([[menu_button(speaker.language)]]));
+    } else {
+        greet(turn, &app, &speaker);
+    }
+    Ok(Next::Stay)
+}
+
+/// What people call a role.
+pub fn role_name(role: Role, language: Language) -> String {
+    language.text(match role {
+        Role::Applicant => key!("role-applicant"),
+        Role::Employee => key!("role-employee"),
+        Role::Master => key!("role-master"),
+        Role::Dispatcher => key!("role-dispatcher"),
+        Role::Manager => key!("role-manager"),
+        Role::Owner => key!("role-owner"),
+        Role::Superadmin => key!("role-superadmin"),
+    })
+}

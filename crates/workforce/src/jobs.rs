@@ -1,0 +1,96 @@
+//! Work that comes again and again, by the bot's own durable timers.
+//!
+//! Each job has a timer of a conversation that is nobody's. When it is due, one commit sets it anew and asks for the
+//! work; so only the instance that leads works, a crash in between loses neither, and a restart repeats at most one run.
+
+use std::time::Duration;
+
+use opora::bot::{Bot, NotRunning};
+use opora::clock::Millis;
+use opora::effects::{Asked, EffectError};
+use opora::key::DialogueKey;
+use opora::prelude::*;
+use serde_json::Value;
+
+use crate::application::App;
+use crate::rooms::{Job, Rooms};
+
+const EFFECT: &str = "job";
+/// How long after a start jobs run for the first time: what people want goes first.
+const FIRST_AFTER: Duration = Duration::from_secs(2);
+/// How often an instance that stands by looks whether it leads by now.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Lets a dialogue hear the timers of all jobs.
+pub fn hear<S: States>(dialogue: Dialogue<S>, rooms: &Rooms) -> Dialogue<S> {
+    rooms.jobs().iter().fold(dialogue, |dialogue, job| dialogue.start(timer(timer_of(job)), due::<S>))
+}
+
+/// Lets a bot carry jobs out.
+pub fn work(app: &App, bot: Bot) -> Bot {
+    let app = app.clone();
+    bot.effect(EFFECT, move |asked| carry_out(app.clone(), asked))
+}
+
+/// Sets the timers of all jobs once the bot leads; ends then, or when it is dropped.
+pub async fn begin(app: &App, bot: i64) {
+    let key = key(bot);
+    for job in app.rooms.jobs() {
+        loop {
+            match app.bot.timer(&key, &timer_of(&job), FIRST_AFTER, &()).await {
+                Ok(()) => break,
+                Err(NotRunning::NotLeading) => {}
+                Err(error) => tracing::warn!(%error, job = job.name, "a job could not be set; trying again"),
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+}
+
+/// The conversation that is nobody's.
+fn key(bot: i64) -> DialogueKey {
+    DialogueKey { bot, chat: 0, user: 0, thread: 0, business: Box::default() }
+}
+
+fn timer_of(job: &Job) -> String {
+    format!("job:{}", job.name)
+}
+
+async fn due<S: States>(turn: &mut Turn, timer: Timer) -> Step<S> {
+    let app = turn.context::<App>();
+    let job = app.rooms.jobs().into_iter().find(|job| timer_of(job) == *timer.name);
+    let Some(job) = job else { return Ok(Next::Stay) };
+    turn.timer(timer.name, next_run(&job, turn.now()), &());
+    turn.effect(EFFECT, &job.name);
+    Ok(Next::Stay)
+}
+
+/// The next whole multiple of its time, so that instances agree on it.
+fn next_run(job: &Job, now: Millis) -> Millis {
+    let every_ms = i64::try_from(job.every.as_millis()).unwrap_or(i64::MAX).max(1);
+    Millis((now.0 / every_ms + 1).saturating_mul(every_ms))
+}
+
+async fn carry_out(app: App, asked: Asked) -> Result<Value, EffectError> {
+    let name: String = asked.read()?;
+    // A job of an older version may have been left behind.
+    let Some(job) = app.rooms.jobs().into_iter().find(|job| job.name == name) else { return Ok(Value::Null) };
+    match (job.run)(app).await {
+        Ok(()) => tracing::debug!(job = job.name, "a job is done"),
+        Err(error) => tracing::warn!(job = job.name, error = format!("{error:#}"), "a job failed; it will run again"),
+    }
+    Ok(Value::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_run_is_at_the_next_multiple() {
+        let hour = Job { name: "x", every: Duration::from_secs(3600), run: |_| Box::pin(async { Ok(()) }) };
+        assert_eq!(next_run(&hour, Millis(0)), Millis(3_600_000));
+        assert_eq!(next_run(&hour, Millis(3_599_999)), Millis(3_600_000));
+        assert_eq!(next_run(&hour, Millis(3_600_000)), Millis(7_200_000));
+    }
+}

@@ -1,0 +1,28 @@
+//! The application behind the binary `opora`: a service business whose people work by Telegram.
+//!
+//! - [`config`]: where everything is; the only reader of the environment;
+//! - [`domain`]: the application's tables, written within turns;
+//! - [`people`], [`audit`], [`settings`]: what every room needs;
+//! - [`texts`]: what people read, in Russian and English;
+//! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
+//! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
+//! - [`run`], [`demo`], [`serve`], [`state`]: what the command line offers.
+//!
+//! It is a library only so that its tests can reach it; nobody else is promised anything.
+
+pub mod application;
+pub mod audit;
+pub mod cli;
+pub mod config;
+pub mod demo;
+pub mod domain;
+mod echo;
+pub mod front;
+pub mod jobs;
+pub mod people;
+pub mod rooms;
+pub mod run;
+pub mod serve;
+pub mod settings;
+pub mod state;
+pub mod texts;

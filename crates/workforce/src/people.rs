@@ -1,0 +1,155 @@
+//! People: who they are, what they may do, and which language they speak.
+//!
+//! The front door of the room is [`People`] for questions and the functions of [`changes`] for writes. A role is a
+//! guard, not a place: whoever has several sees what each of them may see.
+
+use std::str::FromStr;
+
+use opora::clock::Millis;
+use sea_orm::sea_query::{IntoCondition, Query};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
+
+pub use self::changes::{Enrolment, Grant, add_role, enrol, grant, mark_as_test, revoke, set_language, set_status};
+pub use self::role::{Role, Roles};
+use self::tables::{role as user_role, user};
+use crate::domain::Domain;
+use crate::texts::Language;
+
+pub mod changes;
+pub mod command;
+mod role;
+mod tables;
+
+/// A person as the rooms see one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    pub id: i64,
+    pub telegram_id: i64,
+    pub full_name: String,
+    pub phone: Option<String>,
+    pub username: Option<String>,
+    pub email: Option<String>,
+    pub language: Language,
+    pub status: Status,
+    pub roles: Roles,
+    /// May sign in with any PIN, where the system's own flag allows it too.
+    pub is_test: bool,
+    pub created_at: Millis,
+    /// Raised by every change.
+    pub version: i64,
+}
+
+/// Where a person stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Registered, and nobody has looked yet.
+    Pending,
+    Verified,
+    Rejected,
+    /// Kept out by staff.
+    Blocked,
+}
+
+/// The front door.
+#[derive(Clone, Debug)]
+pub struct People {
+    domain: Domain,
+}
+
+impl Person {
+    /// Whether the person may act in any of these roles: nobody may who is blocked or not verified.
+    pub fn may(&self, roles: &[Role]) -> bool {
+        self.status == Status::Verified && self.roles.has_any(roles)
+    }
+}
+
+impl Status {
+    const ALL: [Self; 4] = [Self::Pending, Self::Verified, Self::Rejected, Self::Blocked];
+
+    /// Its name in the database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Verified => "verified",
+            Self::Rejected => "rejected",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+impl FromStr for Status {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|status| status.name() == name).ok_or_else(|| format!("no status `{name}`"))
+    }
+}
+
+impl People {
+    pub fn new(domain: Domain) -> Self {
+        Self { domain }
+    }
+
+    /// The person with this Telegram account.
+    pub async fn by_telegram(&self, telegram_id: i64) -> Result<Option<Person>, DbErr> {
+        by_telegram(self.domain.read(), telegram_id).await
+    }
+
+    pub async fn by_id(&self, id: i64) -> Result<Option<Person>, DbErr> {
+        let found = find(self.domain.read(), user::Column::Id.eq(id)).await?;
+        Ok(found.into_iter().next())
+    }
+
+    /// Verified people with any of these roles, in the order in which they came.
+    pub async fn with_any(&self, roles: &[Role]) -> Result<Vec<Person>, DbErr> {
+        let verified = user::Column::Status.eq(Status::Verified.name());
+        let names = roles.iter().map(|role| role.name());
+        let holders = Query::select()
+            .column(user_role::Column::UserId)
+            .from(user_role::Entity)
+            .and_where(user_role::Column::Role.is_in(names))
+            .take();
+        let which = Condition::all().add(verified).add(user::Column::Id.in_subquery(holders));
+        find(self.domain.read(), which).await
+    }
+
+    /// Everybody in this state, in the order in which they came.
+    pub async fn with_status(&self, status: Status) -> Result<Vec<Person>, DbErr> {
+        find(self.domain.read(), user::Column::Status.eq(status.name())).await
+    }
+
+    /// Everybody, in the order in which they came.
+    pub async fn all(&self) -> Result<Vec<Person>, DbErr> {
+        find(self.domain.read(), Condition::all()).await
+    }
+}
+
+/// The person with this Telegram account, also as a commit under way has it.
+pub async fn by_telegram(db: &impl ConnectionTrait, telegram_id: i64) -> Result<Option<Person>, DbErr> {
+    let found = find(db, user::Column::TelegramId.eq(telegram_id)).await?;
+    Ok(found.into_iter().next())
+}
+
+async fn find(db: &impl ConnectionTrait, which: impl IntoCondition) -> Result<Vec<Person>, DbErr> {
+    let found = user::Entity::find().filter(which).order_by_asc(user::Column::Id);
+    let rows = found.find_with_related(user_role::Entity).all(db).await?;
+    rows.into_iter().map(|(user, roles)| person(user, &roles)).collect()
+}
+
+fn person(user: user::Model, roles: &[user_role::Model]) -> Result<Person, DbErr> {
+    let roles: Result<Roles, String> = roles.iter().map(|row| row.role.parse::<Role>()).collect();
+    Ok(Person {
+        id: user.id,
+        telegram_id: user.telegram_id,
+        full_name: user.full_name,
+        phone: user.phone,
+        username: user.username,
+        email: user.email,
+        language: user.language.parse().map_err(DbErr::Custom)?,
+        status: user.status.parse().map_err(DbErr::Custom)?,
+        roles: roles.map_err(DbErr::Custom)?,
+        is_test: user.is_test,
+        created_at: Millis(user.created_at),
+        version: user.version,
+    })
+}

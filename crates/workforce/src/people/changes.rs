@@ -1,0 +1,162 @@
+//! Changes of people, within a commit. What staff did leaves a line in the audit.
+
+use opora::clock::Millis;
+use opora::store::{Refusal, WriteError};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Set};
+use serde_json::json;
+
+use super::tables::{role as user_role, user};
+use super::{Person, Role, Status, by_telegram};
+use crate::audit;
+use crate::domain::Writing;
+use crate::texts::Language;
+
+/// A role to give.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    pub telegram_id: i64,
+    pub full_name: String,
+    pub role: Role,
+    pub language: Language,
+    /// The person who gives it; nobody if it comes from the command line.
+    pub by: Option<i64>,
+}
+
+/// A person who comes by registration. The documents exist already, and have no owner yet.
+#[derive(Clone, Debug)]
+pub struct Enrolment {
+    pub telegram_id: i64,
+    pub full_name: String,
+    pub phone: String,
+    pub username: Option<String>,
+    pub email: Option<String>,
+    pub language: Language,
+    pub main_document_id: String,
+    pub selfie_id: String,
+}
+
+/// Gives a role to whoever has this Telegram account; one who is not known yet becomes known by it, without documents.
+pub async fn grant(db: &Writing<'_, '_>, granted: Grant, at: Millis) -> Result<(), WriteError> {
+    let verified = user::ActiveModel {
+        status: Set(Status::Verified.name().to_owned()),
+        enrolled_by: Set("grant".to_owned()),
+        ..Default::default()
+    };
+    let id = match by_telegram(db, granted.telegram_id).await? {
+        Some(person) => {
+            change(db, person.id, verified, at).await?;
+            person.id
+        }
+        None => {
+            let new = user::ActiveModel {
+                telegram_id: Set(granted.telegram_id),
+                full_name: Set(granted.full_name),
+                language: Set(granted.language.code().to_owned()),
+                ..verified
+            };
+            insert(db, new, at).await?
+        }
+    };
+    add_role(db, id, granted.role).await?;
+    let detail = json!({ "role": granted.role.name() });
+    let entry = audit::Entry { at, actor: granted.by, action: "role granted", subject: ("user", id), detail };
+    audit::record(db, entry).await
+}
+
+/// Takes a role away; refused for one whom nobody knows, or who has it not.
+pub async fn revoke(db: &Writing<'_, '_>, telegram_id: i64, role: Role, at: Millis) -> Result<(), WriteError> {
+    let id = known(db, telegram_id).await?.id;
+    let gone = user_role::Entity::delete_by_id((id, role.name().to_owned())).exec(db).await?;
+    if gone.rows_affected == 0 {
+        return Err(Refusal::because(format!("{telegram_id} is not {role}")));
+    }
+    let detail = json!({ "role": role.name() });
+    audit::record(db, audit::Entry { at, actor: None, action: "role revoked", subject: ("user", id), detail }).await
+}
+
+/// Adds a person who has registered and waits to be looked at; one who was rejected tries again. Answers the id.
+pub async fn enrol(db: &Writing<'_, '_>, enrolment: Enrolment, at: Millis) -> Result<i64, WriteError> {
+    let telegram_id = enrolment.telegram_id;
+    let user = user::ActiveModel {
+        telegram_id: Set(telegram_id),
+        full_name: Set(enrolment.full_name),
+        phone: Set(Some(enrolment.phone)),
+        username: Set(enrolment.username),
+        email: Set(enrolment.email),
+        language: Set(enrolment.language.code().to_owned()),
+        status: Set(Status::Pending.name().to_owned()),
+        enrolled_by: Set("registration".to_owned()),
+        main_document_id: Set(Some(enrolment.main_document_id)),
+        selfie_id: Set(Some(enrolment.selfie_id)),
+        ..Default::default()
+    };
+    let id = match by_telegram(db, telegram_id).await? {
+        None => insert(db, user, at).await?,
+        Some(person) if person.status == Status::Rejected => {
+            change(db, person.id, user, at).await?;
+            person.id
+        }
+        Some(_) => return Err(Refusal::because(format!("{telegram_id} is registered already"))),
+    };
+    add_role(db, id, Role::Applicant).await?;
+    Ok(id)
+}
+
+/// Decides on a person. `by` is the person who does.
+pub async fn set_status(
+    db: &Writing<'_, '_>,
+    id: i64,
+    status: Status,
+    by: Option<i64>,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let changed = user::ActiveModel { status: Set(status.name().to_owned()), ..Default::default() };
+    change(db, id, changed, at).await?;
+    let detail = json!({ "status": status.name() });
+    audit::record(db, audit::Entry { at, actor: by, action: "status changed", subject: ("user", id), detail }).await
+}
+
+/// Adds a role; one that is there stays.
+pub async fn add_role(db: &impl ConnectionTrait, user_id: i64, role: Role) -> Result<(), WriteError> {
+    let row = user_role::ActiveModel { user_id: Set(user_id), role: Set(role.name().to_owned()) };
+    let known = OnConflict::columns([user_role::Column::UserId, user_role::Column::Role]).do_nothing().to_owned();
+    user_role::Entity::insert(row).on_conflict(known).exec_without_returning(db).await?;
+    Ok(())
+}
+
+/// Changes the language in which the bot speaks to a person.
+pub async fn set_language(db: &Writing<'_, '_>, id: i64, language: Language, at: Millis) -> Result<(), WriteError> {
+    let changed = user::ActiveModel { language: Set(language.code().to_owned()), ..Default::default() };
+    change(db, id, changed, at).await
+}
+
+/// Makes somebody a test user, for demos.
+pub async fn mark_as_test(db: &Writing<'_, '_>, telegram_id: i64, at: Millis) -> Result<(), WriteError> {
+    let id = known(db, telegram_id).await?.id;
+    change(db, id, user::ActiveModel { is_test: Set(true), ..Default::default() }, at).await
+}
+
+async fn known(db: &Writing<'_, '_>, telegram_id: i64) -> Result<Person, WriteError> {
+    let found = by_telegram(db, telegram_id).await?;
+    found.ok_or_else(|| Refusal::because(format!("nobody with the Telegram id {telegram_id} is known")))
+}
+
+async fn insert(db: &Writing<'_, '_>, user: user::ActiveModel, at: Millis) -> Result<i64, WriteError> {
+    let user = user::ActiveModel { created_at: Set(at.0), updated_at: Set(at.0), ..user };
+    Ok(user.insert(db).await?.id)
+}
+
+/// Changes a row and raises its version.
+async fn change(db: &Writing<'_, '_>, id: i64, user: user::ActiveModel, at: Millis) -> Result<(), WriteError> {
+    let changed = user::Entity::update_many()
+        .set(user::ActiveModel { updated_at: Set(at.0), ..user })
+        .col_expr(user::Column::Version, Expr::col(user::Column::Version).add(1))
+        .filter(user::Column::Id.eq(id))
+        .exec(db)
+        .await?;
+    if changed.rows_affected == 0 {
+        return Err(Refusal::because(format!("there is no person {id} any more")));
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! What people may do.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A role. A person may have several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    Applicant,
+    Employee,
+    Master,
+    Dispatcher,
+    Manager,
+    Owner,
+    Superadmin,
+}
+
+/// The roles of a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Roles(u8);
+
+impl Role {
+    /// All of them, from the least to the most.
+    pub const ALL: [Self; 7] =
+        [Self::Applicant, Self::Employee, Self::Master, Self::Dispatcher, Self::Manager, Self::Owner, Self::Superadmin];
+
+    /// Its name in the database and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Applicant => "applicant",
+            Self::Employee => "employee",
+            Self::Master => "master",
+            Self::Dispatcher => "dispatcher",
+            Self::Manager => "manager",
+            Self::Owner => "owner",
+            Self::Superadmin => "superadmin",
+        }
+    }
+}
+
+impl Roles {
+    pub const fn has(self, role: Role) -> bool {
+        self.0 & (1 << role as u8) != 0
+    }
+
+    /// Whether there is any of these.
+    pub fn has_any(self, roles: &[Role]) -> bool {
+        roles.iter().any(|role| self.has(*role))
+    }
+
+    /// Owners and superadmins decide on people and see their documents.
+    pub fn decides_on_people(self) -> bool {
+        self.has_any(&[Role::Owner, Role::Superadmin])
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Role> {
+        Role::ALL.into_iter().filter(move |role| self.has(*role))
+    }
+}
+
+impl FromIterator<Role> for Roles {
+    fn from_iter<I: IntoIterator<Item = Role>>(roles: I) -> Self {
+        Self(roles.into_iter().fold(0, |bits, role| bits | 1 << role as u8))
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|role| role.name() == name);
+        found.ok_or_else(|| format!("no role `{name}`: {}", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_what_was_put_in_and_nothing_else() {
+        let roles = Roles::from_iter([Role::Owner, Role::Employee, Role::Owner]);
+        assert_eq!(roles.iter().collect::<Vec<_>>(), [Role::Employee, Role::Owner]);
+        assert!(roles.decides_on_people() && !roles.has(Role::Superadmin) && !roles.has_any(&[]));
+        assert!(Roles::default().iter().next().is_none());
+    }
+
+    #[test]
+    fn names_are_read_back_and_others_are_refused_with_the_list() {
+        for role in Role::ALL {
+            assert_eq!(role.name().parse(), Ok(role));
+        }
+        assert!("boss".parse::<Role>().unwrap_err().contains("dispatcher"));
+    }
+}

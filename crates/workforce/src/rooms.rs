@@ -1,0 +1,152 @@
+//! The register of rooms: what the product does, each thing in a place of its own.
+//!
+//! A room is registered here and nowhere else; the bot, the pages, the menu and the schedule are made of this list. A
+//! room calls another room's front door, never its tables.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use futures_util::future::BoxFuture;
+use opora::bot::Bot;
+use opora::dialogue::{Child, Script};
+use opora::store::BoxError;
+use opora::turn::Turn;
+
+use crate::application::App;
+use crate::people::{Person, Role};
+
+/// Every room of the product.
+const ALL: &[&dyn Room] = &[];
+
+/// What a room brings along. Everything but its name has a default: nothing.
+pub trait Room: Debug + Send + Sync + 'static {
+    /// Its name, for logs.
+    fn name(&self) -> &'static str;
+
+    /// Adds its dialogues. Handlers find the application by `turn.context::<App>()`.
+    fn dialogues(&self, script: Script) -> Script {
+        script
+    }
+
+    /// Says how work is carried out that its turns ask for, by [`Bot::effect`].
+    fn work(&self, app: &App, bot: Bot) -> Bot {
+        let _ = app;
+        bot
+    }
+
+    /// Where people get into it from the main menu.
+    fn menu(&self) -> Vec<MenuItem> {
+        Vec::new()
+    }
+
+    /// Where `/start` leads people who are not verified: the way into registration. Of several rooms the first is asked.
+    fn welcome(&self) -> Option<Welcome> {
+        None
+    }
+
+    /// Its pages. Handlers get the application by `State<App>`.
+    fn routes(&self) -> Router<App> {
+        Router::new()
+    }
+
+    /// What it does from time to time.
+    fn jobs(&self) -> Vec<Job> {
+        Vec::new()
+    }
+
+    /// Pages that whoever starts the demo is told of: what to call them, and their paths. The room with `/` has the front
+    /// page.
+    fn links(&self) -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
+}
+
+/// A button of the main menu. The room has an entry for its data: `start(button("…"), …)`.
+#[derive(Clone, Copy, Debug)]
+pub struct MenuItem {
+    /// The key of its caption, `…-button`.
+    pub caption: &'static str,
+    pub data: &'static str,
+    /// Who sees it. The entry checks the roles again: a button can be pressed long after.
+    pub roles: &'static [Role],
+}
+
+/// Work that comes again and again. It runs at the instance that leads, at least once each time, and soon after every
+/// start; so it does nothing where there is nothing to do. Its failure is logged, and it runs again when its time comes.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    pub name: &'static str,
+    pub every: Duration,
+    pub run: fn(App) -> BoxFuture<'static, anyhow::Result<()>>,
+}
+
+/// Says where somebody who is not verified begins, with what is known of the person; `None` where there is nothing to
+/// begin, and the front has the word.
+pub type Welcome = for<'t> fn(&'t mut Turn, Option<Person>) -> BoxFuture<'t, Result<Option<Child>, BoxError>>;
+
+/// Rooms in their order.
+#[derive(Clone, Debug)]
+pub struct Rooms(Arc<[&'static dyn Room]>);
+
+impl Rooms {
+    /// Those of the product.
+    pub fn all() -> Self {
+        Self::of(ALL)
+    }
+
+    /// Only these, for tests.
+    pub fn of(rooms: &[&'static dyn Room]) -> Self {
+        Self(rooms.into())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &'static dyn Room> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The buttons of the main menu that a person sees.
+    pub fn menu_of(&self, person: &Person) -> Vec<MenuItem> {
+        let items = self.iter().flat_map(Room::menu);
+        items.filter(|item| person.may(item.roles)).collect()
+    }
+
+    pub fn welcome(&self) -> Option<Welcome> {
+        self.iter().find_map(Room::welcome)
+    }
+
+    pub fn links(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
+        self.iter().flat_map(Room::links)
+    }
+
+    pub fn jobs(&self) -> Vec<Job> {
+        self.iter().flat_map(Room::jobs).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::application;
+    use crate::texts::Language;
+
+    #[test]
+    fn the_dialogues_of_all_rooms_fit_together() {
+        assert_eq!(application::script(&Rooms::all()).check(), Ok(()));
+    }
+
+    #[test]
+    fn every_button_of_the_menu_has_a_caption_and_leaves_room_for_its_tag() {
+        for item in Rooms::all().iter().flat_map(Room::menu) {
+            assert!(item.data.len() <= 40 && item.caption.ends_with("-button"), "{item:?}");
+            assert!(Language::ALL.iter().all(|language| language.knows(item.caption)), "{item:?}");
+        }
+    }
+
+    #[test]
+    fn no_two_jobs_have_one_name() {
+        let mut names: Vec<_> = Rooms::all().jobs().iter().map(|job| job.name).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
+    }
+}

@@ -1,0 +1,146 @@
+//! `opora run`: bot, pages and jobs in one process, until told to stop.
+//!
+//! The order of the stop: the schedule and the intake, the turns under way, the outbox, the lease (the bot does these); then
+//! the pages, whose last calls are answered; then the store and the database. What cannot be finished in time is in the
+//! store, and is done after the next start, which may be at once.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::Router;
+use opora::bot::{Bot, Stop, Webhook, WebhookSettings};
+use opora::clock::Clock;
+use opora::telegram::{Api, Telegram};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::application::{self, App};
+use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
+use crate::domain::Domain;
+use crate::rooms::Rooms;
+use crate::{front, jobs, serve};
+
+/// How long calls of pages that are under way may take at the end.
+const LAST_CALLS: Duration = Duration::from_secs(1);
+
+/// The application, whole and not yet running.
+#[derive(Debug)]
+pub struct Product {
+    pub app: App,
+    config: Config,
+    bot: Bot,
+    webhook: Option<(String, Webhook)>,
+}
+
+/// `opora run`.
+pub async fn run(flags: Flags) -> anyhow::Result<()> {
+    let config = config::load(&flags)?;
+    let (listener, address) = serve::listen(config.web_listen, "WEB_LISTEN names another address").await?;
+    let stop = Stop::on_signals().context("cannot listen for signals")?;
+    let product = Product::open(config, Rooms::all()).await?;
+    let updates = if product.webhook.is_some() { "webhook" } else { "polling" };
+    let (version, public_url) = (env!("CARGO_PKG_VERSION"), &product.app.public_url);
+    tracing::info!(version, %address, public_url, updates, database = %product.config.database, "opora starts");
+    let pages = product.router();
+    product.run(listener, pages, stop).await
+}
+
+/// `opora migrate`.
+pub async fn migrate(database: DatabaseFlags) -> anyhow::Result<()> {
+    let address = database.address()?;
+    let taken = Domain::migrate(&address).await?;
+    match taken.as_slice() {
+        [] => println!("{address} is up to date"),
+        steps => println!("{address} is up to date now: {}", steps.join(", ")),
+    }
+    Ok(())
+}
+
+impl Product {
+    /// Opens the database and the store, and puts everything together.
+    pub async fn open(config: Config, rooms: Rooms) -> anyhow::Result<Self> {
+        let folder = &config.data_dir;
+        let made = tokio::fs::create_dir_all(folder).await;
+        made.with_context(|| format!("cannot make the data directory {}", folder.display()))?;
+        let domain = Domain::open(&config.state, &config.database).await?;
+        let bot = Bot::new(&config.bot_token.0).api_url(&config.bot_api_url).send_limits(config.send_limits);
+        let app = App::new(&config, domain, rooms, bot.handle(), Clock::machine());
+        let bot = application::bot(&app, bot.store(app.domain.store().clone()));
+        let (bot, webhook) = match &config.updates {
+            Updates::Polling => (bot, None),
+            Updates::Webhook { url, path, secret } => {
+                let (bot, webhook) = bot.webhook(WebhookSettings::new(url, &secret.0));
+                (bot, Some((path.clone(), webhook)))
+            }
+        };
+        Ok(Self { app, config, bot, webhook })
+    }
+
+    /// The pages, and the webhook if there is one.
+    pub fn router(&self) -> Router {
+        let pages = application::router(&self.app);
+        match &self.webhook {
+            Some((path, webhook)) => pages.merge(webhook.router(path)),
+            None => pages,
+        }
+    }
+
+    /// Runs until told to stop, and closes everything.
+    pub async fn run(self, listener: TcpListener, router: Router, stop: Stop) -> anyhow::Result<()> {
+        let Self { app, config, bot, .. } = self;
+        let pages = Pages::serve(listener, router, stop.clone());
+        let number = config.bot_token.0.split(':').next().and_then(|number| number.parse().ok()).unwrap_or_default();
+        let beside = app.clone();
+        let beside = tokio::spawn(async move { tokio::join!(offer_commands(&config), jobs::begin(&beside, number)) });
+        let ran = bot.run_until(stop).await;
+        beside.abort();
+        pages.close().await;
+        tracing::info!("the pages are closed");
+        app.domain.close().await?;
+        tracing::info!("the database is closed; all is done");
+        ran.context("the bot cannot run")
+    }
+}
+
+/// The server of the pages.
+struct Pages {
+    closing: CancellationToken,
+    server: JoinHandle<()>,
+}
+
+impl Pages {
+    /// If the server fails, everything stops.
+    fn serve(listener: TcpListener, router: Router, stop: Stop) -> Self {
+        let closing = CancellationToken::new();
+        let closed = closing.clone().cancelled_owned();
+        let service = router.into_make_service_with_connect_info::<SocketAddr>();
+        let server = tokio::spawn(async move {
+            if let Err(error) = axum::serve(listener, service).with_graceful_shutdown(closed).await {
+                tracing::error!(%error, "the server of the pages failed");
+                stop.stop();
+            }
+        });
+        Self { closing, server }
+    }
+
+    /// Answers the last calls. Those who hold a connection open are not waited for.
+    async fn close(mut self) {
+        self.closing.cancel();
+        if tokio::time::timeout(LAST_CALLS, &mut self.server).await.is_err() {
+            self.server.abort();
+        }
+    }
+}
+
+/// Tells Telegram which commands there are. Without it everything works, so a failure is only told.
+async fn offer_commands(config: &Config) {
+    let Ok(telegram) = Telegram::new(&config.bot_token.0, &config.bot_api_url) else { return };
+    for call in front::commands(config.language) {
+        if let Err(error) = telegram.call("setMyCommands", &call.to_string(), &[]).await {
+            tracing::warn!(%error, "the list of commands could not be set");
+            return;
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What an owner may change while the product runs: settings with types, defaults and a history.
+//!
+//! A setting is declared here once. Whoever wants to know asks [`Settings::get`]; a value that was never set, or that this
+//! version cannot read, is the default.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use opora::clock::Millis;
+use opora::store::{Refusal, WriteError};
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ActiveModelTrait, ConnectionTrait, DbErr, EntityTrait, QueryOrder, Set};
+use serde_json::json;
+
+pub use self::kopecks::Kopecks;
+use self::tables::{change, value};
+use crate::audit;
+use crate::domain::{Domain, Writing};
+
+pub mod command;
+mod kopecks;
+mod tables;
+
+/// Whether test users may sign in with any PIN; each of them needs the flag of their own, too.
+pub const ENABLE_TEST_USERS: Setting<bool> = Setting { name: "enable_test_users", default: false };
+/// What a mandatory task without a price costs whoever leaves it undone.
+pub const MANDATORY_TASK_PENALTY: Setting<Kopecks> =
+    Setting { name: "mandatory_task_penalty_roubles", default: Kopecks(5000) };
+
+/// All of them, for lists and for changes by name.
+pub const ALL: [&dyn Declared; 2] = [&ENABLE_TEST_USERS, &MANDATORY_TASK_PENALTY];
+
+/// A setting of a type.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<T> {
+    pub name: &'static str,
+    pub default: T,
+}
+
+/// A setting whose type does not matter.
+pub trait Declared: Sync {
+    fn name(&self) -> &'static str;
+    /// The default, as it is written.
+    fn default_text(&self) -> String;
+    /// A value as it is kept, if it is one.
+    fn normal(&self, text: &str) -> Option<String>;
+}
+
+/// One change of a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub name: String,
+    pub old: Option<String>,
+    pub new: String,
+    pub at: Millis,
+    /// The person; nobody if it came from the command line.
+    pub by: Option<i64>,
+}
+
+/// The settings of this installation.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    domain: Domain,
+}
+
+impl<T: FromStr + Display + Copy + Sync> Declared for Setting<T> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn default_text(&self) -> String {
+        self.default.to_string()
+    }
+
+    fn normal(&self, text: &str) -> Option<String> {
+        text.trim().parse::<T>().ok().map(|value| value.to_string())
+    }
+}
+
+impl Settings {
+    pub fn new(domain: Domain) -> Self {
+        Self { domain }
+    }
+
+    /// The value of a setting.
+    pub async fn get<T: FromStr + Copy>(&self, setting: &Setting<T>) -> Result<T, DbErr> {
+        let row = value::Entity::find_by_id(setting.name).one(self.domain.read()).await?;
+        Ok(row.and_then(|row| row.value.parse().ok()).unwrap_or(setting.default))
+    }
+
+    /// Every setting with its value as it is written.
+    pub async fn all(&self) -> Result<Vec<(&'static str, String)>, DbErr> {
+        let rows = value::Entity::find().all(self.domain.read()).await?;
+        let value = |declared: &dyn Declared| {
+            let row = rows.iter().find(|row| row.name == declared.name());
+            row.and_then(|row| declared.normal(&row.value)).unwrap_or_else(|| declared.default_text())
+        };
+        Ok(ALL.iter().map(|declared| (declared.name(), value(*declared))).collect())
+    }
+
+    /// All changes, the oldest first.
+    pub async fn history(&self) -> Result<Vec<Change>, DbErr> {
+        let rows = change::Entity::find().order_by_asc(change::Column::Id).all(self.domain.read()).await?;
+        let change = |row: change::Model| Change {
+            name: row.name,
+            old: row.old_value,
+            new: row.new_value,
+            at: Millis(row.changed_at),
+            by: row.changed_by,
+        };
+        Ok(rows.into_iter().map(change).collect())
+    }
+}
+
+/// Changes a setting; refused if there is none of this name or the value is none of its type. What is so already makes
+/// no history.
+pub async fn set(db: &Writing<'_, '_>, name: &str, text: &str, by: Option<i64>, at: Millis) -> Result<(), WriteError> {
+    let Some(declared) = ALL.iter().find(|declared| declared.name() == name) else {
+        let known: Vec<_> = ALL.iter().map(|declared| declared.name()).collect();
+        return Err(Refusal::because(format!("there is no setting `{name}`: {}", known.join(", "))));
+    };
+    let Some(new) = declared.normal(text) else {
+        let example = declared.default_text();
+        return Err(Refusal::because(format!("`{text}` is no value for {name}; {example} would be one")));
+    };
+    let old = value::Entity::find_by_id(name).one(db).await?.map(|row| row.value);
+    if old.as_ref() == Some(&new) {
+        return Ok(());
+    }
+    keep(db, name, &new, by, at).await?;
+    let row = change::ActiveModel {
+        name: Set(name.to_owned()),
+        old_value: Set(old),
+        new_value: Set(new),
+        changed_at: Set(at.0),
+        changed_by: Set(by),
+        ..Default::default()
+    };
+    let id = row.insert(db).await?.id;
+    let detail = json!({ "name": name });
+    audit::record(db, audit::Entry { at, actor: by, action: "setting changed", subject: ("setting", id), detail }).await
+}
+
+async fn keep(db: &impl ConnectionTrait, name: &str, new: &str, by: Option<i64>, at: Millis) -> Result<(), WriteError> {
+    let row = value::ActiveModel {
+        name: Set(name.to_owned()),
+        value: Set(new.to_owned()),
+        changed_at: Set(at.0),
+        changed_by: Set(by),
+    };
+    let columns = [value::Column::Value, value::Column::ChangedAt, value::Column::ChangedBy];
+    let replaced = OnConflict::column(value::Column::Name).update_columns(columns).to_owned();
+    value::Entity::insert(row).on_conflict(replaced).exec_without_returning(db).await?;
+    Ok(())
+}

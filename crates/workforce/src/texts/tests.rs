@@ -1,0 +1,208 @@
+//! What holds for every sentence: both languages have it, the code knows it, Telegram takes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
+
+use super::Language;
+use crate::text;
+
+/// What a value that is put in may take, in UTF-16 units.
+const VALUE_UNITS: usize = 100;
+
+/// Shows here how numbers are declined.
+const SAMPLE: &str = "minutes";
+
+/// A sentence as it stands in a file.
+#[derive(Debug, Default)]
+struct Sentence {
+    file: String,
+    variables: BTreeSet<String>,
+    /// The longest that it can get.
+    units: usize,
+}
+
+#[test]
+fn a_language_is_found_by_telegrams_code() {
+    for (code, language) in [("ru", Language::Ru), ("ru-RU", Language::Ru), ("", Language::Ru), ("de", Language::En)] {
+        assert_eq!(Language::of_code(code), language, "{code}");
+    }
+}
+
+#[test]
+fn numbers_are_declined() {
+    let minutes = |language: Language, count: i64| text!(language, SAMPLE, count = count);
+    assert_eq!(minutes(Language::Ru, 1), "1 минута");
+    assert_eq!(minutes(Language::Ru, 3), "3 минуты");
+    assert_eq!(minutes(Language::Ru, 11), "11 минут");
+    assert_eq!(minutes(Language::En, 1), "1 minute");
+    assert_eq!(minutes(Language::En, 2), "2 minutes");
+}
+
+#[test]
+fn every_sentence_is_in_both_languages_in_the_same_file_with_the_same_values() {
+    let (russian, english) = (sentences(Language::Ru), sentences(Language::En));
+    let outline = |sentences: &BTreeMap<String, Sentence>| -> Vec<_> {
+        sentences.iter().map(|(key, one)| (key.clone(), one.file.clone(), one.variables.clone())).collect()
+    };
+    assert_eq!(outline(&russian), outline(&english));
+}
+
+#[test]
+fn every_sentence_that_the_code_says_exists_and_gets_its_values() {
+    let known = sentences(Language::En);
+    let used = used();
+    for Use { key, values, place } in &used {
+        let sentence = known.get(key).unwrap_or_else(|| panic!("{place}: there is no sentence `{key}`"));
+        if let Some(values) = values {
+            assert_eq!(*values, sentence.variables, "{place}: `{key}`");
+        }
+    }
+    let used: BTreeSet<_> = used.iter().map(|one| one.key.as_str()).collect();
+    let idle: Vec<_> = known.keys().filter(|key| !used.contains(key.as_str()) && *key != SAMPLE).collect();
+    assert!(idle.is_empty(), "nobody says {idle:?}");
+}
+
+#[test]
+fn every_sentence_fits_telegrams_limits() {
+    for language in Language::ALL {
+        for (key, sentence) in sentences(language) {
+            let most = match key.rsplit('-').next() {
+                Some("button") => 64,
+                Some("toast") => 200,
+                Some("caption") => 1024,
+                Some("command") => 256,
+                _ => 4096,
+            };
+            assert!(sentence.units <= most, "{language}: `{key}` may have {} units, {most} fit", sentence.units);
+        }
+    }
+}
+
+/// Where the code names a sentence.
+#[derive(Debug)]
+struct Use {
+    key: String,
+    /// The names of what is put in; unknown where only the key is named.
+    values: Option<BTreeSet<String>>,
+    place: String,
+}
+
+fn sentences(language: Language) -> BTreeMap<String, Sentence> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("locales").join(language.code());
+    let mut found = BTreeMap::new();
+    for path in files(&folder, "ftl") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let resource = fluent_syntax::parser::parse(text.as_str())
+            .unwrap_or_else(|(_, errors)| panic!("{}: {errors:?}", path.display()));
+        for entry in resource.body {
+            let Entry::Message(message) = entry else { continue };
+            let key = message.id.name.to_owned();
+            let mut sentence = Sentence { file: name(&path), ..Sentence::default() };
+            let pattern = message.value.unwrap_or_else(|| panic!("{key} has no text"));
+            sentence.units = measure(&pattern, &mut sentence.variables);
+            assert!(found.insert(key.clone(), sentence).is_none(), "{key} is there twice");
+        }
+    }
+    found
+}
+
+/// The longest that a pattern can get; its variables are noted.
+fn measure(pattern: &Pattern<&str>, variables: &mut BTreeSet<String>) -> usize {
+    let elements = pattern.elements.iter().map(|element| match element {
+        PatternElement::TextElement { value } => value.encode_utf16().count(),
+        PatternElement::Placeable { expression: Expression::Inline(inline) } => measure_inline(inline, variables),
+        PatternElement::Placeable { expression: Expression::Select { selector, variants } } => {
+            measure_inline(selector, variables);
+            variants.iter().map(|variant| measure(&variant.value, variables)).max().unwrap_or(0)
+        }
+    });
+    elements.sum()
+}
+
+fn measure_inline(inline: &InlineExpression<&str>, variables: &mut BTreeSet<String>) -> usize {
+    match inline {
+        InlineExpression::StringLiteral { value } => value.encode_utf16().count(),
+        InlineExpression::VariableReference { id } => {
+            variables.insert(id.name.to_owned());
+            VALUE_UNITS
+        }
+        other => panic!("a sentence has something that this test does not know: {other:?}"),
+    }
+}
+
+/// Every `text!(language, "key", …)`, `.text("key")` and `key!("key")` of the crate.
+fn used() -> Vec<Use> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    // This file speaks about calls without making them.
+    let others = files(&source, "rs").into_iter().filter(|path| !path.ends_with("texts/tests.rs"));
+    for path in others {
+        let code = std::fs::read_to_string(&path).unwrap();
+        let lines = code.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line });
+        let code = lines.collect::<Vec<_>>().join("\n");
+        let place = name(&path);
+        for mark in ["text!(", ".text(", "key!("] {
+            for (at, _) in code.match_indices(mark) {
+                let call = inside(&code[at + mark.len()..]);
+                let Some(key) = call.split('"').nth(1).filter(|_| mark == "text!(" || call.starts_with('"')) else {
+                    continue;
+                };
+                let values = (mark == "text!(").then(|| value_names(call));
+                found.push(Use { key: key.to_owned(), values, place: place.clone() });
+            }
+        }
+    }
+    found
+}
+
+/// What stands before the bracket that ends a call.
+fn inside(rest: &str) -> &str {
+    let mut depth = 0_usize;
+    let end = rest.char_indices().find(|(_, character)| match character {
+        '(' => {
+            depth += 1;
+            false
+        }
+        ')' if depth == 0 => true,
+        ')' => {
+            depth -= 1;
+            false
+        }
+        _ => false,
+    });
+    &rest[..end.map_or(rest.len(), |(at, _)| at)]
+}
+
+/// The names in `language, "key", one = …, two = …`.
+fn value_names(call: &str) -> BTreeSet<String> {
+    let after_key = call.splitn(3, '"').nth(2).unwrap_or_default();
+    let (mut depth, mut parts, mut part) = (0_usize, Vec::new(), String::new());
+    for character in after_key.chars() {
+        match character {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => parts.push(std::mem::take(&mut part)),
+            _ => {}
+        }
+        part.push(character);
+    }
+    parts.push(part);
+    let names = parts.iter().filter_map(|part| part.split_once(" = "));
+    names.map(|(name, _)| name.trim_start_matches(',').trim().to_owned()).collect()
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    let mut found: Vec<_> =
+        files.into_iter().filter(|path| path.extension().is_some_and(|end| end == ending)).collect();
+    found.extend(folders.iter().flat_map(|folder| self::files(folder, ending)));
+    found.sort();
+    found
+}

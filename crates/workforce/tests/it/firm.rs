@@ -1,0 +1,140 @@
+//! The application over a real database, with a stage to talk on and no process: for tests of rooms.
+
+use std::sync::Arc;
+
+use opora::bot::Bot;
+use opora::clock::{Clock, Millis};
+use opora::store::Store;
+use opora::testing::chat::{Someone, Stage};
+use opora::turn::Context;
+use tempfile::TempDir;
+use workforce::application::{self, App};
+use workforce::config::{Config, Layer, Layers};
+use workforce::domain::{Address, Domain};
+use workforce::people::{self, Grant, Role};
+use workforce::rooms::Rooms;
+use workforce::texts::Language;
+
+use crate::postgres_server::PostgresSpace;
+use crate::redis_server::RedisSpace;
+
+/// Noon of a day in 2026, in UTC.
+pub const NOON: Millis = Millis(1_767_268_800_000);
+
+/// Runs tests wherever conversations and tables may be; each is a function of the [`Kind`].
+macro_rules! on_every_database {
+    ($($test:ident,)*) => {
+        mod sqlite {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test(crate::firm::Kind::Sqlite).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test(crate::firm::Kind::Postgres).await;
+            })*
+        }
+        mod redis_and_postgres {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test(crate::firm::Kind::RedisAndPostgres).await;
+            })*
+        }
+        mod redis_and_sqlite {
+            $(#[tokio::test]
+            async fn $test() {
+                super::$test(crate::firm::Kind::RedisAndSqlite).await;
+            })*
+        }
+    };
+}
+pub(crate) use on_every_database;
+
+/// Where conversations and tables are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Both in one file.
+    Sqlite,
+    /// Both in one database.
+    Postgres,
+    RedisAndPostgres,
+    RedisAndSqlite,
+}
+
+/// Servers and folders of one test. They go with it.
+pub struct Ground {
+    /// As `STATE_URL` names it.
+    pub state: String,
+    pub database: Address,
+    pub folder: TempDir,
+    _postgres: Option<PostgresSpace>,
+    _redis: Option<RedisSpace>,
+}
+
+/// The application, and its people on a stage.
+pub struct Firm {
+    pub app: App,
+    pub stage: Stage,
+    // Dropped last.
+    _ground: Ground,
+}
+
+impl Ground {
+    pub async fn new(kind: Kind) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let postgres = match kind {
+            Kind::Postgres | Kind::RedisAndPostgres => Some(PostgresSpace::new().await),
+            Kind::Sqlite | Kind::RedisAndSqlite => None,
+        };
+        let redis = matches!(kind, Kind::RedisAndPostgres | Kind::RedisAndSqlite).then(RedisSpace::new);
+        let file = format!("sqlite:{}/opora.db", folder.path().display());
+        let database = postgres.as_ref().map_or(file, |space| space.url.clone());
+        let state = redis.as_ref().map_or_else(|| database.clone(), |space| space.url.clone());
+        let database = Address::parse(&database).unwrap();
+        Self { state, database, folder, _postgres: postgres, _redis: redis }
+    }
+
+    /// The configuration of an application on this ground.
+    pub fn config(&self, more: &[(&str, &str)]) -> Config {
+        let (database, data_dir) = (self.database.url(), self.folder.path().to_str().unwrap());
+        let here = [("STATE_URL", self.state.as_str()), ("DATABASE_URL", &database), ("DATA_DIR", data_dir)];
+        let values = here.iter().chain(more).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let layer = Layer { origin: "a test".into(), values: values.collect() };
+        Config::read(&Layers::new(vec![layer])).unwrap()
+    }
+
+    pub async fn domain(&self) -> Domain {
+        Domain::open(&self.state, &self.database).await.unwrap()
+    }
+}
+
+impl Firm {
+    pub async fn open(kind: Kind) -> Self {
+        Self::with(kind, Rooms::all()).await
+    }
+
+    pub async fn with(kind: Kind, rooms: Rooms) -> Self {
+        let ground = Ground::new(kind).await;
+        let domain = ground.domain().await;
+        let clock = Clock::set_by_hand(NOON);
+        let store: Arc<dyn Store> = domain.store().clone();
+        let config = ground.config(&[("BOT_TOKEN", "7:stage"), ("PUBLIC_URL", "http://office.example")]);
+        let app = App::new(&config, domain, rooms.clone(), Bot::new("7:stage").handle(), clock.clone());
+        let context = Context::new().with(app.clone());
+        let stage = Stage::on(application::script(&rooms), context, store, clock);
+        Self { app, stage, _ground: ground }
+    }
+
+    /// Somebody who works here in these roles, and whose Telegram is in English.
+    pub async fn member(&self, name: &str, roles: &[Role]) -> Someone {
+        let someone = self.stage.person(name);
+        for role in roles {
+            let (telegram_id, full_name) = (someone.key().user, name.to_owned());
+            let grant = Grant { telegram_id, full_name, role: *role, language: Language::En, by: None };
+            self.app.domain.write(move |db| Box::pin(people::grant(db, grant, NOON))).await.unwrap();
+        }
+        someone
+    }
+}

@@ -1,0 +1,165 @@
+//! The front: the menu by role, the commands that everybody has, and the way in for newcomers.
+
+use futures_util::future::BoxFuture;
+use opora::dialogue::Child;
+use opora::prelude::*;
+use workforce::front;
+use workforce::people::{self, Person, Role, Status};
+use workforce::rooms::{MenuItem, Room, Rooms, Welcome};
+
+use crate::firm::{Firm, Kind, NOON, on_every_database};
+
+on_every_database! {
+    a_language_is_chosen_and_kept,
+    newcomers_are_led_to_the_room_that_welcomes_them,
+    the_menu_shows_what_a_role_may_do,
+}
+
+/// A room as the product's are: an entry for managers, and a way in.
+#[derive(Debug)]
+struct Sample;
+
+#[derive(Clone, Debug, Serialize, Deserialize, States)]
+#[states(dialogue = "sample")]
+enum SampleStates {
+    Name,
+}
+
+impl Room for Sample {
+    fn name(&self) -> &'static str {
+        "sample"
+    }
+
+    fn dialogues(&self, script: Script) -> Script {
+        let sample = Dialogue::new().start(button("sample:count"), count);
+        script.dialogue(sample.ask(SampleStates::NAME, ask_name).on(SampleStates::NAME, text(), name))
+    }
+
+    fn menu(&self) -> Vec<MenuItem> {
+        vec![MenuItem { caption: "main-menu-button", data: "sample:count", roles: &[Role::Manager, Role::Owner] }]
+    }
+
+    fn welcome(&self) -> Option<Welcome> {
+        Some(welcome)
+    }
+}
+
+fn welcome(_: &mut Turn, person: Option<Person>) -> BoxFuture<'_, Result<Option<Child>, BoxError>> {
+    Box::pin(async move { Ok(person.is_none().then(|| Child::at(&SampleStates::Name))) })
+}
+
+async fn count(turn: &mut Turn, _: Press) -> Step<SampleStates> {
+    let Some(person) = front::allowed(turn, &[Role::Manager, Role::Owner]).await? else { return Ok(Next::Stay) };
+    turn.say(format!("counted by {}", person.full_name));
+    Ok(Next::Stay)
+}
+
+async fn ask_name(turn: &mut Turn) -> Result<(), BoxError> {
+    turn.say("Your name?");
+    Ok(())
+}
+
+async fn name(turn: &mut Turn, name: String) -> Step<SampleStates> {
+    turn.say(format!("Welcome, {name}."));
+    Ok(Next::End)
+}
+
+async fn firm(kind: Kind) -> Firm {
+    Firm::with(kind, Rooms::of(&[&Sample])).await
+}
+
+async fn newcomers_are_led_to_the_room_that_welcomes_them(kind: Kind) {
+    let firm = firm(kind).await;
+    let anna = firm.stage.person("Anna");
+    anna.sends("/start").await;
+    anna.sees("Your name?");
+    // Again in the middle: nothing piles up.
+    anna.sends("/start").await;
+    anna.sees("Your name?");
+    assert_eq!(anna.state().await.as_deref(), Some("sample:name"));
+    anna.sends("/help").await;
+    anna.sees("/language");
+    anna.sends("Anna").await;
+    anna.sees("Welcome, Anna.");
+    assert_eq!(anna.state().await, None);
+}
+
+async fn the_menu_shows_what_a_role_may_do(kind: Kind) {
+    let firm = firm(kind).await;
+    let (boris, vera) = (firm.member("Boris", &[Role::Manager]).await, firm.member("Vera", &[Role::Employee]).await);
+    boris.sends("/start").await;
+    boris.sees("Boris, what would you like to do?");
+    boris.presses("🏠 Main menu").await;
+    boris.sees("counted by Boris");
+    vera.sends("/start").await;
+    vera.sees("There is nothing for your role here yet");
+    vera.presses_data("sample:count").await;
+    vera.sees_toast("your role does not include it");
+    vera.sees_nothing();
+}
+
+async fn a_language_is_chosen_and_kept(kind: Kind) {
+    let firm = firm(kind).await;
+    let boris = firm.member("Boris", &[Role::Manager]).await;
+    boris.sends("/language").await;
+    boris.sees("Which language");
+    boris.presses("Русский").await;
+    boris.sees("Теперь я говорю с вами по-русски.");
+    boris.presses("🏠 Главное меню").await;
+    boris.sees("что будем делать?");
+    let person = firm.app.people.by_telegram(boris.key().user).await.unwrap().unwrap();
+    assert_eq!((person.language.code(), person.version), ("ru", 2));
+}
+
+#[tokio::test]
+async fn everybody_can_ask_who_they_are() {
+    let firm = firm(Kind::Sqlite).await;
+    let stranger = firm.stage.person("Zoe").speaking("ru");
+    stranger.sends("/me").await;
+    stranger.sees(&format!("Ваш номер в Telegram: {}", stranger.key().user));
+    let anna = firm.member("Anna", &[Role::Owner, Role::Employee]).await;
+    anna.sends("/me").await;
+    anna.sees("Roles: employee, owner");
+    anna.sees(&anna.key().user.to_string());
+}
+
+#[tokio::test]
+async fn who_is_blocked_waits_or_was_declined_gets_a_polite_word() {
+    let firm = firm(Kind::Sqlite).await;
+    let boris = firm.member("Boris", &[Role::Manager]).await;
+    let id = firm.app.people.by_telegram(boris.key().user).await.unwrap().unwrap().id;
+    for (status, words) in [
+        (Status::Blocked, "Your access is closed."),
+        (Status::Rejected, "was declined"),
+        (Status::Pending, "is being looked at"),
+    ] {
+        firm.app.domain.write(move |db| Box::pin(people::set_status(db, id, status, None, NOON))).await.unwrap();
+        for deed in ["/start", "hello?"] {
+            boris.sends(deed).await;
+            boris.sees(words);
+        }
+        boris.presses_data("sample:count").await;
+        boris.sees_toast("your role does not include it");
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_understands_is_answered_with_the_way_to_the_menu() {
+    let firm = firm(Kind::Sqlite).await;
+    let anna = firm.member("Anna", &[Role::Owner]).await;
+    anna.sends("what is the weather?").await;
+    anna.sees("I did not understand this.");
+    anna.presses("🏠 Main menu").await;
+    anna.sees("what would you like to do?");
+    anna.sends("/cancel").await;
+    anna.sees("There is nothing to cancel. /start opens the main menu.");
+}
+
+#[tokio::test]
+async fn without_a_room_that_welcomes_newcomers_are_told_their_number() {
+    let firm = Firm::with(Kind::Sqlite, Rooms::of(&[])).await;
+    let anna = firm.stage.person("Anna").speaking("ru");
+    anna.sends("/start").await;
+    anna.sees(&format!("ваш номер в Telegram — {}", anna.key().user));
+    assert_eq!(anna.state().await, None);
+}
