@@ -9,6 +9,7 @@ use opora_emulator::Limits;
 
 use crate::config;
 use crate::demo;
+use crate::doctor;
 use crate::people;
 use crate::run;
 use crate::serve;
@@ -32,6 +33,8 @@ enum Command {
     Run(config::Flags),
     /// Bring the application's tables up to date
     Migrate(config::DatabaseFlags),
+    /// Look at everything that `run` needs, and say what to do
+    Doctor(doctor::Arguments),
     /// Start the Bot API emulator: point a bot at it and talk to the bot in the browser
     Emulator(Emulator),
     /// Who has which role
@@ -110,6 +113,7 @@ impl Cli {
             Command::Demo(arguments) => runtime.block_on(demo::run(arguments)),
             Command::Run(flags) => runtime.block_on(run::run(flags)),
             Command::Migrate(database) => runtime.block_on(run::migrate(database)),
+            Command::Doctor(arguments) => runtime.block_on(doctor::run(arguments)),
             Command::Emulator(arguments) => runtime.block_on(serve::emulator(arguments)),
             Command::People(arguments) => runtime.block_on(people::command::run(arguments)),
             Command::Settings(arguments) => runtime.block_on(settings::command::run(arguments)),

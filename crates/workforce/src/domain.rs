@@ -16,6 +16,7 @@ use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 
 pub use self::address::Address;
+pub use self::migrations::Look;
 pub use self::writing::{InTurn, Writing};
 
 mod address;
@@ -89,6 +90,11 @@ impl Domain {
             made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
         }
         migrations::run(database).await.with_context(|| format!("cannot bring {database} up to date"))
+    }
+
+    /// Looks at the tables and changes nothing. None: there is no such file.
+    pub async fn look(database: &Address) -> anyhow::Result<Option<Look>> {
+        migrations::look(database).await
     }
 
     /// Where the conversations are kept, for the bot.

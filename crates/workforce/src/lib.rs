@@ -6,7 +6,7 @@
 //! - [`texts`]: what people read, in Russian and English;
 //! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
-//! - [`run`], [`demo`], [`serve`], [`state`]: what the command line offers.
+//! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers.
 //!
 //! It is a library only so that its tests can reach it; nobody else is promised anything.
 
@@ -15,6 +15,7 @@ pub mod audit;
 pub mod cli;
 pub mod config;
 pub mod demo;
+pub mod doctor;
 pub mod domain;
 mod echo;
 pub mod front;

@@ -18,7 +18,7 @@ mod import;
 mod lease;
 mod list;
 mod open;
-mod output;
+pub(crate) mod output;
 mod parked;
 mod reset;
 mod show;

@@ -9,7 +9,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
-use super::Address;
+use super::{Address, PATIENCE};
 
 /// A step: its name, and its SQL.
 struct Step {
@@ -40,6 +40,15 @@ struct Words {
     id: &'static str,
 }
 
+/// A database as it is.
+#[derive(Debug)]
+pub struct Look {
+    /// Its kind and version.
+    pub server: String,
+    /// How many steps it is behind.
+    pub steps_left: usize,
+}
+
 /// Takes the steps that were not taken yet; answers their names.
 pub(super) async fn run(address: &Address) -> anyhow::Result<Vec<&'static str>> {
     match address {
@@ -58,6 +67,34 @@ pub(super) async fn run(address: &Address) -> anyhow::Result<Vec<&'static str>> 
             Ok(taken)
         }
     }
+}
+
+/// What lies in a database, as it is. None: there is no such file.
+pub(super) async fn look(address: &Address) -> anyhow::Result<Option<Look>> {
+    let (server, taken): (String, Result<i64, _>) = match address {
+        Address::Sqlite(path) if !path.exists() => return Ok(None),
+        Address::Sqlite(path) => {
+            let options = SqliteConnectOptions::new().filename(path).read_only(true);
+            let mut connection = SqliteConnection::connect_with(&options).await?;
+            let version: String = sqlx::query_scalar("SELECT sqlite_version()").fetch_one(&mut connection).await?;
+            (format!("SQLite {version}"), sqlx::query_scalar(COUNT).fetch_one(&mut connection).await)
+        }
+        Address::Postgres(url) => {
+            let options: PgConnectOptions = url.parse()?;
+            let connecting = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
+            let mut connection = connecting.context("it does not answer in time")??;
+            let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut connection).await?;
+            (format!("PostgreSQL {version}"), sqlx::query_scalar(COUNT).fetch_one(&mut connection).await)
+        }
+    };
+    let taken = match taken {
+        Ok(taken) => taken,
+        // There is no such table: no step was taken yet.
+        Err(sqlx::Error::Database(_)) => 0,
+        Err(error) => return Err(error.into()),
+    };
+    next_step(taken)?;
+    Ok(Some(Look { server, steps_left: STEPS.len() - usize::try_from(taken)? }))
 }
 
 /// Takes steps on one kind of database; the kinds differ in types only.

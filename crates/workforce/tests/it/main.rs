@@ -8,6 +8,7 @@ mod browser;
 mod chromedriver;
 mod demo;
 mod dialogue;
+mod doctor;
 mod environment;
 mod firm;
 mod front;

@@ -22,13 +22,13 @@ on_every_database! {
 const SECRET: &str = "a-good_secret";
 
 /// `opora run`, and what it logs.
-struct Run {
+pub struct Run {
     process: Child,
     log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Run {
-    fn start(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Self {
+    pub fn start(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Self {
         let mut command = Command::new(OPORA);
         command.arg("run").env("BOT_TOKEN", &emulator.token).env("BOT_API_URL", &emulator.base);
         command.env("STATE_URL", &ground.state).env("DATABASE_URL", ground.database.url()).env("LANGUAGE", "en");
@@ -52,14 +52,14 @@ impl Run {
     }
 
     /// Where its pages are.
-    async fn web(&self) -> String {
+    pub async fn web(&self) -> String {
         let line = self.logs("opora starts").await;
         let address = line.split("address=").nth(1).unwrap().split_whitespace().next().unwrap();
         format!("http://{address}")
     }
 
     /// Stops it as a service manager does; gives its log.
-    async fn stops(mut self) -> Vec<String> {
+    pub async fn stops(mut self) -> Vec<String> {
         let id = self.process.id().unwrap().to_string();
         assert!(std::process::Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
         let ended = timeout(PATIENCE, self.process.wait()).await.expect("it did not stop").unwrap();

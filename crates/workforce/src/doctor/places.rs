@@ -1,0 +1,143 @@
+//! Where things are kept, and where pages are served.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use opora::instance::{self, Sighting};
+use opora::store::{Lease, OpenError, Store, StoreError};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
+
+use super::Finding;
+use crate::config::Config;
+use crate::domain::Domain;
+
+const SERVER: &str = "look at host, port, database, user and password, and whether the server runs";
+
+/// The application's tables: whether they can be read, and whether they are of this version.
+pub(super) async fn look_at_database(config: &Config) -> Finding {
+    let database = &config.database;
+    match Domain::look(database).await {
+        Ok(None) => Finding::note("database", format!("{database} is not there yet"), "the first start makes it"),
+        Ok(Some(found)) if found.steps_left == 0 => Finding::ok("database", format!("{database}, {}", found.server)),
+        Ok(Some(found)) => {
+            let (steps, server) = (found.steps_left, found.server);
+            let told = format!("{database}, {server}: {steps} steps behind this version");
+            Finding::note("database", told, "the start takes them, or opora migrate does")
+        }
+        Err(error) => Finding::trouble("database", format!("{database}: {error:#}"), SERVER),
+    }
+}
+
+/// Where conversations are kept, and who works on them.
+pub(super) async fn look_at_store(config: &Config) -> Vec<Finding> {
+    let new = |found: String| {
+        let advice = "the start makes it, or brings it up to date; a newer one needs a newer opora";
+        vec![Finding::note("conversations", found, advice)]
+    };
+    if let Some(path) = config.state.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path))
+        && !Path::new(path).exists()
+    {
+        return new(format!("there is no {path} yet"));
+    }
+    let store = match opora::store::open_existing(&config.state).await {
+        Ok(store) => store,
+        Err(OpenError::Store(error @ StoreError::Unsupported(_))) => return new(error.to_string()),
+        Err(error) => return vec![Finding::trouble("conversations", error.to_string(), SERVER)],
+    };
+    let bot = config.bot_token.0.split(':').next().and_then(|number| number.parse().ok()).unwrap_or_default();
+    let findings = vec![kept(&*store, bot).await, held(&*store, bot).await];
+    // It was opened to be read: that it does not close cleanly harms nothing.
+    let _ = store.close().await;
+    findings
+}
+
+async fn kept(store: &dyn Store, bot: i64) -> Finding {
+    let about = store.describe();
+    match store.statistics(Some(bot)).await {
+        Ok(numbers) if numbers.parked > 0 => {
+            let found = format!("{about}: {} open, {} turns parked", numbers.active, numbers.parked);
+            Finding::note("conversations", found, "opora state parked list shows what went wrong")
+        }
+        Ok(numbers) => Finding::ok("conversations", format!("{about}: {} open", numbers.active)),
+        Err(error) => Finding::trouble("conversations", format!("{about}: {error}"), SERVER),
+    }
+}
+
+async fn held(store: &dyn Store, bot: i64) -> Finding {
+    match store.lease(bot).await {
+        Ok(None) => Finding::ok("lease", "nobody works for this bot"),
+        Ok(Some(Lease { holder, .. })) => {
+            let who = format!("process {} on {} works for this bot", holder.pid, holder.host);
+            match instance::look_for(&holder) {
+                Sighting::Running => Finding::ok("lease", who),
+                Sighting::OutOfSight => {
+                    let advice = "another start stands by until it is gone; opora state lease clear ends its right";
+                    Finding::note("lease", format!("{who}; from here it cannot be seen"), advice)
+                }
+                Sighting::Gone => Finding::ok("lease", format!("{who} no more; the next start goes on at once")),
+            }
+        }
+        Err(error) => Finding::trouble("lease", error.to_string(), SERVER),
+    }
+}
+
+/// Whether documents can be stored: by storing something and taking it away again.
+pub(super) async fn look_at_files(config: &Config) -> Finding {
+    let Some(folder) = config.files.strip_prefix("file:") else {
+        let advice = "the first document shows whether it can be written";
+        return Finding::note("files", "kept outside of this machine; not tried", advice);
+    };
+    let folder = PathBuf::from(folder);
+    let (nearest, is_there) = nearest(&folder).await;
+    match try_to_write(&nearest).await {
+        Ok(()) if is_there => Finding::ok("files", format!("{} can be written", folder.display())),
+        Ok(()) => {
+            Finding::note("files", format!("{} is not there yet", folder.display()), "the first document makes it")
+        }
+        Err(error) => {
+            let found = format!("{} cannot be written: {error}", nearest.display());
+            Finding::trouble("files", found, "give it to the user that runs opora, or make room on the disk")
+        }
+    }
+}
+
+/// The folder itself, or the nearest one above that is there.
+async fn nearest(folder: &Path) -> (PathBuf, bool) {
+    for (depth, above) in folder.ancestors().enumerate() {
+        if !above.as_os_str().is_empty() && tokio::fs::metadata(above).await.is_ok() {
+            return (above.to_owned(), depth == 0);
+        }
+    }
+    (PathBuf::from("."), false)
+}
+
+async fn try_to_write(folder: &Path) -> std::io::Result<()> {
+    let path = folder.join(format!(".opora-doctor-{}", std::process::id()));
+    let written = async {
+        let mut file = tokio::fs::OpenOptions::new().write(true).create_new(true).open(&path).await?;
+        file.write_all(b"may be removed\n").await?;
+        file.sync_all().await
+    };
+    let written = written.await;
+    match tokio::fs::remove_file(&path).await {
+        Err(error) if error.kind() != ErrorKind::NotFound => written.and(Err(error)),
+        _ => written,
+    }
+}
+
+/// Whether pages can be served.
+pub(super) async fn look_at_port(config: &Config) -> Finding {
+    let address = config.web_listen;
+    match TcpListener::bind(address).await {
+        Ok(_) => Finding::ok("pages", format!("{address} is free; people reach them at {}", config.public_url)),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            let advice = "that is right if opora runs here; otherwise WEB_LISTEN names another address";
+            Finding::note("pages", format!("{address} is taken"), advice)
+        }
+        Err(error) => {
+            let advice = "WEB_LISTEN names an address of this machine and a port above 1023";
+            Finding::trouble("pages", format!("{address}: {error}"), advice)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `opora doctor`: the real program before the first start, beside a running product, and where things are wrong.
+
+use crate::demo::Demo;
+use crate::firm::{Ground, Kind, on_every_database};
+use crate::operator::{Done, run};
+use crate::product::{Run, silent_emulator};
+
+on_every_database! {
+    before_the_first_start_it_says_what_is_not_there_yet,
+    beside_a_running_product_it_finds_who_works_and_disturbs_nobody,
+}
+
+/// Asks the doctor; what is said last counts.
+async fn asked(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Done {
+    let (database, folder) = (ground.database.url(), ground.folder.path().to_str().unwrap());
+    let mut variables = vec![
+        ("BOT_TOKEN", emulator.token.as_str()),
+        ("BOT_API_URL", emulator.base.as_str()),
+        ("STATE_URL", ground.state.as_str()),
+        ("DATABASE_URL", database.as_str()),
+        ("DATA_DIR", folder),
+        ("WEB_LISTEN", "127.0.0.1:0"),
+    ];
+    variables.extend(more);
+    run(&variables, &["doctor"]).await
+}
+
+/// Whether a line begins with these words and has the others in it.
+fn tells(told: &str, begins: [&str; 2], words: &[&str]) -> bool {
+    told.lines().any(|line| {
+        let first: Vec<_> = line.split_whitespace().take(2).collect();
+        first == begins && words.iter().all(|word| line.contains(word))
+    })
+}
+
+async fn before_the_first_start_it_says_what_is_not_there_yet(kind: Kind) {
+    let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
+    let told = asked(&ground, &emulator, &[]).await.well().stdout;
+    for (begins, words) in [
+        (["ok", "version"], &["opora 0."][..]),
+        (["ok", "bot"], &["@", emulator.base.as_str()]),
+        (["ok", "updates"], &["by polling"]),
+        (["ok", "clock"], &["agrees"]),
+        (["note", "database"], &[]),
+        (["note", "conversations"], &[]),
+        (["note", "files"], &["not there yet"]),
+        (["ok", "pages"], &["is free"]),
+    ] {
+        assert!(tells(&told, begins, words), "{begins:?} {words:?}: {told}");
+    }
+    // It has made nothing.
+    let again = asked(&ground, &emulator, &[]).await.well().stdout;
+    assert!(tells(&again, ["note", "conversations"], &[]), "{again}");
+}
+
+async fn beside_a_running_product_it_finds_who_works_and_disturbs_nobody(kind: Kind) {
+    let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
+    let product = Run::start(&ground, &emulator, &[]);
+    let web = product.web().await;
+    let web = web.trim_start_matches("http://");
+    let told = crate::demo::until("a lease", async || {
+        let told = asked(&ground, &emulator, &[("WEB_LISTEN", web)]).await.well().stdout;
+        tells(&told, ["ok", "lease"], &["works for this bot"]).then_some(told)
+    })
+    .await;
+    assert!(tells(&told, ["ok", "database"], &[]) && tells(&told, ["ok", "conversations"], &["0 open"]), "{told}");
+    assert!(tells(&told, ["note", "pages"], &["is taken"]), "{told}");
+    product.stops().await;
+}
+
+#[tokio::test]
+async fn everything_that_is_wrong_is_told_at_once_with_what_to_do_and_without_secrets() {
+    let (ground, emulator) = (Ground::new(Kind::Sqlite).await, silent_emulator().await);
+    let file = ground.folder.path().join("a file");
+    std::fs::write(&file, "in the way").unwrap();
+    let files = format!("file:{}/files", file.display());
+    let wrong = [
+        ("BOT_API_URL", "http://127.0.0.1:1"),
+        ("STATE_URL", "redis://:hunter2@127.0.0.1:1/0"),
+        ("DATABASE_URL", "postgres://opora:hunter2@127.0.0.1:1/opora"),
+        ("FILES_URL", files.as_str()),
+    ];
+    let done = asked(&ground, &emulator, &wrong).await;
+    let told = &done.stdout;
+    for what in ["bot", "database", "conversations", "files"] {
+        assert!(tells(told, ["TROUBLE", what], &[]), "{what}: {told}");
+    }
+    assert!(tells(told, ["note", "clock"], &[]), "{told}");
+    assert!(told.contains("BOT_API_URL") && told.contains("whether the server runs"), "{told}");
+    let all = format!("{told}{}", done.stderr);
+    assert!(!all.contains("hunter2") && !all.contains(&emulator.token), "{all}");
+    done.complains(&["4 things have to be mended"]);
+}
+
+#[tokio::test]
+async fn a_configuration_that_is_not_right_is_a_finding_for_each_mistake() {
+    let wrong = [("BOT_TOKEN", "no token"), ("WEB_LISTEN", "everywhere")];
+    let done = run(&wrong, &["doctor", "--json"]).await;
+    let findings: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    let findings = findings.as_array().unwrap();
+    assert!(findings.len() >= 2, "{findings:?}");
+    for finding in findings {
+        assert_eq!((finding["what"].as_str(), finding["health"].as_str()), (Some("configuration"), Some("trouble")));
+    }
+    done.complains(&["things have to be mended"]);
+}
