@@ -16,6 +16,7 @@ use sea_orm::{ConnectionTrait, DbErr};
 
 use crate::config::Config;
 use crate::domain::Domain;
+use crate::onboarding::Onboarding;
 use crate::people::{People, Person};
 use crate::rooms::Rooms;
 use crate::settings::Settings;
@@ -33,6 +34,7 @@ pub struct Parts {
     pub domain: Domain,
     pub people: People,
     pub settings: Settings,
+    pub onboarding: Onboarding,
     pub rooms: Rooms,
     /// Posts messages outside of turns while the bot runs.
     pub bot: Handle,
@@ -69,6 +71,7 @@ impl App {
         Self(Arc::new(Parts {
             people: People::new(domain.clone()),
             settings: Settings::new(domain.clone()),
+            onboarding: Onboarding::new(domain.clone(), clock.clone(), &config.data_dir),
             domain,
             rooms,
             bot,

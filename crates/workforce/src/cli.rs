@@ -10,6 +10,7 @@ use opora_emulator::Limits;
 use crate::config;
 use crate::demo;
 use crate::doctor;
+use crate::onboarding;
 use crate::people;
 use crate::run;
 use crate::serve;
@@ -41,6 +42,8 @@ enum Command {
     People(people::command::Arguments),
     /// What an owner may change while the product runs
     Settings(settings::command::Arguments),
+    /// The questionnaire of new people
+    Onboarding(onboarding::command::Arguments),
     /// Look into a bot's store: conversations, parked turns, the lease
     State(state::State),
     /// Copy a bot's store into a new file, consistently, while the bot runs
@@ -117,6 +120,7 @@ impl Cli {
             Command::Emulator(arguments) => runtime.block_on(serve::emulator(arguments)),
             Command::People(arguments) => runtime.block_on(people::command::run(arguments)),
             Command::Settings(arguments) => runtime.block_on(settings::command::run(arguments)),
+            Command::Onboarding(arguments) => runtime.block_on(onboarding::command::run(arguments)),
             Command::State(arguments) => runtime.block_on(state::run(arguments)),
             Command::Backup(arguments) => runtime.block_on(state::backup(arguments)),
         };

@@ -5,6 +5,7 @@
 //! - [`people`], [`audit`], [`settings`]: what every room needs;
 //! - [`texts`]: what people read, in Russian and English;
 //! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
+//! - [`onboarding`]: a questionnaire, and questions to whoever is in charge;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
 //! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers.
 //!
@@ -20,6 +21,7 @@ pub mod domain;
 mod echo;
 pub mod front;
 pub mod jobs;
+pub mod onboarding;
 pub mod people;
 pub mod rooms;
 pub mod run;

@@ -15,10 +15,11 @@ use opora::store::BoxError;
 use opora::turn::Turn;
 
 use crate::application::App;
+use crate::onboarding::OnboardingRoom;
 use crate::people::{Person, Role};
 
 /// Every room of the product.
-const ALL: &[&dyn Room] = &[];
+const ALL: &[&dyn Room] = &[&OnboardingRoom];
 
 /// What a room brings along. Everything but its name has a default: nothing.
 pub trait Room: Debug + Send + Sync + 'static {

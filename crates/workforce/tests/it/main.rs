@@ -16,6 +16,7 @@ mod hostile;
 mod inspector;
 mod keeping;
 mod office;
+mod onboarding;
 mod operator;
 mod page;
 #[allow(dead_code, reason = "the library's tests need more of it")]

@@ -47,7 +47,7 @@ impl Run {
     }
 
     /// The first line with these words.
-    async fn logs(&self, words: &str) -> String {
+    pub async fn logs(&self, words: &str) -> String {
         until(words, async || self.log.lock().await.iter().find(|line| line.contains(words)).cloned()).await
     }
 

@@ -1,11 +1,18 @@
--- A session keeps the questionnaire as it was when it began: a later one does not break it.
+-- Questionnaires as they were in force, the newest last. A session keeps its own: a later one does not break it.
+CREATE TABLE questionnaires (
+  id {id},
+  body TEXT NOT NULL,
+  noted_at BIGINT NOT NULL
+);
+
 CREATE TABLE onboarding_sessions (
   id {id},
   user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  questionnaire TEXT NOT NULL,
+  questionnaire_id BIGINT NOT NULL REFERENCES questionnaires (id),
   status TEXT NOT NULL CHECK (status IN ('active', 'paused', 'completed', 'declined')),
   began_at BIGINT NOT NULL,
-  ended_at BIGINT
+  ended_at BIGINT,
+  CHECK ((ended_at IS NULL) = (status IN ('active', 'paused')))
 );
 CREATE UNIQUE INDEX onboarding_sessions_under_way ON onboarding_sessions (user_id)
   WHERE status IN ('active', 'paused');
@@ -20,13 +27,22 @@ CREATE TABLE onboarding_answers (
   PRIMARY KEY (session_id, question)
 );
 
--- Questions to whoever is in charge, and the answers.
-CREATE TABLE chat_messages (
+-- Conversations of people with whoever is in charge, who may leave: so nothing refers to that person.
+CREATE TABLE chats (
   id {id},
   user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  -- Null: the person wrote it.
-  answered_by BIGINT,
+  in_charge_id BIGINT NOT NULL,
+  began_at BIGINT NOT NULL,
+  ended_at BIGINT
+);
+CREATE UNIQUE INDEX chats_open_by_user ON chats (user_id) WHERE ended_at IS NULL;
+CREATE INDEX chats_open_by_charge ON chats (in_charge_id) WHERE ended_at IS NULL;
+
+CREATE TABLE chat_messages (
+  id {id},
+  chat_id BIGINT NOT NULL REFERENCES chats (id) ON DELETE CASCADE,
+  author_id BIGINT NOT NULL,
   text TEXT NOT NULL,
   at BIGINT NOT NULL
 );
-CREATE INDEX chat_messages_by_user ON chat_messages (user_id, id);
+CREATE INDEX chat_messages_by_chat ON chat_messages (chat_id, id);

@@ -1,0 +1,84 @@
+//! Conversations and their messages in the database.
+
+use std::collections::HashMap;
+
+use opora::clock::Millis;
+use opora::store::{Refusal, WriteError};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set};
+
+use super::super::tables::{chat, message};
+use crate::domain::Writing;
+
+/// The conversation of a person that is not closed.
+pub async fn open_chat(db: &impl ConnectionTrait, user_id: i64) -> Result<Option<chat::Model>, DbErr> {
+    let of_it = chat::Entity::find().filter(chat::Column::UserId.eq(user_id));
+    of_it.filter(chat::Column::EndedAt.is_null()).one(db).await
+}
+
+/// How many conversations everybody in charge has.
+pub async fn open_by_charge(db: &impl ConnectionTrait) -> Result<HashMap<i64, i64>, DbErr> {
+    let counts = chat::Entity::find()
+        .select_only()
+        .column(chat::Column::InChargeId)
+        .column_as(chat::Column::Id.count(), "chats")
+        .filter(chat::Column::EndedAt.is_null())
+        .group_by(chat::Column::InChargeId);
+    let counts: Vec<(i64, i64)> = counts.into_tuple().all(db).await?;
+    Ok(counts.into_iter().collect())
+}
+
+/// Keeps a question; the first one begins a conversation.
+pub async fn ask(
+    db: &Writing<'_, '_>,
+    user_id: i64,
+    in_charge_id: i64,
+    text: String,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let chat = match open_chat(db, user_id).await? {
+        Some(chat) if chat.in_charge_id == in_charge_id => chat.id,
+        Some(chat) => {
+            let mut chat: chat::ActiveModel = chat.into();
+            chat.in_charge_id = Set(in_charge_id);
+            chat.update(db).await?.id
+        }
+        None => {
+            let chat = chat::ActiveModel {
+                user_id: Set(user_id),
+                in_charge_id: Set(in_charge_id),
+                began_at: Set(at.0),
+                ..Default::default()
+            };
+            chat.insert(db).await?.id
+        }
+    };
+    keep(db, chat, user_id, text, at).await
+}
+
+/// Keeps an answer; refused if the conversation was closed in the meantime.
+pub async fn answer(db: &Writing<'_, '_>, user_id: i64, by: i64, text: String, at: Millis) -> Result<(), WriteError> {
+    let chat = open_chat(db, user_id).await?.ok_or_else(|| Refusal::because("the conversation is closed"))?;
+    keep(db, chat.id, by, text, at).await
+}
+
+/// Ends a conversation; one that has ended stays as it is.
+pub async fn close(db: &Writing<'_, '_>, user_id: i64, at: Millis) -> Result<(), WriteError> {
+    if let Some(chat) = open_chat(db, user_id).await? {
+        let mut chat: chat::ActiveModel = chat.into();
+        chat.ended_at = Set(Some(at.0));
+        chat.update(db).await?;
+    }
+    Ok(())
+}
+
+async fn keep(db: &Writing<'_, '_>, chat: i64, author: i64, text: String, at: Millis) -> Result<(), WriteError> {
+    let row = message::ActiveModel {
+        chat_id: Set(chat),
+        author_id: Set(author),
+        text: Set(text),
+        at: Set(at.0),
+        ..Default::default()
+    };
+    row.insert(db).await?;
+    Ok(())
+}

@@ -1,0 +1,344 @@
+//! The questionnaire: consent, questions, pauses and restarts, and what becomes of it when its state or its file is gone.
+
+use std::time::Duration;
+
+use opora::testing::chat::Someone;
+use sea_orm::ConnectionTrait;
+use workforce::onboarding::{OnboardingRoom, Session, Status};
+use workforce::people::Role;
+use workforce::rooms::Rooms;
+use workforce::texts::Language;
+
+use crate::firm::{Firm, Kind, on_every_database};
+
+mod chat;
+mod file;
+mod process;
+
+on_every_database! {
+    a_restart_between_any_two_steps_changes_nothing,
+    a_session_is_restored_from_the_database_when_its_state_is_gone,
+    with_a_state_the_database_is_not_asked_for_sessions,
+    a_pause_of_days_and_an_expired_state_lose_nothing,
+    whoever_goes_back_changes_one_answer_and_keeps_the_others,
+    who_declines_is_not_asked_and_may_change_their_mind,
+}
+
+const QUESTIONS: &str = r#"
+    [[questions]]
+    id = "name"
+    kind = "text"
+    ru = "Как вас зовут?"
+    en = "What shall we call you?"
+    [[questions]]
+    id = "years"
+    kind = "number"
+    min = 0
+    max = 60
+    ru = "Сколько лет опыта?"
+    en = "How many years?"
+    [[questions]]
+    id = "hours"
+    kind = "choice"
+    ru = "Какой график?"
+    en = "Which hours?"
+    options = [{ id = "days", ru = "Дни", en = "Days" }, { id = "nights", ru = "Ночи", en = "Nights" }]
+    [[questions]]
+    id = "clients"
+    kind = "scale"
+    ru = "Насколько уверенно?"
+    en = "How confident?"
+    [[questions]]
+    id = "skills"
+    kind = "text"
+    skippable = true
+    ru = "Что умеете?"
+    en = "Which skills?"
+"#;
+
+/// A firm with the questionnaire above.
+async fn firm(kind: Kind) -> Firm {
+    let firm = Firm::with(kind, Rooms::of(&[&OnboardingRoom])).await;
+    write_file(&firm, QUESTIONS);
+    firm
+}
+
+fn write_file(firm: &Firm, text: &str) {
+    std::fs::write(firm.app.data_dir.join("questionnaire.toml"), text).unwrap();
+}
+
+/// Begins from the main menu, and agrees.
+async fn begins(someone: &Someone) {
+    someone.sends("/start").await;
+    someone.presses("📝 Questionnaire").await;
+    someone.presses("I agree").await;
+}
+
+async fn id_of(firm: &Firm, someone: &Someone) -> i64 {
+    firm.app.people.by_telegram(someone.key().user).await.unwrap().unwrap().id
+}
+
+async fn session_of(firm: &Firm, someone: &Someone) -> Session {
+    let sessions = firm.app.onboarding.answers_of(id_of(firm, someone).await, Language::En).await.unwrap();
+    sessions.into_iter().next().expect("there is a session")
+}
+
+/// The answers that are in the database.
+async fn answers(firm: &Firm, someone: &Someone) -> Vec<Option<String>> {
+    session_of(firm, someone).await.answers.into_iter().map(|answer| answer.answer).collect()
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+async fn a_restart_between_any_two_steps_changes_nothing(kind: Kind) {
+    let firm = firm(kind).await;
+    let mut stage = firm.stage.clone();
+    let mut daria = firm.member("Daria", &[Role::Employee]).await;
+    let mut committed = Vec::new();
+    for (deed, answer, seen) in [
+        ("/start", None, "what would you like to do?"),
+        ("[📝 Questionnaire]", None, "ask you 5 questions. Your answers are kept"),
+        ("[I agree]", None, "1/5\nWhat shall we call you?"),
+        ("Dasha", Some("Dasha"), "2/5\nHow many years?\nA whole number from 0 to 60"),
+        ("3", Some("3"), "3/5\nWhich hours?"),
+        ("[Nights]", Some("Nights"), "4/5\nHow confident?"),
+        ("[8]", Some("8"), "5/5\nWhich skills?"),
+        ("Tiles", Some("Tiles"), "How confident?\n– 8\n\nWhich skills?\n– Tiles"),
+    ] {
+        match deed.strip_prefix('[').and_then(|deed| deed.strip_suffix(']')) {
+            Some(caption) => daria.presses(caption).await,
+            None => daria.sends(deed).await,
+        }
+        daria.sees(seen);
+        if let Some(answer) = answer {
+            committed.push(some(answer));
+            assert_eq!(answers(&firm, &daria).await, committed, "an answer is kept with its turn");
+        }
+        stage = stage.restarts().await;
+        daria = daria.on(&stage);
+    }
+    assert_eq!(daria.state().await, None);
+    let session = session_of(&firm, &daria).await;
+    assert_eq!((session.status, session.questions, session.ended_at.is_some()), (Status::Completed, 5, true));
+    assert_eq!(session.answers[2].question, "Which hours?");
+    let in_russian = firm.app.onboarding.answers_of(id_of(&firm, &daria).await, Language::Ru).await.unwrap();
+    let hours = &in_russian[0].answers[2];
+    assert_eq!((hours.question.as_str(), hours.answer.as_deref()), ("Какой график?", Some("Ночи")));
+    daria.presses("📝 Questionnaire").await;
+    daria.sends("/start").await;
+    daria.presses("📝 Questionnaire").await;
+    daria.sees("You have completed the questionnaire.");
+}
+
+async fn a_session_is_restored_from_the_database_when_its_state_is_gone(kind: Kind) {
+    let firm = firm(kind).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    begins(&daria).await;
+    daria.sends("Dasha").await;
+    assert_eq!(daria.state().await.as_deref(), Some("OnboardingStates:question"));
+    loses_state(&firm, &daria).await;
+    daria.sends("12").await;
+    daria.sees("Let us go on where we were.");
+    daria.sees("2/5\nHow many years?");
+    assert_eq!(answers(&firm, &daria).await, [some("Dasha")], "nobody knows what the text was meant for");
+    assert_eq!(daria.state().await.as_deref(), Some("OnboardingStates:question"));
+    daria.sends("12").await;
+    daria.sees("3/5");
+    assert_eq!(answers(&firm, &daria).await, [some("Dasha"), some("12")]);
+    // Whoever has nothing under way is not taken for somebody who has.
+    let egor = firm.member("Egor", &[Role::Employee]).await;
+    egor.sends("hello").await;
+    egor.sees("I did not understand this.");
+    daria.presses("⏸ Pause").await;
+    daria.sends("hello").await;
+    daria.sees("I did not understand this.");
+}
+
+async fn with_a_state_the_database_is_not_asked_for_sessions(kind: Kind) {
+    let firm = firm(kind).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    let _boris = firm.member("Boris", &[Role::Manager]).await;
+    begins(&daria).await;
+    // Whoever asks for sessions now fails.
+    sql(&firm, "ALTER TABLE onboarding_sessions RENAME TO hidden_sessions").await;
+    daria.sends_location(55.7, 37.6).await;
+    daria.sees("Sorry, this does not fit here.");
+    daria.sees("1/5");
+    daria.presses_data(workforce_chat()).await;
+    daria.sends("Where are the keys?").await;
+    daria.sees("Passed on to Boris.");
+    loses_state(&firm, &daria).await;
+    daria.sends("hello").await;
+    daria.sees("Something went wrong on our side.");
+    sql(&firm, "ALTER TABLE hidden_sessions RENAME TO onboarding_sessions").await;
+    daria.sends("hello").await;
+    daria.sees("1/5");
+}
+
+async fn a_pause_of_days_and_an_expired_state_lose_nothing(kind: Kind) {
+    let firm = firm(kind).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    begins(&daria).await;
+    daria.sends("Dasha").await;
+    daria.presses("⏸ Pause").await;
+    daria.sees("Everything you have answered is kept");
+    assert_eq!((daria.state().await, session_of(&firm, &daria).await.status), (None, Status::Paused));
+    firm.stage.passes(days(5)).await;
+    daria.presses("📝 Questionnaire").await;
+    daria.sees("2/5\nHow many years?");
+    assert_eq!(session_of(&firm, &daria).await.status, Status::Active);
+    daria.sends("3").await;
+    firm.stage.passes(days(2)).await;
+    daria.sees("I have put the questionnaire aside.");
+    assert_eq!(daria.state().await, None);
+    daria.sends("I am back").await;
+    daria.sees("3/5\nWhich hours?");
+    daria.sends("/cancel").await;
+    daria.sees("Paused.");
+    daria.presses("📝 Questionnaire").await;
+    daria.presses("Days").await;
+    daria.sees("4/5");
+    assert_eq!(answers(&firm, &daria).await, [some("Dasha"), some("3"), some("Days")]);
+}
+
+async fn whoever_goes_back_changes_one_answer_and_keeps_the_others(kind: Kind) {
+    let firm = firm(kind).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    begins(&daria).await;
+    for deed in ["Dasha", "3", "days"] {
+        daria.sends(deed).await;
+    }
+    daria.presses("← Back").await;
+    daria.sees("3/5\nWhich hours?");
+    daria.presses("← Back").await;
+    daria.sends("4").await;
+    daria.sees("4/5\nHow confident?");
+    assert_eq!(answers(&firm, &daria).await, [some("Dasha"), some("4"), some("Days")]);
+    daria.presses("← Back").await;
+    daria.presses("Leave it so →").await;
+    daria.sees("4/5");
+    daria.sends("10").await;
+    daria.presses("Skip").await;
+    daria.sees("Which skills?\n– (skipped)");
+    assert_eq!(answers(&firm, &daria).await, [some("Dasha"), some("4"), some("Days"), some("10"), None]);
+    assert_eq!(session_of(&firm, &daria).await.status, Status::Completed);
+}
+
+async fn who_declines_is_not_asked_and_may_change_their_mind(kind: Kind) {
+    let firm = firm(kind).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    daria.sends("/start").await;
+    daria.presses("📝 Questionnaire").await;
+    daria.sends("what for?").await;
+    daria.sees("Do you agree?");
+    daria.presses("No, thank you").await;
+    daria.sees("I will not ask.");
+    assert_eq!((daria.state().await, session_of(&firm, &daria).await.status), (None, Status::Declined));
+    daria.sends("hello").await;
+    daria.sees("I did not understand this.");
+    daria.presses("📝 Questionnaire").await;
+    daria.presses("I agree").await;
+    daria.sees("1/5");
+    let sessions = firm.app.onboarding.answers_of(id_of(&firm, &daria).await, Language::En).await.unwrap();
+    let stood: Vec<_> = sessions.iter().map(|session| session.status).collect();
+    assert_eq!(stood, [Status::Active, Status::Declined]);
+}
+
+#[tokio::test]
+async fn an_answer_of_the_wrong_kind_asks_again_and_is_not_kept() {
+    let firm = firm(Kind::Sqlite).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    begins(&daria).await;
+    daria.sends_photo().await;
+    daria.sees("1/5");
+    daria.sends(&"а".repeat(2001)).await;
+    daria.sees("in 2000 characters at most");
+    daria.sends("Dasha").await;
+    for wrong in ["many", "61", "-1", "2.5"] {
+        daria.sends(wrong).await;
+        daria.sees("A whole number from 0 to 60, please.");
+        daria.sees("2/5");
+    }
+    daria.sends("0").await;
+    daria.sends("whenever").await;
+    daria.sees("Please choose by one of the buttons.");
+    daria.sees_button("Nights");
+    daria.sends("nights").await;
+    daria.sends("11").await;
+    daria.sees("Please choose by one of the buttons.");
+    assert_eq!(answers(&firm, &daria).await, [some("Dasha"), some("0"), some("Nights")]);
+}
+
+#[tokio::test]
+async fn a_double_tap_answers_once() {
+    let firm = firm(Kind::Sqlite).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    begins(&daria).await;
+    daria.presses("I agree").await;
+    daria.sees_toast("no longer in use");
+    daria.sends("Dasha").await;
+    daria.sends("3").await;
+    daria.presses("Days").await;
+    daria.presses("Nights").await;
+    daria.sees_toast("no longer in use");
+    daria.sees_nothing();
+    daria.presses("7").await;
+    daria.presses("7").await;
+    daria.sees_toast("no longer in use");
+    daria.presses("Skip").await;
+    daria.presses("Skip").await;
+    daria.sees_toast("no longer in use");
+    let kept = [some("Dasha"), some("3"), some("Days"), some("7"), None];
+    assert_eq!(answers(&firm, &daria).await, kept);
+}
+
+#[tokio::test]
+async fn only_those_who_work_here_are_asked() {
+    let firm = firm(Kind::Sqlite).await;
+    let anna = firm.member("Anna", &[Role::Owner]).await;
+    anna.presses_data("onboarding:begin").await;
+    anna.sees_toast("your role does not include it");
+    let zoe = firm.stage.person("Zoe");
+    zoe.presses_data("onboarding:begin").await;
+    zoe.sees_toast("your role does not include it");
+    assert_eq!((anna.state().await, zoe.state().await), (None, None));
+}
+
+#[tokio::test]
+async fn states_of_other_bots_by_these_names_are_read() {
+    use workforce::onboarding::{ChatStates, OnboardingStates, Place};
+    let read = |text| serde_json::from_str::<OnboardingStates>(text).unwrap();
+    assert_eq!(read(r#"{"at":"returning"}"#), OnboardingStates::Returning);
+    let place = Place { questionnaire: 3, question: "age".into(), until: None };
+    let stored = r#"{"at":"question","questionnaire":3,"question":"age"}"#;
+    assert_eq!(read(stored), OnboardingStates::Question(place.clone()));
+    assert_eq!(serde_json::to_string(&OnboardingStates::Question(place)).unwrap(), stored);
+    assert_eq!(serde_json::from_str::<ChatStates>(r#"{"at":"active"}"#).unwrap(), ChatStates::Active);
+}
+
+/// What the button of the menu that opens a conversation carries.
+fn workforce_chat() -> &'static str {
+    "chat:open"
+}
+
+async fn loses_state(firm: &Firm, someone: &Someone) {
+    let now = firm.stage.clock().now();
+    assert!(firm.app.domain.store().reset(&someone.key(), now).await.unwrap());
+    assert_eq!(someone.state().await, None);
+}
+
+async fn sql(firm: &Firm, statement: &'static str) {
+    let run = firm.app.domain.write(move |db| {
+        Box::pin(async move {
+            db.execute_unprepared(statement).await?;
+            Ok(())
+        })
+    });
+    run.await.unwrap();
+}
+
+const fn days(count: u64) -> Duration {
+    Duration::from_secs(count * 24 * 60 * 60)
+}

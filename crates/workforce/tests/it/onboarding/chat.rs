@@ -1,0 +1,144 @@
+//! Questions to whoever is in charge, and answers back.
+
+use sea_orm::{ConnectionTrait, Statement};
+use workforce::onboarding::Onboarding;
+use workforce::people::{self, Role, Status};
+use workforce::texts::Language;
+
+use super::{days, firm, id_of};
+use crate::firm::{Firm, Kind, NOON, on_every_database};
+
+on_every_database! {
+    a_question_reaches_who_is_in_charge_and_the_answer_comes_back,
+    the_least_busy_one_is_asked_and_stays_the_one,
+}
+
+/// Who wrote what, in the order of the messages.
+async fn messages(firm: &Firm) -> Vec<(i64, String)> {
+    let db = firm.app.domain.read();
+    let query = "SELECT author_id, text FROM chat_messages ORDER BY id";
+    let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), query)).await.unwrap();
+    rows.iter().map(|row| (row.try_get_by_index(0).unwrap(), row.try_get_by_index(1).unwrap())).collect()
+}
+
+async fn a_question_reaches_who_is_in_charge_and_the_answer_comes_back(kind: Kind) {
+    let firm = firm(kind).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    let boris = firm.member("Boris", &[Role::Manager, Role::Employee]).await;
+    daria.sends("/start").await;
+    daria.presses("💬 Ask a question").await;
+    daria.sees("Write your question");
+    assert_eq!(daria.state().await.as_deref(), Some("ChatStates:active"));
+    // Who is in charge is at something else.
+    boris.sends("/start").await;
+    boris.presses("📝 Questionnaire").await;
+    daria.sends("Where are the keys?").await;
+    daria.sees("Passed on to Boris.");
+    boris.sees("Daria asks:\n\nWhere are the keys?");
+    let stage = firm.stage.restarts().await;
+    let (daria, boris) = (daria.on(&stage), boris.on(&stage));
+    boris.presses("Reply").await;
+    boris.sees("Write your answer to Daria.");
+    boris.presses("Reply").await;
+    boris.sees_toast("Just write your answer.");
+    boris.sees_nothing();
+    boris.sends("In the office").await;
+    boris.sees("Passed on to Daria.");
+    boris.sees("Do you agree?");
+    daria.sees("Boris answers:\n\nIn the office");
+    daria.sends("Thank you").await;
+    boris.sees("Daria asks:\n\nThank you");
+    let (asker, answerer) = (id_of(&firm, &daria).await, id_of(&firm, &boris).await);
+    let said = [(asker, "Where are the keys?"), (answerer, "In the office"), (asker, "Thank you")];
+    assert_eq!(messages(&firm).await, said.map(|(author, text)| (author, text.to_owned())));
+    daria.presses("Close the conversation").await;
+    daria.sees("The conversation is closed.");
+    boris.sees("Daria has closed the conversation.");
+    assert_eq!(daria.state().await, None);
+    boris.presses("Reply").await;
+    boris.sees_toast("closed already");
+    daria.presses("Close the conversation").await;
+    daria.sees_toast("closed already");
+}
+
+async fn the_least_busy_one_is_asked_and_stays_the_one(kind: Kind) {
+    let firm = firm(kind).await;
+    let anna = firm.member("Anna", &[Role::Owner]).await;
+    let (boris, vera) = (firm.member("Boris", &[Role::Manager]).await, firm.member("Vera", &[Role::Manager]).await);
+    let (daria, egor) = (firm.member("Daria", &[Role::Employee]).await, firm.member("Egor", &[Role::Employee]).await);
+    for someone in [&daria, &egor] {
+        someone.presses_data("chat:open").await;
+    }
+    daria.sends("one").await;
+    daria.sees("Passed on to Boris.");
+    egor.sends("two").await;
+    egor.sees("Passed on to Vera.");
+    daria.sends("three").await;
+    daria.sees("Passed on to Boris.");
+    vera.presses("Close the conversation").await;
+    vera.sees("The conversation is closed.");
+    egor.sees("Vera has closed the conversation.");
+    vera.presses("Close the conversation").await;
+    vera.sees_toast("closed already");
+    let gone = id_of(&firm, &boris).await;
+    firm.app.domain.write(move |db| Box::pin(people::set_status(db, gone, Status::Blocked, None, NOON))).await.unwrap();
+    daria.sends("four").await;
+    daria.sees("Passed on to Vera.");
+    boris.presses("Reply").await;
+    boris.sees_toast("your role does not include it");
+    // An owner may answer whatever a manager was asked.
+    anna.presses_data(&format!("chat:reply:{}", id_of(&firm, &daria).await)).await;
+    anna.sends("five").await;
+    daria.sees("Anna answers:\n\nfive");
+    assert_eq!(anna.state().await, None);
+}
+
+#[tokio::test]
+async fn where_nobody_is_in_charge_nothing_is_kept() {
+    let firm = firm(Kind::Sqlite).await;
+    let daria = firm.member("Daria", &[Role::Employee, Role::Manager]).await;
+    daria.presses_data("chat:open").await;
+    daria.presses_data("chat:open").await;
+    daria.sees_toast("Just write your question.");
+    daria.sees_nothing();
+    daria.sends("Anybody?").await;
+    daria.sees("There is nobody in charge");
+    daria.sends(&"x".repeat(3501)).await;
+    daria.sees("3500 characters at most");
+    assert_eq!(messages(&firm).await, []);
+    let anna = firm.member("Anna", &[Role::Owner]).await;
+    daria.sends("Anybody now?").await;
+    anna.sees("Daria asks:\n\nAnybody now?");
+}
+
+#[tokio::test]
+async fn an_answer_reaches_its_person_days_later_and_a_late_one_is_told() {
+    let firm = firm(Kind::Sqlite).await;
+    let (daria, boris) = (firm.member("Daria", &[Role::Employee]).await, firm.member("Boris", &[Role::Manager]).await);
+    daria.presses_data("chat:open").await;
+    daria.sends("Where are the keys?").await;
+    firm.stage.passes(days(3)).await;
+    daria.sees("I have put our conversation aside.");
+    boris.presses("Reply").await;
+    firm.stage.passes(days(2)).await;
+    boris.sees("You have not answered yet.");
+    boris.presses("Reply").await;
+    boris.sends("In the office").await;
+    daria.sees("Boris answers:\n\nIn the office");
+    boris.presses("Reply").await;
+    daria.presses("Close the conversation").await;
+    boris.sends("Hello?").await;
+    boris.sees("This conversation is closed already.");
+    assert_eq!((boris.state().await, messages(&firm).await.len()), (None, 2));
+}
+
+#[tokio::test]
+async fn whoever_was_approved_is_offered_the_questionnaire() {
+    let said = Onboarding::invitation(Language::Ru);
+    let firm = firm(Kind::Sqlite).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    assert!(format!("{said:?}").contains("Добро пожаловать в команду!"));
+    assert!(format!("{said:?}").contains("onboarding:begin"));
+    daria.presses_data("onboarding:begin").await;
+    daria.sees("Do you agree?");
+}
