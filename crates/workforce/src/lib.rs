@@ -7,6 +7,7 @@
 //! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
 //! - [`onboarding`]: a questionnaire, and questions to whoever is in charge;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
+//! - [`web`]: the frame of the pages, sign-in, and the pages of people;
 //! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers.
 //!
 //! It is a library only so that its tests can reach it; nobody else is promised anything.
@@ -29,3 +30,4 @@ pub mod serve;
 pub mod settings;
 pub mod state;
 pub mod texts;
+pub mod web;

@@ -9,8 +9,11 @@ use opora::clock::Millis;
 use sea_orm::sea_query::{IntoCondition, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
-pub use self::changes::{Enrolment, Grant, add_role, enrol, grant, mark_as_test, revoke, set_language, set_status};
+pub use self::changes::{
+    Enrolment, Grant, add_role, enrol, give_role, grant, mark_as_test, revoke, set_language, set_status, take_role,
+};
 pub use self::role::{Role, Roles};
+pub use self::search::{PAGE, Page, Who};
 use self::tables::{role as user_role, user};
 use crate::domain::Domain;
 use crate::texts::Language;
@@ -18,6 +21,7 @@ use crate::texts::Language;
 pub mod changes;
 pub mod command;
 mod role;
+mod search;
 mod tables;
 
 /// A person as the rooms see one.
