@@ -10,6 +10,7 @@ use opora_emulator::Limits;
 use crate::config;
 use crate::demo;
 use crate::people;
+use crate::registration;
 use crate::run;
 use crate::serve;
 use crate::settings;
@@ -38,6 +39,10 @@ enum Command {
     People(people::command::Arguments),
     /// What an owner may change while the product runs
     Settings(settings::command::Arguments),
+    /// Remove old files that belong to nobody
+    Cleanup(registration::command::Cleanup),
+    /// Find what is not as it should be, and mend it
+    Repair(registration::command::Repair),
     /// Look into a bot's store: conversations, parked turns, the lease
     State(state::State),
     /// Copy a bot's store into a new file, consistently, while the bot runs
@@ -113,6 +118,8 @@ impl Cli {
             Command::Emulator(arguments) => runtime.block_on(serve::emulator(arguments)),
             Command::People(arguments) => runtime.block_on(people::command::run(arguments)),
             Command::Settings(arguments) => runtime.block_on(settings::command::run(arguments)),
+            Command::Cleanup(arguments) => runtime.block_on(registration::command::cleanup(arguments)),
+            Command::Repair(arguments) => runtime.block_on(registration::command::repair(arguments)),
             Command::State(arguments) => runtime.block_on(state::run(arguments)),
             Command::Backup(arguments) => runtime.block_on(state::backup(arguments)),
         };

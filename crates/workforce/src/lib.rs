@@ -3,8 +3,10 @@
 //! - [`config`]: where everything is; the only reader of the environment;
 //! - [`domain`]: the application's tables, written within turns;
 //! - [`people`], [`audit`], [`settings`]: what every room needs;
+//! - [`files`]: where documents are kept;
 //! - [`texts`]: what people read, in Russian and English;
 //! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
+//! - [`registration`]: newcomers and their documents;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
 //! - [`run`], [`demo`], [`serve`], [`state`]: what the command line offers.
 //!
@@ -17,9 +19,11 @@ pub mod config;
 pub mod demo;
 pub mod domain;
 mod echo;
+pub mod files;
 pub mod front;
 pub mod jobs;
 pub mod people;
+pub mod registration;
 pub mod rooms;
 pub mod run;
 pub mod serve;

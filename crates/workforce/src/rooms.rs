@@ -16,9 +16,10 @@ use opora::turn::Turn;
 
 use crate::application::App;
 use crate::people::{Person, Role};
+use crate::registration::Registering;
 
 /// Every room of the product.
-const ALL: &[&dyn Room] = &[];
+const ALL: &[&dyn Room] = &[&Registering];
 
 /// What a room brings along. Everything but its name has a default: nothing.
 pub trait Room: Debug + Send + Sync + 'static {

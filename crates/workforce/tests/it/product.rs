@@ -22,14 +22,18 @@ on_every_database! {
 const SECRET: &str = "a-good_secret";
 
 /// `opora run`, and what it logs.
-struct Run {
+pub struct Run {
     process: Child,
     log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Run {
-    fn start(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Self {
-        let mut command = Command::new(OPORA);
+    pub fn start(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Self {
+        Self::start_as(Command::new(OPORA), ground, emulator, more)
+    }
+
+    /// The same by a command that only lacks its arguments.
+    pub fn start_as(mut command: Command, ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Self {
         command.arg("run").env("BOT_TOKEN", &emulator.token).env("BOT_API_URL", &emulator.base);
         command.env("STATE_URL", &ground.state).env("DATABASE_URL", ground.database.url()).env("LANGUAGE", "en");
         command.env("DATA_DIR", ground.folder.path()).env("WEB_LISTEN", "127.0.0.1:0").env("SEND_LIMITS", "off");
@@ -47,7 +51,7 @@ impl Run {
     }
 
     /// The first line with these words.
-    async fn logs(&self, words: &str) -> String {
+    pub async fn logs(&self, words: &str) -> String {
         until(words, async || self.log.lock().await.iter().find(|line| line.contains(words)).cloned()).await
     }
 
@@ -59,7 +63,7 @@ impl Run {
     }
 
     /// Stops it as a service manager does; gives its log.
-    async fn stops(mut self) -> Vec<String> {
+    pub async fn stops(mut self) -> Vec<String> {
         let id = self.process.id().unwrap().to_string();
         assert!(std::process::Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
         let ended = timeout(PATIENCE, self.process.wait()).await.expect("it did not stop").unwrap();
