@@ -12,6 +12,7 @@ use crate::demo;
 use crate::doctor;
 use crate::onboarding;
 use crate::people;
+use crate::registration;
 use crate::run;
 use crate::serve;
 use crate::settings;
@@ -44,6 +45,10 @@ enum Command {
     Settings(settings::command::Arguments),
     /// The questionnaire of new people
     Onboarding(onboarding::command::Arguments),
+    /// Remove old files that belong to nobody
+    Cleanup(registration::command::Cleanup),
+    /// Find what is not as it should be, and mend it
+    Repair(registration::command::Repair),
     /// Look into a bot's store: conversations, parked turns, the lease
     State(state::State),
     /// Copy a bot's store into a new file, consistently, while the bot runs
@@ -121,6 +126,8 @@ impl Cli {
             Command::People(arguments) => runtime.block_on(people::command::run(arguments)),
             Command::Settings(arguments) => runtime.block_on(settings::command::run(arguments)),
             Command::Onboarding(arguments) => runtime.block_on(onboarding::command::run(arguments)),
+            Command::Cleanup(arguments) => runtime.block_on(registration::command::cleanup(arguments)),
+            Command::Repair(arguments) => runtime.block_on(registration::command::repair(arguments)),
             Command::State(arguments) => runtime.block_on(state::run(arguments)),
             Command::Backup(arguments) => runtime.block_on(state::backup(arguments)),
         };

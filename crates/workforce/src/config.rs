@@ -65,6 +65,21 @@ pub struct DatabaseFlags {
     config: Option<PathBuf>,
 }
 
+/// Which database and files a command works on.
+#[derive(Clone, Debug, Default, Args)]
+pub struct StorageFlags {
+    #[command(flatten)]
+    database: DatabaseFlags,
+}
+
+/// Where the tables and the files are.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    pub database: Address,
+    pub files: String,
+    pub data_dir: PathBuf,
+}
+
 /// Logs to standard error, from `info` up unless `RUST_LOG` says otherwise.
 pub fn start_log() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
@@ -107,6 +122,14 @@ impl DatabaseFlags {
         };
         // It may hold a password: it is not repeated.
         Address::parse(&address).context("the address of the database is neither sqlite:<path> nor postgres://…")
+    }
+}
+
+impl StorageFlags {
+    pub fn read(self) -> anyhow::Result<Storage> {
+        let layers = layers(&Flags { config: self.database.config.clone(), ..Flags::default() })?;
+        let (files, data_dir) = (places::files(&layers), places::data_dir(&layers).into());
+        Ok(Storage { database: self.database.address()?, files, data_dir })
     }
 }
 

@@ -105,6 +105,10 @@ async fn back_to_menu(turn: &mut Turn, _: Press) -> Step<Front> {
 fn greet(turn: &mut Turn, app: &App, speaker: &Speaker) {
     let language = speaker.language;
     let Some(person) = &speaker.person else {
+        if app.rooms.welcome().is_some() {
+            turn.say(text!(language, "front-newcomer-may-register"));
+            return;
+        }
         let id = turn.key().user.to_string();
         turn.say(text!(language, "front-newcomer", id = id));
         return;

@@ -3,9 +3,11 @@
 //! - [`config`]: where everything is; the only reader of the environment;
 //! - [`domain`]: the application's tables, written within turns;
 //! - [`people`], [`audit`], [`settings`]: what every room needs;
+//! - [`files`]: where documents are kept;
 //! - [`texts`]: what people read, in Russian and English;
 //! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
 //! - [`onboarding`]: a questionnaire, and questions to whoever is in charge;
+//! - [`registration`]: newcomers and their documents;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
 //! - [`web`]: the frame of the pages, sign-in, and the pages of people;
 //! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers.
@@ -20,10 +22,12 @@ pub mod demo;
 pub mod doctor;
 pub mod domain;
 mod echo;
+pub mod files;
 pub mod front;
 pub mod jobs;
 pub mod onboarding;
 pub mod people;
+pub mod registration;
 pub mod rooms;
 pub mod run;
 pub mod serve;

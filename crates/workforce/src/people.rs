@@ -10,7 +10,8 @@ use sea_orm::sea_query::{IntoCondition, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
 pub use self::changes::{
-    Enrolment, Grant, add_role, enrol, give_role, grant, mark_as_test, revoke, set_language, set_status, take_role,
+    Enrolment, Grant, add_role, delete_waiting, enrol, give_role, grant, mark_as_test, revoke, set_documents,
+    set_language, set_status, take_role,
 };
 pub use self::role::{Role, Roles};
 pub use self::search::{PAGE, Page, Who};
@@ -104,6 +105,11 @@ impl People {
         Ok(found.into_iter().next())
     }
 
+    /// Those of these ids who are known.
+    pub async fn with_ids(&self, ids: &[i64]) -> Result<Vec<Person>, DbErr> {
+        find(self.domain.read(), user::Column::Id.is_in(ids.iter().copied())).await
+    }
+
     /// Verified people with any of these roles, in the order in which they came.
     pub async fn with_any(&self, roles: &[Role]) -> Result<Vec<Person>, DbErr> {
         let verified = user::Column::Status.eq(Status::Verified.name());
@@ -132,6 +138,12 @@ impl People {
 pub async fn by_telegram(db: &impl ConnectionTrait, telegram_id: i64) -> Result<Option<Person>, DbErr> {
     let found = find(db, user::Column::TelegramId.eq(telegram_id)).await?;
     Ok(found.into_iter().next())
+}
+
+/// Whether a person waits to be looked at, as a commit under way has it.
+pub async fn is_pending(db: &impl ConnectionTrait, id: i64) -> Result<bool, DbErr> {
+    let found = find(db, user::Column::Id.eq(id)).await?;
+    Ok(found.first().is_some_and(|person| person.status == Status::Pending))
 }
 
 async fn find(db: &impl ConnectionTrait, which: impl IntoCondition) -> Result<Vec<Person>, DbErr> {

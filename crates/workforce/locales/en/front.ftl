@@ -2,6 +2,7 @@
 front-menu = { $name }, what would you like to do?
 front-menu-empty = Hello, { $name }. There is nothing for your role here yet; new things will appear in this menu.
 front-newcomer = Hello! I do not know you yet. Ask your manager to add you: your Telegram number is { $id }.
+front-newcomer-may-register = Hello! I do not know you yet. /start begins your registration.
 front-pending = Your registration is being looked at. I will write to you as soon as it is decided.
 front-rejected = Your registration was declined. Please talk to your manager.
 front-blocked = Your access is closed. If you think this is a mistake, please talk to your manager.

@@ -34,6 +34,12 @@ pub fn data_dir(layers: &Layers) -> &str {
     Some(folder.trim_end_matches('/')).filter(|folder| !folder.is_empty()).unwrap_or("/")
 }
 
+/// Where documents are kept.
+pub fn files(layers: &Layers) -> String {
+    let given = layers.get("FILES_URL").map(|given| given.value.to_owned());
+    given.unwrap_or_else(|| format!("file:{}/files", data_dir(layers)))
+}
+
 fn embedded(layers: &Layers) -> String {
     format!("sqlite:{}/opora.db", data_dir(layers))
 }

@@ -104,7 +104,7 @@ impl Reading<'_> {
         self.one_of("CACHE_URL", &["redis://", "rediss://"]);
         let cache = places::cache(self.layers).map(Secret);
         let data_dir = places::data_dir(self.layers);
-        let files = self.one_of("FILES_URL", &["file:", "s3://"]).unwrap_or_else(|| format!("file:{data_dir}/files"));
+        let files = self.one_of("FILES_URL", &["file:"]).unwrap_or_else(|| places::files(self.layers));
         let web_listen = self.parsed("WEB_LISTEN", LISTEN).unwrap_or(WEB_LISTEN);
         let public_url = self.url("PUBLIC_URL").unwrap_or_else(|| format!("http://{web_listen}"));
         let language = self.language().unwrap_or_default();

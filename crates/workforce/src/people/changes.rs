@@ -150,6 +150,34 @@ pub async fn set_status(
     audit::record(db, audit::Entry { at, actor: by, action: "status changed", subject: ("user", id), detail }).await
 }
 
+/// Names the documents of somebody who has none yet.
+pub async fn set_documents(
+    db: &Writing<'_, '_>,
+    id: i64,
+    main_document_id: String,
+    selfie_id: String,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let named = user::ActiveModel {
+        main_document_id: Set(Some(main_document_id)),
+        selfie_id: Set(Some(selfie_id)),
+        ..Default::default()
+    };
+    change(db, id, named, at).await
+}
+
+/// Forgets somebody who waits, with everything that is theirs; refused for others.
+pub async fn delete_waiting(db: &Writing<'_, '_>, id: i64, at: Millis) -> Result<(), WriteError> {
+    let waits = user::Column::Id.eq(id).and(user::Column::Status.eq(Status::Pending.name()));
+    let gone = user::Entity::delete_many().filter(waits).exec(db).await?;
+    if gone.rows_affected == 0 {
+        return Err(Refusal::because(format!("person {id} does not wait any more")));
+    }
+    let detail = json!({});
+    audit::record(db, audit::Entry { at, actor: None, action: "registration deleted", subject: ("user", id), detail })
+        .await
+}
+
 /// Adds a role; one that is there stays.
 pub async fn add_role(db: &impl ConnectionTrait, user_id: i64, role: Role) -> Result<(), WriteError> {
     let row = user_role::ActiveModel { user_id: Set(user_id), role: Set(role.name().to_owned()) };

@@ -78,7 +78,7 @@ pub struct Firm {
     pub app: App,
     pub stage: Stage,
     // Dropped last.
-    _ground: Ground,
+    pub _ground: Ground,
 }
 
 impl Ground {

@@ -29,6 +29,7 @@ mod product;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/redis_server.rs"]
 mod redis_server;
+mod registration;
 mod returning;
 mod rooms;
 mod running;

@@ -29,7 +29,11 @@ pub struct Run {
 
 impl Run {
     pub fn start(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Self {
-        let mut command = Command::new(OPORA);
+        Self::start_as(Command::new(OPORA), ground, emulator, more)
+    }
+
+    /// The same by a command that only lacks its arguments.
+    pub fn start_as(mut command: Command, ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Self {
         command.arg("run").env("BOT_TOKEN", &emulator.token).env("BOT_API_URL", &emulator.base);
         command.env("STATE_URL", &ground.state).env("DATABASE_URL", ground.database.url()).env("LANGUAGE", "en");
         command.env("DATA_DIR", ground.folder.path()).env("WEB_LISTEN", "127.0.0.1:0").env("SEND_LIMITS", "off");

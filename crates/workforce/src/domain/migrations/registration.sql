@@ -10,11 +10,21 @@ CREATE TABLE documents (
   sha256 TEXT NOT NULL,
   status TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'approved', 'rejected')),
   reason TEXT,
+  -- By which it is shown again in Telegram, as a photo or as a file.
+  telegram_file TEXT,
+  is_photo BOOLEAN NOT NULL DEFAULT TRUE,
   created_at BIGINT NOT NULL
 );
 CREATE INDEX documents_by_user ON documents (user_id);
 --postgres: ALTER TABLE users ADD FOREIGN KEY (main_document_id) REFERENCES documents (id);
 --postgres: ALTER TABLE users ADD FOREIGN KEY (selfie_id) REFERENCES documents (id);
+
+-- Files that are being kept for a registration. Its commit takes these rows away, and so does the cleanup before it removes
+-- an old file: whoever finds a row gone knows that the other was first.
+CREATE TABLE files_under_way (
+  id TEXT PRIMARY KEY,
+  since BIGINT NOT NULL
+);
 
 -- Who decided on a registration, and why.
 CREATE TABLE registration_decisions (
@@ -23,6 +33,9 @@ CREATE TABLE registration_decisions (
   is_approved BOOLEAN NOT NULL,
   reason TEXT,
   decided_by BIGINT NOT NULL,
-  decided_at BIGINT NOT NULL
+  decided_at BIGINT NOT NULL,
+  -- Whether the person has been written to.
+  is_told BOOLEAN NOT NULL
 );
 CREATE INDEX registration_decisions_by_user ON registration_decisions (user_id, id);
+CREATE INDEX registration_decisions_untold ON registration_decisions (id) WHERE NOT is_told;

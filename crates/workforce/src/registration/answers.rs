@@ -1,0 +1,133 @@
+//! What people write, checked and put into one form.
+
+/// The longest name, in the units that Telegram counts in.
+const NAME_UNITS_MOST: usize = 100;
+/// The longest reason of a refusal.
+pub const REASON_UNITS_MOST: usize = 300;
+/// Mail itself takes no longer addresses.
+const EMAIL_BYTES_MOST: usize = 254;
+
+/// Why a name is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadName {
+    TooShort,
+    TooLong,
+}
+
+/// A name with single spaces, without what would turn a line around or break it; at least two letters.
+pub fn name(text: &str) -> Result<String, BadName> {
+    let name = tidied(text);
+    if name.encode_utf16().count() > NAME_UNITS_MOST {
+        return Err(BadName::TooLong);
+    }
+    if name.chars().filter(|character| character.is_alphabetic()).count() < 2 {
+        return Err(BadName::TooShort);
+    }
+    Ok(name)
+}
+
+/// A reason that a person will read; none if it is empty or too long.
+pub fn reason(text: &str) -> Option<String> {
+    let reason = tidied(text);
+    (!reason.is_empty() && reason.encode_utf16().count() <= REASON_UNITS_MOST).then_some(reason)
+}
+
+/// A number that somebody typed, as `+` and digits. Without a country it is a Russian one.
+pub fn phone(text: &str) -> Option<String> {
+    let text = text.trim();
+    let plain = |character: char| character.is_ascii_digit() || "+ ()-–.\u{a0}".contains(character);
+    if !text.chars().all(plain) || text.rfind('+').is_some_and(|at| at > 0) {
+        return None;
+    }
+    let digits = digits(text);
+    let local = |rest: &str| rest.len() == 10 && !rest.starts_with(['0', '1', '2', '6']);
+    if text.starts_with('+') {
+        return international(&digits);
+    }
+    match digits.as_bytes().first()? {
+        b'7' | b'8' if digits.len() == 11 => local(&digits[1..]).then(|| format!("+7{}", &digits[1..])),
+        b'9' if digits.len() == 10 => Some(format!("+7{digits}")),
+        b'0' if digits.starts_with("00") => international(&digits[2..]),
+        _ => None,
+    }
+}
+
+/// A number that Telegram vouches for: it always names the country.
+pub fn own_phone(text: &str) -> Option<String> {
+    international(&digits(text))
+}
+
+/// An address that could be one; only a letter to it would tell.
+pub fn email(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (local, domain) = text.rsplit_once('@')?;
+    let is_plain = |part: &str| part.chars().all(|c| c.is_alphanumeric() || "!#$%&'*+-/=?^_`{|}~.".contains(c));
+    let has_shape =
+        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.contains("..");
+    let fits = text.len() <= EMAIL_BYTES_MOST && is_plain(local) && is_plain(domain);
+    (fits && has_shape(local) && has_shape(domain) && domain.contains('.')).then(|| text.to_owned())
+}
+
+fn tidied(text: &str) -> String {
+    let shown: String = text.chars().filter(|c| c.is_whitespace() || !turns_the_line(*c) && !c.is_control()).collect();
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Characters that are not seen and change how others are.
+fn turns_the_line(character: char) -> bool {
+    matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+fn digits(text: &str) -> String {
+    text.chars().filter(char::is_ascii_digit).collect()
+}
+
+fn international(digits: &str) -> Option<String> {
+    ((8..=15).contains(&digits.len()) && !digits.starts_with('0')).then(|| format!("+{digits}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_tidied_and_need_two_letters() {
+        assert_eq!(name("  Анна \n Петрова "), Ok("Анна Петрова".into()));
+        assert_eq!(name("O'Neil-Kim"), Ok("O'Neil-Kim".into()));
+        assert_eq!(name("An\u{202e}na\u{0}"), Ok("Anna".into()));
+        for short in ["", "A", "7", "!!!", "Я 1"] {
+            assert_eq!(name(short), Err(BadName::TooShort), "{short}");
+        }
+        assert_eq!(name(&"я".repeat(100)), Ok("я".repeat(100)));
+        assert_eq!(name(&"я".repeat(101)), Err(BadName::TooLong));
+    }
+
+    #[test]
+    fn phones_come_in_one_form() {
+        for (text, meant) in [
+            ("+7 (999) 123-45-67", "+79991234567"),
+            ("8 999 123 45 67", "+79991234567"),
+            ("79991234567", "+79991234567"),
+            ("9991234567", "+79991234567"),
+            ("+49 170 1234567", "+491701234567"),
+            ("0049 170 1234567", "+491701234567"),
+        ] {
+            assert_eq!(phone(text).as_deref(), Some(meant), "{text}");
+        }
+        for text in ["", "123", "call me", "+7999123456789012", "999+1234567", "8 000 123 45 67", "+", "7"] {
+            assert_eq!(phone(text), None, "{text}");
+        }
+        assert_eq!(own_phone("79991234567").as_deref(), Some("+79991234567"));
+        assert_eq!(own_phone("+88801234567").as_deref(), Some("+88801234567"), "anonymous numbers begin with an eight");
+    }
+
+    #[test]
+    fn addresses_have_the_shape_of_addresses() {
+        for good in ["anna@example.com", "a.b+c@mail.example.ru", "анна@почта.рф"] {
+            assert_eq!(email(good).as_deref(), Some(good));
+        }
+        for bad in ["", "anna", "anna@", "@example.com", "a b@example.com", "a@b", "a@.b.c", "a@b..c", "<x>@b.c"] {
+            assert_eq!(email(bad), None, "{bad}");
+        }
+    }
+}

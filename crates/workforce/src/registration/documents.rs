@@ -1,0 +1,107 @@
+//! Documents as pages and other rooms see them.
+
+use std::str::FromStr;
+
+use opora::clock::Millis;
+use sea_orm::DbErr;
+use serde::{Deserialize, Serialize};
+
+use super::tables::document;
+
+/// What a document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DocumentKind {
+    Passport,
+    DrivingLicence,
+    Selfie,
+}
+
+/// Where a document stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentStatus {
+    Pending,
+    Approved,
+    Rejected,
+}
+
+/// A document of a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// Also the name of its file.
+    pub id: String,
+    pub user_id: i64,
+    pub kind: DocumentKind,
+    pub media_type: String,
+    pub size_bytes: i64,
+    pub sha256: String,
+    pub status: DocumentStatus,
+    /// Why it was rejected.
+    pub reason: Option<String>,
+    pub created_at: Millis,
+}
+
+impl DocumentKind {
+    pub const ALL: [Self; 3] = [Self::Passport, Self::DrivingLicence, Self::Selfie];
+
+    /// Its name in the database and in buttons.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passport => "passport",
+            Self::DrivingLicence => "driving_licence",
+            Self::Selfie => "selfie",
+        }
+    }
+
+    /// It says who a person is; a selfie only shows who sent it.
+    pub const fn is_main(self) -> bool {
+        !matches!(self, Self::Selfie)
+    }
+}
+
+impl DocumentStatus {
+    const ALL: [Self; 3] = [Self::Pending, Self::Approved, Self::Rejected];
+
+    /// Its name in the database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+impl FromStr for DocumentKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| format!("no kind of document `{name}`"))
+    }
+}
+
+impl FromStr for DocumentStatus {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL.into_iter().find(|status| status.name() == name).ok_or_else(|| format!("no status `{name}`"))
+    }
+}
+
+impl TryFrom<document::Model> for Document {
+    type Error = DbErr;
+
+    fn try_from(row: document::Model) -> Result<Self, DbErr> {
+        Ok(Self {
+            kind: row.kind.parse().map_err(DbErr::Custom)?,
+            status: row.status.parse().map_err(DbErr::Custom)?,
+            user_id: row.user_id.unwrap_or_default(),
+            id: row.id,
+            media_type: row.media_type,
+            size_bytes: row.size_bytes,
+            sha256: row.sha256,
+            reason: row.reason,
+            created_at: Millis(row.created_at),
+        })
+    }
+}

@@ -1,0 +1,239 @@
+//! The front door: who waits, whose documents there are, and deciding.
+
+use std::collections::HashMap;
+
+use opora::clock::{Clock, Millis};
+use opora::store::{Refusal, WriteError};
+use opora::telegram::Say;
+use sea_orm::sea_query::ExprTrait;
+use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
+
+use super::tables::{decision, document};
+use super::{Document, DocumentStatus, answers, deciding};
+use crate::application::App;
+use crate::domain::{Domain, NotWritten, Writing};
+use crate::people::{self, People, Person, Role, Status};
+
+/// How many people are told of decisions in one run of the job.
+const TOLD_AT_ONCE: u64 = 100;
+
+/// The front door.
+#[derive(Clone, Debug)]
+pub struct Registrations {
+    domain: Domain,
+    people: People,
+    bot: opora::bot::Handle,
+    clock: Clock,
+}
+
+/// Somebody who waits to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub person: Person,
+    pub since: Millis,
+    pub documents: Vec<Document>,
+}
+
+/// How a registration was decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    pub is_approved: bool,
+    pub reason: Option<String>,
+    /// Who decided; none if that person is gone.
+    pub by: Option<Person>,
+    pub at: Millis,
+}
+
+/// Why a decision does not count.
+#[derive(Debug, thiserror::Error)]
+pub enum NotDecided {
+    /// Somebody was faster, or there is nothing to decide.
+    #[error("this registration does not wait any more")]
+    NotWaiting(Option<Decided>),
+    #[error("only owners and superadmins decide on registrations")]
+    NotAllowed,
+    #[error("a reason has 1 to {} characters", answers::REASON_UNITS_MOST)]
+    BadReason,
+    #[error(transparent)]
+    Failed(anyhow::Error),
+}
+
+/// A decision to be written.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    pub user_id: i64,
+    /// The document that was looked at; whatever waits if nobody says.
+    pub main_document_begins: String,
+    pub by: i64,
+    /// Why it is rejected; approved without one.
+    pub reason: Option<String>,
+    /// The person is written to in the same commit.
+    pub is_told: bool,
+}
+
+impl Registrations {
+    pub fn of_app(app: &App) -> Self {
+        Self { domain: app.domain.clone(), people: app.people.clone(), bot: app.bot.clone(), clock: app.clock.clone() }
+    }
+
+    /// Everybody who waits, the longest first.
+    pub async fn waiting(&self) -> Result<Vec<Waiting>, DbErr> {
+        let people = self.people.with_status(Status::Pending).await?;
+        let pending = document::Column::Status.eq(DocumentStatus::Pending.name());
+        let mut documents: HashMap<i64, Vec<Document>> = HashMap::new();
+        for document in self.documents(pending).await? {
+            documents.entry(document.user_id).or_default().push(document);
+        }
+        let waits = |person: Person| {
+            let documents = documents.remove(&person.id).unwrap_or_default();
+            let since = documents.first().map_or(person.created_at, |document| document.created_at);
+            Waiting { person, since, documents }
+        };
+        let mut waiting: Vec<_> = people.into_iter().map(waits).collect();
+        waiting.sort_by_key(|one| one.since);
+        Ok(waiting)
+    }
+
+    /// All documents of a person, the oldest first; none if there are none.
+    pub async fn of(&self, user_id: i64) -> Result<Vec<Document>, DbErr> {
+        self.documents(document::Column::UserId.eq(user_id)).await
+    }
+
+    /// One document.
+    pub async fn document(&self, id: &str) -> Result<Option<Document>, DbErr> {
+        Ok(self.documents(document::Column::Id.eq(id)).await?.pop())
+    }
+
+    /// How a person's registration was decided the last time.
+    pub async fn last_decision(&self, user_id: i64) -> Result<Option<Decided>, DbErr> {
+        let of_person = decision::Entity::find().filter(decision::Column::UserId.eq(user_id));
+        let row = of_person.order_by_desc(decision::Column::Id).limit(1).one(self.domain.read()).await?;
+        let Some(row) = row else { return Ok(None) };
+        let by = self.people.by_id(row.decided_by).await?;
+        Ok(Some(Decided { is_approved: row.is_approved, reason: row.reason, by, at: Millis(row.decided_at) }))
+    }
+
+    /// Lets somebody in. `by` is the person who decides.
+    pub async fn approve(&self, by: i64, user_id: i64) -> Result<(), NotDecided> {
+        self.decide(by, user_id, None).await
+    }
+
+    /// Turns somebody away, who may register again.
+    pub async fn reject(&self, by: i64, user_id: i64, reason: &str) -> Result<(), NotDecided> {
+        let reason = answers::reason(reason).ok_or(NotDecided::BadReason)?;
+        self.decide(by, user_id, Some(reason)).await
+    }
+
+    async fn decide(&self, by: i64, user_id: i64, reason: Option<String>) -> Result<(), NotDecided> {
+        let decider = self.people.by_id(by).await?;
+        if !decider.is_some_and(|person| person.may(super::DECIDERS)) {
+            return Err(NotDecided::NotAllowed);
+        }
+        let verdict = Verdict { user_id, main_document_begins: String::new(), by, reason, is_told: false };
+        let at = self.clock.now();
+        match self.domain.write(move |db| Box::pin(decide(db, verdict, at))).await {
+            Ok(()) => {}
+            Err(NotWritten::Refused(_)) => return Err(NotDecided::NotWaiting(self.last_decision(user_id).await?)),
+            Err(NotWritten::Failed(error)) => return Err(NotDecided::Failed(error.into())),
+        }
+        // Where the bot does not run, the job tells the person.
+        if let Err(error) = self.tell().await {
+            tracing::debug!(error = format!("{error:#}"), "a decision will be told later");
+        }
+        Ok(())
+    }
+
+    /// Writes to everybody who has not heard of a decision yet.
+    async fn tell(&self) -> anyhow::Result<()> {
+        let untold = decision::Entity::find().filter(decision::Column::IsTold.eq(false));
+        let rows = untold.order_by_asc(decision::Column::Id).limit(TOLD_AT_ONCE).all(self.domain.read()).await?;
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let ids = rows.iter().map(|row| row.user_id).collect::<Vec<_>>();
+        let people = self.people.with_ids(&ids).await?;
+        for row in &rows {
+            if let Some(person) = people.iter().find(|person| person.id == row.user_id) {
+                let once = format!("registration-decision-{}", row.id);
+                self.bot.post(&once, person.telegram_id, told(person, row.reason.as_deref(), row.is_approved)).await?;
+            }
+        }
+        let told: Vec<_> = rows.iter().map(|row| row.id).collect();
+        self.domain.write(move |db| Box::pin(mark_told(db, told))).await?;
+        Ok(())
+    }
+
+    async fn documents(&self, which: impl sea_orm::sea_query::IntoCondition) -> Result<Vec<Document>, DbErr> {
+        let found = document::Entity::find().filter(which).filter(document::Column::UserId.is_not_null());
+        let ordered = found.order_by_asc(document::Column::CreatedAt).order_by_asc(document::Column::Kind);
+        ordered.all(self.domain.read()).await?.into_iter().map(Document::try_from).collect()
+    }
+}
+
+impl From<DbErr> for NotDecided {
+    fn from(error: DbErr) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// The job that tells people what was decided on a page.
+pub async fn tell_all(app: App) -> anyhow::Result<()> {
+    Registrations::of_app(&app).tell().await
+}
+
+/// Decides within a commit. Refused where the person does not wait any more: whoever comes second changes nothing.
+pub async fn decide(db: &Writing<'_, '_>, verdict: Verdict, at: Millis) -> Result<(), WriteError> {
+    let Verdict { user_id, main_document_begins, by, reason, is_told } = verdict;
+    let is_approved = reason.is_none();
+    let status = if is_approved { DocumentStatus::Approved } else { DocumentStatus::Rejected };
+    let pending = document::Column::UserId.eq(user_id).and(document::Column::Status.eq(DocumentStatus::Pending.name()));
+    let looked_at = document::Entity::find()
+        .filter(pending.clone())
+        .filter(document::Column::Kind.ne(super::DocumentKind::Selfie.name()))
+        .filter(document::Column::Id.starts_with(main_document_begins))
+        .one(db)
+        .await?;
+    // The rows themselves are what two deciders meet at: the second finds none that wait.
+    let decided = document::Entity::update_many()
+        .set(document::ActiveModel {
+            status: Set(status.name().to_owned()),
+            reason: Set(reason.clone()),
+            ..Default::default()
+        })
+        .filter(pending)
+        .exec(db)
+        .await?;
+    if looked_at.is_none() || decided.rows_affected == 0 || !people::is_pending(db, user_id).await? {
+        return Err(Refusal::because("this registration does not wait any more"));
+    }
+    let status = if is_approved { Status::Verified } else { Status::Rejected };
+    people::set_status(db, user_id, status, Some(by), at).await?;
+    if is_approved {
+        people::add_role(db, user_id, Role::Employee).await?;
+    }
+    let row = decision::ActiveModel {
+        user_id: Set(user_id),
+        is_approved: Set(is_approved),
+        reason: Set(reason),
+        decided_by: Set(by),
+        decided_at: Set(at.0),
+        is_told: Set(is_told),
+        ..Default::default()
+    };
+    row.insert(db).await?;
+    Ok(())
+}
+
+/// What a person hears of a decision.
+pub fn told(person: &Person, reason: Option<&str>, is_approved: bool) -> Say {
+    deciding::outcome_words(person.language, reason, is_approved)
+}
+
+async fn mark_told(db: &Writing<'_, '_>, ids: Vec<i64>) -> Result<(), WriteError> {
+    decision::Entity::update_many()
+        .set(decision::ActiveModel { is_told: Set(true), ..Default::default() })
+        .filter(decision::Column::Id.is_in(ids))
+        .exec(db)
+        .await?;
+    Ok(())
+}

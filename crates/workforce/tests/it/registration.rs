@@ -1,0 +1,379 @@
+//! Registration: the questions and their answers, the one step that writes everything, and what remains when it fails.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use opora::effects::{Asked, EffectError};
+use opora::testing::chat::Someone;
+use serde_json::json;
+use workforce::files::{Files, Found};
+use workforce::people::{Role, Status};
+use workforce::registration::keeping;
+use workforce::registration::{DocumentKind, DocumentStatus, Registrations};
+
+use crate::firm::{Firm, Kind, NOON, on_every_database};
+
+mod cleaning;
+mod deciding;
+mod live;
+mod mending;
+
+on_every_database! {
+    a_newcomer_registers_and_everything_is_written_at_once,
+    an_interrupted_registration_goes_on_where_it_was,
+    a_failure_leaves_nothing_but_the_draft,
+    what_is_fetched_after_a_crash_is_written_once,
+}
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a picture";
+
+async fn a_newcomer_registers_and_everything_is_written_at_once(kind: Kind) {
+    let firm = Firm::open(kind).await;
+    let owner = firm.member("Olga", &[Role::Owner]).await;
+    let anna = firm.stage.person("Anna");
+    sends_everything(&anna).await;
+    anna.sees("I am saving your registration");
+    anna.sends("hello?").await;
+    anna.sees("still saving");
+    assert!(person(&firm, &anna).await.is_none(), "nothing is written before the files are there");
+    works(&firm, PNG).await;
+    anna.sees("Your registration is being looked at.");
+    assert_eq!(anna.state().await, None);
+
+    let person = person(&firm, &anna).await.unwrap();
+    assert_eq!((person.status, person.full_name.as_str()), (Status::Pending, "Anna Smith"));
+    assert_eq!((person.phone.as_deref(), person.email.as_deref()), (Some("+79991234567"), None));
+    assert!(person.roles.has(Role::Applicant) && !person.roles.has(Role::Employee));
+    let documents = Registrations::of_app(&firm.app).of(person.id).await.unwrap();
+    let kinds: Vec<_> = documents.iter().map(|document| (document.kind, document.status)).collect();
+    let pending = DocumentStatus::Pending;
+    assert_eq!(kinds, [(DocumentKind::Passport, pending), (DocumentKind::Selfie, pending)]);
+    for document in &documents {
+        assert_eq!((document.media_type.as_str(), document.size_bytes), ("image/png", PNG.len() as i64));
+        assert_eq!(files(&firm).read(document.id.clone()).await.unwrap().as_deref(), Some(PNG));
+    }
+    assert_eq!(kept(&firm).await.len(), 2);
+    assert!(downloads(&firm).await.is_empty(), "downloads are not left behind");
+    owner.sees("New registration: Anna Smith");
+
+    anna.sends("/start").await;
+    anna.sees("Your registration is being looked at.");
+    assert_eq!(anna.state().await, None, "who waits does not register again");
+}
+
+async fn an_interrupted_registration_goes_on_where_it_was(kind: Kind) {
+    let firm = Firm::open(kind).await;
+    let anna = firm.stage.person("Anna");
+    until_documents(&anna).await;
+    anna.sends_photo().await;
+    anna.sees("Now a selfie");
+    firm.stage.passes(Duration::from_secs(23 * 3600)).await;
+    let stage = firm.stage.restarts().await;
+    let anna = anna.on(&stage);
+    anna.sends("/start").await;
+    anna.sees("6 of 7 steps are done");
+    // The day begins anew with this.
+    stage.passes(Duration::from_secs(23 * 3600)).await;
+    anna.presses("Continue").await;
+    anna.sees("Now a selfie");
+    anna.sends_photo().await;
+    works(&Firm { stage, ..firm }, PNG).await;
+    anna.sees("Your registration is being looked at.");
+}
+
+async fn a_failure_leaves_nothing_but_the_draft(kind: Kind) {
+    let firm = Firm::open(kind).await;
+    // A file where the folder should be: nobody can write there, whoever runs this.
+    let folder = folder(&firm);
+    std::fs::write(&folder, "in the way").unwrap();
+    let anna = firm.stage.person("Anna");
+    sends_everything(&anna).await;
+    works(&firm, PNG).await;
+    anna.sees("could not be saved");
+    anna.sees_button("Try again");
+    anna.sees_button("Cancel");
+    assert!(person(&firm, &anna).await.is_none() && downloads(&firm).await.is_empty());
+    anna.presses("Try again").await;
+    works(&firm, PNG).await;
+    anna.sees("could not be saved");
+
+    std::fs::remove_file(&folder).unwrap();
+    anna.sends("/start").await;
+    anna.sees("I am saving your registration");
+    works(&firm, PNG).await;
+    anna.sees("Your registration is being looked at.");
+    assert_eq!(kept(&firm).await.len(), 2, "failed tries left no files");
+}
+
+/// The process dies after the files are in their place, and before anybody knows.
+async fn what_is_fetched_after_a_crash_is_written_once(kind: Kind) {
+    let firm = Firm::open(kind).await;
+    let anna = firm.stage.person("Anna");
+    sends_everything(&anna).await;
+    fetches(&firm, PNG).await;
+    let (asked, body) = firm.stage.asked().await.pop().unwrap();
+    assert_eq!(asked, keeping::KEEP);
+    keeping::keep(firm.app.clone(), asked_for(&anna, &body)).await.unwrap();
+    let before = kept(&firm).await;
+    assert!(before.len() == 2 && downloads(&firm).await.is_empty());
+    let stage = firm.stage.restarts().await;
+    let firm = Firm { stage, ..firm };
+    let anna = anna.on(&firm.stage);
+    works(&firm, PNG).await;
+    anna.sees("Your registration is being looked at.");
+    let person = person(&firm, &anna).await.unwrap();
+    let documents = Registrations::of_app(&firm.app).of(person.id).await.unwrap();
+    let mut names: Vec<_> = documents.into_iter().map(|document| document.id).collect();
+    names.sort();
+    assert_eq!(names, before.into_iter().map(|file| file.name).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn what_is_not_an_image_is_named_and_asked_for_again() {
+    let firm = Firm::open(Kind::Sqlite).await;
+    let anna = firm.stage.person("Anna");
+    sends_everything(&anna).await;
+    works(&firm, b"%PDF-1.7 a bill").await;
+    anna.sees("The file you sent as your passport is not an image");
+    anna.sees("Send a photo of your passport");
+    assert!(kept(&firm).await.is_empty() && downloads(&firm).await.is_empty());
+    anna.sends_photo().await;
+    anna.sees("I am saving your registration");
+    works(&firm, PNG).await;
+    anna.sees("Your registration is being looked at.");
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_fetched_may_be_tried_again_or_dropped() {
+    let firm = Firm::open(Kind::Sqlite).await;
+    let anna = firm.stage.person("Anna");
+    sends_everything(&anna).await;
+    firm.stage.fails("download", "the connection was cut").await;
+    anna.sees("could not be saved");
+    works(&firm, PNG).await;
+    assert!(downloads(&firm).await.is_empty(), "the other file came late, and went");
+    anna.presses("Cancel").await;
+    anna.sees("nothing is kept");
+    assert_eq!(anna.state().await, None);
+    anna.sends("/start").await;
+    anna.sees("Which language shall I speak?");
+}
+
+#[tokio::test]
+async fn whoever_leaves_while_files_are_fetched_leaves_no_files() {
+    let firm = Firm::open(Kind::Sqlite).await;
+    let anna = firm.stage.person("Anna");
+    sends_everything(&anna).await;
+    fetches(&firm, PNG).await;
+    anna.sends("/cancel").await;
+    works(&firm, PNG).await;
+    assert!(kept(&firm).await.is_empty() && downloads(&firm).await.is_empty());
+    assert!(person(&firm, &anna).await.is_none());
+}
+
+#[tokio::test]
+async fn answers_that_do_not_fit_are_refused_with_the_reason() {
+    let firm = Firm::open(Kind::Sqlite).await;
+    let anna = firm.stage.person("Anna");
+    anna.sends("/start").await;
+    anna.sends("English").await;
+    anna.sees("Please choose one of the buttons.");
+    anna.presses("English").await;
+    for (name, words) in [
+        ("A", "at least two"),
+        ("42", "at least two"),
+        (&"x".repeat(4000), "too long for a name"),
+        ("🏠 Main menu", "This is a button"),
+        ("📝 Заявки", "This is a button"),
+    ] {
+        anna.sends(name).await;
+        anna.sees(words);
+    }
+    anna.sends_photo().await;
+    anna.sees("Please answer with a text.");
+    anna.sends("  Anna   Smith ").await;
+    anna.sees_button("📱 Share my number");
+    anna.sends_contact_of("Boris", "79990000000").await;
+    anna.sees("somebody else's contact");
+    anna.sends("call me").await;
+    anna.sees("do not recognise this number");
+    anna.sends("8 (999) 123-45-67").await;
+    anna.sees("Your number: +79991234567");
+    anna.sends("not an address").await;
+    anna.sees("does not look like an email");
+    anna.sends("anna@example.com").await;
+    anna.sends("passport").await;
+    anna.sees("Please choose one of the buttons.");
+    anna.presses("Driving licence").await;
+    anna.sees("photo of your driving licence");
+    anna.sends("here it is").await;
+    anna.sees("I need one picture here");
+    anna.sends_document("bill.pdf", "application/pdf").await;
+    anna.sees("I need one picture here");
+    anna.sends_album("1", 2).await;
+    anna.sees("I need one picture here");
+    anna.sends_document("licence.png", "image/png").await;
+    anna.sees("Now a selfie");
+}
+
+#[tokio::test]
+async fn back_leads_to_the_step_before_and_keeps_what_was_given() {
+    let firm = Firm::open(Kind::Sqlite).await;
+    let anna = firm.stage.person("Anna").speaking("ru");
+    anna.sends("/start").await;
+    anna.sees("На каком языке мне говорить?");
+    anna.presses("English").await;
+    anna.sends("Anna Smith").await;
+    anna.sends("← Back").await;
+    anna.sees("What is your first and last name?");
+    anna.sends("Anna Brown").await;
+    anna.sends_contact("79991234567").await;
+    anna.presses("Skip").await;
+    anna.presses("Passport").await;
+    anna.presses("← Back").await;
+    anna.sees("Which document will you show?");
+    anna.presses("← Back").await;
+    anna.sees("Your email address?");
+    anna.presses("Skip").await;
+    anna.sees("photo of your passport");
+    // A second tap on an old button does nothing.
+    anna.presses("Skip").await;
+    anna.sees_toast("больше не действует");
+}
+
+#[tokio::test]
+async fn start_in_the_middle_offers_to_go_on_or_to_start_over() {
+    let firm = Firm::open(Kind::Sqlite).await;
+    let anna = firm.stage.person("Anna");
+    anna.sends("hello").await;
+    anna.sees("/start begins your registration");
+    anna.sends("/start").await;
+    anna.presses("English").await;
+    anna.sends("Anna Smith").await;
+    anna.sends("/start").await;
+    anna.sees("2 of 7 steps are done");
+    anna.sends("/start").await;
+    anna.presses("Continue").await;
+    anna.sees("Your phone number?");
+    anna.sends("/start").await;
+    anna.presses("Start over").await;
+    anna.sees("Which language shall I speak?");
+    anna.presses("English").await;
+    anna.sees("What is your first and last name?");
+}
+
+#[tokio::test]
+async fn a_draft_lives_a_day_and_its_end_is_told() {
+    let firm = Firm::open(Kind::Sqlite).await;
+    let anna = firm.stage.person("Anna");
+    anna.sends("/start").await;
+    anna.presses("Русский").await;
+    firm.stage.passes(Duration::from_secs(24 * 3600 - 1)).await;
+    assert_eq!(anna.state().await.as_deref(), Some("registration:name"));
+    firm.stage.passes(Duration::from_secs(1)).await;
+    anna.sees("Команда /start начнёт регистрацию заново.");
+    assert_eq!(anna.state().await, None);
+}
+
+#[tokio::test]
+async fn the_same_picture_is_no_selfie() {
+    let firm = Firm::open(Kind::Sqlite).await;
+    let anna = firm.stage.person("Anna");
+    until_documents(&anna).await;
+    let sizes = json!([{"file_id": "f1", "file_unique_id": "same", "width": 9, "height": 9, "file_size": 90}]);
+    anna.sends_message(json!({"photo": sizes})).await;
+    anna.sees("Now a selfie");
+    anna.sends_message(json!({"photo": sizes})).await;
+    anna.sees("the same picture");
+    let large = json!([{"file_id": "f2", "file_unique_id": "2", "width": 9, "height": 9, "file_size": 10_000_001}]);
+    anna.sends_message(json!({"photo": large})).await;
+    anna.sees("at most 10 MB");
+}
+
+/// Everything up to the documents, in English.
+async fn until_documents(person: &Someone) {
+    person.sends("/start").await;
+    person.sees("Which language shall I speak?");
+    person.presses("English").await;
+    person.sends("Anna Smith").await;
+    person.sends_contact("79991234567").await;
+    person.presses("Skip").await;
+    person.presses("Passport").await;
+    person.sees("Send a photo of your passport");
+}
+
+/// The whole way; then the work outside begins.
+pub async fn sends_everything(person: &Someone) {
+    until_documents(person).await;
+    person.sends_photo().await;
+    person.sees("Now a selfie");
+    person.sends_photo().await;
+}
+
+/// Telegram gives the files that were asked for, with this content.
+async fn fetches(firm: &Firm, content: &[u8]) {
+    let folder = firm.app.data_dir.join("downloads");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (kind, body) in firm.stage.asked().await {
+        if kind == "download" {
+            let file_id = body["file_id"].as_str().unwrap();
+            let path = folder.join(workforce::files::generated_name().unwrap());
+            std::fs::write(&path, content).unwrap();
+            firm.stage.finishes(&kind, json!({"path": path, "bytes": content.len(), "file_id": file_id})).await;
+        }
+    }
+}
+
+/// All work outside is done, as the bot does it; files have this content.
+pub async fn works(firm: &Firm, content: &[u8]) {
+    loop {
+        fetches(firm, content).await;
+        let Some((kind, body)) = firm.stage.asked().await.into_iter().next() else { return };
+        let asked = asked_for(&firm.stage.person("Nobody"), &body);
+        let done = match kind.as_str() {
+            keeping::KEEP => keeping::keep(firm.app.clone(), asked).await,
+            keeping::DISCARD => keeping::discard(firm.app.clone(), asked).await,
+            other => panic!("nobody does {other}"),
+        };
+        match done {
+            Ok(value) => firm.stage.finishes(&kind, value).await,
+            Err(EffectError::Final(reason)) => firm.stage.fails(&kind, &reason).await,
+            Err(EffectError::Retry(error)) => panic!("{kind}: {error}"),
+        }
+    }
+}
+
+fn asked_for(person: &Someone, body: &serde_json::Value) -> Asked {
+    Asked { key: "7-1".into(), dialogue: person.key(), body: body.to_string().into(), attempt: 1 }
+}
+
+async fn person(firm: &Firm, someone: &Someone) -> Option<workforce::people::Person> {
+    firm.app.people.by_telegram(someone.key().user).await.unwrap()
+}
+
+fn files(firm: &Firm) -> Files {
+    Files::at(&firm.app.files).unwrap()
+}
+
+fn folder(firm: &Firm) -> PathBuf {
+    firm.app.files.strip_prefix("file:").unwrap().into()
+}
+
+async fn kept(firm: &Firm) -> Vec<Found> {
+    assert!(files(firm).incoming().await.unwrap().is_empty());
+    files(firm).all().await.unwrap()
+}
+
+async fn downloads(firm: &Firm) -> Vec<Found> {
+    workforce::files::list(firm.app.data_dir.join("downloads")).await.unwrap()
+}
+
+/// Somebody who has registered and waits.
+pub async fn registered(firm: &Firm, name: &str) -> Someone {
+    let someone = firm.stage.person(name);
+    sends_everything(&someone).await;
+    works(firm, PNG).await;
+    someone.sees("Your registration is being looked at.");
+    assert_eq!(firm.app.clock.now(), NOON);
+    someone
+}
