@@ -103,7 +103,7 @@ pub fn sum_up(turn: &mut Turn, answers: &[Answer], language: Language) {
         if (page.encode_utf16().count() + lines.encode_utf16().count()) > SUMMARY_UNITS {
             turn.say(std::mem::take(&mut page));
         }
-        page.push_str(&lines);
+        page.push_str(if page.is_empty() { lines.trim_start() } else { &lines });
     }
     turn.say(page);
     turn.say(done(language));

@@ -73,6 +73,7 @@ pub fn dialogue() -> Dialogue<OnboardingStates> {
         .ask(OnboardingStates::CONSENT, ask_consent)
         .on(OnboardingStates::CONSENT, button(AGREE), agree)
         .on(OnboardingStates::CONSENT, button(DECLINE), decline)
+        .on(OnboardingStates::CONSENT, button(BEGIN), already_asked)
         .on(OnboardingStates::RETURNING, any(), come_back)
         .ask(OnboardingStates::QUESTION, asking::ask)
         .on(OnboardingStates::QUESTION, text(), typed)
@@ -81,6 +82,7 @@ pub fn dialogue() -> Dialogue<OnboardingStates> {
         .on(OnboardingStates::QUESTION, button(BACK), back)
         .on(OnboardingStates::QUESTION, button(KEEP), keep)
         .on(OnboardingStates::QUESTION, button(PAUSE), pause)
+        .on(OnboardingStates::QUESTION, button(BEGIN), already_begun)
         .on(OnboardingStates::QUESTION, command("cancel"), cancel)
         .life(LIFE)
         .timeout(timed_out)
@@ -106,6 +108,16 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {
         }
         Some(Status::Declined) | None => Ok(Next::Go(OnboardingStates::Consent)),
     }
+}
+
+/// A second tap on an offer, which belongs to no state.
+async fn already_asked(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    turn.refuse(text!(language, "onboarding-waiting-toast"))
+}
+
+async fn already_begun(turn: &mut Turn, _: Place, press: Press) -> Step<OnboardingStates> {
+    already_asked(turn, press).await
 }
 
 async fn ask_consent(turn: &mut Turn) -> Result<(), BoxError> {
@@ -267,9 +279,13 @@ async fn put_aside(turn: &mut Turn) -> Step<OnboardingStates> {
 }
 
 /// The session stays active: whatever the person says next brings the question back.
-async fn timed_out(turn: &mut Turn, _: OnboardingStates) -> Step<OnboardingStates> {
+async fn timed_out(turn: &mut Turn, state: OnboardingStates) -> Step<OnboardingStates> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    turn.say(Say::text(text!(language, "onboarding-timed-out")).buttons([[begin_button(language)]]));
+    let words = match state {
+        OnboardingStates::Consent => text!(language, "onboarding-undecided"),
+        OnboardingStates::Returning | OnboardingStates::Question(_) => text!(language, "onboarding-timed-out"),
+    };
+    turn.say(Say::text(words).buttons([[begin_button(language)]]));
     Ok(Next::End)
 }
 

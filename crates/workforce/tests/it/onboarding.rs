@@ -166,7 +166,7 @@ async fn with_a_state_the_database_is_not_asked_for_sessions(kind: Kind) {
     daria.sends_location(55.7, 37.6).await;
     daria.sees("Sorry, this does not fit here.");
     daria.sees("1/5");
-    daria.presses_data(workforce_chat()).await;
+    daria.presses_data("chat:open").await;
     daria.sends("Where are the keys?").await;
     daria.sees("Passed on to Boris.");
     loses_state(&firm, &daria).await;
@@ -278,6 +278,9 @@ async fn a_double_tap_answers_once() {
     begins(&daria).await;
     daria.presses("I agree").await;
     daria.sees_toast("no longer in use");
+    daria.presses_data("onboarding:begin").await;
+    daria.sees_toast("waiting for your answer");
+    daria.sees_nothing();
     daria.sends("Dasha").await;
     daria.sends("3").await;
     daria.presses("Days").await;
@@ -292,6 +295,38 @@ async fn a_double_tap_answers_once() {
     daria.sees_toast("no longer in use");
     let kept = [some("Dasha"), some("3"), some("Days"), some("7"), None];
     assert_eq!(answers(&firm, &daria).await, kept);
+}
+
+#[tokio::test]
+async fn who_does_not_decide_is_left_alone() {
+    let firm = firm(Kind::Sqlite).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    daria.presses_data("onboarding:begin").await;
+    daria.presses_data("onboarding:begin").await;
+    daria.sees_toast("waiting for your answer");
+    firm.stage.passes(days(2)).await;
+    daria.sees("You have not decided yet.");
+    daria.sends("hello").await;
+    daria.sees("I did not understand this.");
+}
+
+#[tokio::test]
+async fn a_long_summary_comes_in_several_messages() {
+    let firm = firm(Kind::Sqlite).await;
+    let question = |number: usize| {
+        let text = format!("{number}? {}", "я".repeat(900));
+        format!("[[questions]]\nid = \"q{number}\"\nkind = \"text\"\nru = \"{text}\"\nen = \"{text}\"\n")
+    };
+    write_file(&firm, &(1..=10).map(question).collect::<String>());
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    begins(&daria).await;
+    for _ in 0..10 {
+        daria.sends(&"ю".repeat(2000)).await;
+    }
+    assert!(daria.answers().len() > 4, "{}", daria.answers().len());
+    assert!(daria.answers().iter().all(|said| said.encode_utf16().count() <= 4096));
+    daria.sees("10? яяя");
+    daria.sees("You have completed the questionnaire.");
 }
 
 #[tokio::test]
@@ -316,11 +351,6 @@ async fn states_of_other_bots_by_these_names_are_read() {
     assert_eq!(read(stored), OnboardingStates::Question(place.clone()));
     assert_eq!(serde_json::to_string(&OnboardingStates::Question(place)).unwrap(), stored);
     assert_eq!(serde_json::from_str::<ChatStates>(r#"{"at":"active"}"#).unwrap(), ChatStates::Active);
-}
-
-/// What the button of the menu that opens a conversation carries.
-fn workforce_chat() -> &'static str {
-    "chat:open"
 }
 
 async fn loses_state(firm: &Firm, someone: &Someone) {

@@ -1,9 +1,11 @@
 //! Questions to whoever is in charge, and answers back.
 
+use opora::prelude::*;
 use sea_orm::{ConnectionTrait, Statement};
-use workforce::onboarding::Onboarding;
+use workforce::application::App;
+use workforce::onboarding::{Onboarding, OnboardingRoom};
 use workforce::people::{self, Role, Status};
-use workforce::texts::Language;
+use workforce::rooms::{Room, Rooms};
 
 use super::{days, firm, id_of};
 use crate::firm::{Firm, Kind, NOON, on_every_database};
@@ -34,7 +36,7 @@ async fn a_question_reaches_who_is_in_charge_and_the_answer_comes_back(kind: Kin
     boris.presses("📝 Questionnaire").await;
     daria.sends("Where are the keys?").await;
     daria.sees("Passed on to Boris.");
-    boris.sees("Daria asks:\n\nWhere are the keys?");
+    boris.sees("Daria writes:\n\nWhere are the keys?");
     let stage = firm.stage.restarts().await;
     let (daria, boris) = (daria.on(&stage), boris.on(&stage));
     boris.presses("Reply").await;
@@ -47,7 +49,7 @@ async fn a_question_reaches_who_is_in_charge_and_the_answer_comes_back(kind: Kin
     boris.sees("Do you agree?");
     daria.sees("Boris answers:\n\nIn the office");
     daria.sends("Thank you").await;
-    boris.sees("Daria asks:\n\nThank you");
+    boris.sees("Daria writes:\n\nThank you");
     let (asker, answerer) = (id_of(&firm, &daria).await, id_of(&firm, &boris).await);
     let said = [(asker, "Where are the keys?"), (answerer, "In the office"), (asker, "Thank you")];
     assert_eq!(messages(&firm).await, said.map(|(author, text)| (author, text.to_owned())));
@@ -108,7 +110,7 @@ async fn where_nobody_is_in_charge_nothing_is_kept() {
     assert_eq!(messages(&firm).await, []);
     let anna = firm.member("Anna", &[Role::Owner]).await;
     daria.sends("Anybody now?").await;
-    anna.sees("Daria asks:\n\nAnybody now?");
+    anna.sees("Daria writes:\n\nAnybody now?");
 }
 
 #[tokio::test]
@@ -132,13 +134,46 @@ async fn an_answer_reaches_its_person_days_later_and_a_late_one_is_told() {
     assert_eq!((boris.state().await, messages(&firm).await.len()), (None, 2));
 }
 
+/// A room that approves people as another one would.
+#[derive(Debug)]
+struct Approving;
+
+#[derive(Clone, Debug, Serialize, Deserialize, States)]
+#[states(dialogue = "approving")]
+enum ApprovingStates {
+    Idle,
+}
+
+impl Room for Approving {
+    fn name(&self) -> &'static str {
+        "approving"
+    }
+
+    fn dialogues(&self, script: Script) -> Script {
+        let approving = Dialogue::new().start(command("approve"), approve);
+        script.dialogue(approving.on(ApprovingStates::IDLE, any(), idle))
+    }
+}
+
+async fn idle(_: &mut Turn, _: Input) -> Step<ApprovingStates> {
+    Ok(Next::End)
+}
+
+async fn approve(turn: &mut Turn, command: Command) -> Step<ApprovingStates> {
+    let person = turn.context::<App>().people.by_telegram(command.argument.parse()?).await?.ok_or("nobody")?;
+    Onboarding::offer(turn, &person);
+    Ok(Next::Stay)
+}
+
 #[tokio::test]
 async fn whoever_was_approved_is_offered_the_questionnaire() {
-    let said = Onboarding::invitation(Language::Ru);
-    let firm = firm(Kind::Sqlite).await;
-    let daria = firm.member("Daria", &[Role::Employee]).await;
-    assert!(format!("{said:?}").contains("Добро пожаловать в команду!"));
-    assert!(format!("{said:?}").contains("onboarding:begin"));
-    daria.presses_data("onboarding:begin").await;
+    let firm = Firm::with(Kind::Sqlite, Rooms::of(&[&OnboardingRoom, &Approving])).await;
+    let (anna, daria) = (firm.member("Anna", &[Role::Owner]).await, firm.member("Daria", &[Role::Employee]).await);
+    anna.sends(&format!("/approve {}", daria.key().user)).await;
+    daria.sees("Welcome to the team!");
+    daria.presses("📝 Questionnaire").await;
     daria.sees("Do you agree?");
+    // It is not for owners.
+    anna.sends(&format!("/approve {}", anna.key().user)).await;
+    anna.sees_nothing();
 }
