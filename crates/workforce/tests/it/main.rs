@@ -6,6 +6,7 @@
 mod aiogram_storage;
 mod browser;
 mod cabinet;
+mod cabinet_page;
 mod chromedriver;
 mod demo;
 mod dialogue;
@@ -15,6 +16,7 @@ mod front;
 mod hostile;
 mod inspector;
 mod keeping;
+mod live_pages;
 mod office;
 mod operator;
 mod page;
