@@ -52,8 +52,8 @@ web-request-number = Request { $number }
 web-home = Front page
 web-greeting = Hello, { $name }!
 web-home-empty = There is nothing for your role here yet; new things will appear in the bot and here.
-web-count-verified = people work here
-web-count-pending = wait to be looked at
+web-count-verified = In the team
+web-count-pending = Wait for a decision
 
 web-people = People
 web-people-count = { $count ->

@@ -79,7 +79,7 @@ fn row(visitor: &Visitor, person: &Person) -> Markup {
             }
             td { @for role in person.roles.iter() { (role_label(role, language)) " " } }
             td { (status_label(person.status, language)) }
-            td { (person.phone.as_deref().unwrap_or("–")) }
+            td.none[person.phone.is_none()] { (person.phone.as_deref().unwrap_or("–")) }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 
 use super::cookies::Cookie;
 use super::oops::Oops;
@@ -23,6 +23,8 @@ struct Inside {
     app: App,
     number: String,
     path: String,
+    /// Something to see, and not a form that was sent.
+    is_page: bool,
     language: Language,
     address: IpAddr,
     cookie: String,
@@ -63,6 +65,7 @@ impl Visit {
             // Without randomness no cookie was made either, and that is told.
             number: secrets::short().unwrap_or_default(),
             path,
+            is_page: request.method == Method::GET,
             language,
             address: address(request),
             csrf: csrf::token(&cookie),
@@ -120,10 +123,10 @@ impl Visit {
         is_https(&self.0.app)
     }
 
-    /// The way to the sign-in, and back here.
+    /// The way to the sign-in, and back here if this was a page.
     pub fn sign_in_path(&self) -> String {
         let path = self.path();
-        if path == "/" {
+        if path == "/" || !self.0.is_page {
             return "/sign-in".to_owned();
         }
         let next: String = form_urlencoded::byte_serialize(path.as_bytes()).collect();

@@ -52,14 +52,15 @@ impl Demo {
         Self::launch(variables, &[&["emulator", "--echo", "en", "--port", port], arguments].concat()).await
     }
 
-    /// `opora demo`, the product itself, in English.
+    /// `opora demo`, the product itself, in English unless told otherwise.
     pub async fn product(folder: &TempDir, more: &[&str]) -> Self {
         Self::product_in(&[], folder, more).await
     }
 
     pub async fn product_in(variables: &[(&str, &str)], folder: &TempDir, more: &[&str]) -> Self {
         let folder = folder.path().to_str().unwrap();
-        let whole = [&["demo", "--language", "en", "--port", "0", "--data", folder], more].concat();
+        let english: &[&str] = if more.contains(&"--language") { &[] } else { &["--language", "en"] };
+        let whole = [&["demo", "--port", "0", "--data", folder], english, more].concat();
         Self::launch(variables, &whole).await
     }
 

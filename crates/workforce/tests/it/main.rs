@@ -6,6 +6,7 @@
 mod aiogram_storage;
 mod browser;
 mod cabinet;
+mod cabinet_page;
 mod chromedriver;
 mod demo;
 mod dialogue;
@@ -16,6 +17,7 @@ mod front;
 mod hostile;
 mod inspector;
 mod keeping;
+mod live_pages;
 mod office;
 mod onboarding;
 mod operator;

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use thirtyfour::error::WebDriverErrorInner;
 use thirtyfour::{By, WebDriver, WebElement};
 
@@ -36,6 +36,17 @@ impl Page {
     pub async fn reload(&self) {
         self.driver.refresh().await.unwrap();
         self.until("the page is ready again", READY).await;
+    }
+
+    /// Goes to another page of the same server.
+    pub async fn goto(&self, path: &str) {
+        self.driver.goto(format!("{}{path}", self.demo.base)).await.unwrap();
+    }
+
+    /// Chooses a colour scheme as the browser's settings do: `dark` or `light`.
+    pub async fn prefers(&self, scheme: &str) {
+        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        self.driver.cdp().send_raw("Emulation.setEmulatedMedia", features).await.unwrap();
     }
 
     /// Leaves the page, so that nothing of it looks for its server any more.
@@ -175,7 +186,7 @@ const STICKS_OUT: &str = r#"(() => {
     const wide = [];
     const page = document.documentElement;
     if (page.scrollWidth > innerWidth) wide.push(`page ${page.scrollWidth} > ${innerWidth}`);
-    for (const one of document.querySelectorAll(".chat, .track, .track-list, .people, .chat-list, .composer, .inspector"))
+    for (const one of document.querySelectorAll(".list, .card, .chat, .track, .track-list, .people, .chat-list, .composer, .inspector"))
         if (one.scrollWidth > one.clientWidth) wide.push(`${one.className} ${one.scrollWidth} > ${one.clientWidth}`);
     return wide;
 })()"#;
