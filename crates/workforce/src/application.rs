@@ -20,6 +20,7 @@ use crate::people::{People, Person};
 use crate::rooms::Rooms;
 use crate::settings::Settings;
 use crate::texts::{Language, Sentences};
+use crate::web::{self, Events, Limits};
 use crate::{front, jobs};
 
 /// What every handler, page and job reaches: `turn.context::<App>()`, `State<App>`, and a job's argument. Clones are the
@@ -37,6 +38,10 @@ pub struct Parts {
     /// Posts messages outside of turns while the bot runs.
     pub bot: Handle,
     pub clock: Clock,
+    /// Tells open pages what has changed.
+    pub events: Events,
+    /// How often pages may be asked for.
+    pub limits: Limits,
     /// Where people reach the pages, without a slash at its end.
     pub public_url: String,
     /// Where documents are kept: `file:<folder>` or `s3://…`.
@@ -73,6 +78,8 @@ impl App {
             rooms,
             bot,
             clock,
+            events: Events::default(),
+            limits: Limits::default(),
             public_url: config.public_url.clone(),
             files: config.files.clone(),
             data_dir: config.data_dir.clone(),
@@ -103,7 +110,7 @@ impl App {
 /// The bot: every room's dialogues and work, then the front, which hears what nobody else does.
 pub fn bot(app: &App, bot: Bot) -> Bot {
     let bot = app.rooms.iter().fold(bot, |bot, room| room.work(app, bot));
-    let bot = jobs::work(app, bot);
+    let bot = web::live(app, jobs::work(app, bot));
     bot.script(script(&app.rooms)).context(app.clone()).files(app.data_dir.join("downloads"))
 }
 
@@ -113,10 +120,10 @@ pub fn script(rooms: &Rooms) -> Script {
     script.dialogue(front::dialogue(rooms)).texts(Sentences)
 }
 
-/// The pages of all rooms, and `/health`.
+/// The pages of all rooms in their frame, and `/health`.
 pub fn router(app: &App) -> Router {
     let pages = app.rooms.iter().fold(Router::new(), |router, room| router.merge(room.routes()));
-    pages.route("/health", get(health)).with_state(app.clone())
+    web::framed(app, pages).route("/health", get(health)).with_state(app.clone())
 }
 
 /// For whoever watches the process: 200 while the database answers.

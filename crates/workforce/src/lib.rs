@@ -8,6 +8,7 @@
 //! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
 //! - [`registration`]: newcomers and their documents;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
+//! - [`web`]: the frame of the pages, sign-in, and the pages of people;
 //! - [`run`], [`demo`], [`serve`], [`state`]: what the command line offers.
 //!
 //! It is a library only so that its tests can reach it; nobody else is promised anything.
@@ -30,3 +31,4 @@ pub mod serve;
 pub mod settings;
 pub mod state;
 pub mod texts;
+pub mod web;

@@ -10,10 +10,11 @@ use sea_orm::sea_query::{IntoCondition, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
 pub use self::changes::{
-    Enrolment, Grant, add_role, delete_waiting, enrol, grant, mark_as_test, revoke, set_documents, set_language,
-    set_status,
+    Enrolment, Grant, add_role, delete_waiting, enrol, give_role, grant, mark_as_test, revoke, set_documents,
+    set_language, set_status, take_role,
 };
 pub use self::role::{Role, Roles};
+pub use self::search::{PAGE, Page, Who};
 use self::tables::{role as user_role, user};
 use crate::domain::Domain;
 use crate::texts::Language;
@@ -21,6 +22,7 @@ use crate::texts::Language;
 pub mod changes;
 pub mod command;
 mod role;
+mod search;
 mod tables;
 
 /// A person as the rooms see one.

@@ -17,9 +17,10 @@ use opora::turn::Turn;
 use crate::application::App;
 use crate::people::{Person, Role};
 use crate::registration::Registering;
+use crate::web::{Card, NavItem, Oops, Section, Web};
 
 /// Every room of the product.
-const ALL: &[&dyn Room] = &[&Registering];
+const ALL: &[&dyn Room] = &[&Web, &Registering];
 
 /// What a room brings along. Everything but its name has a default: nothing.
 pub trait Room: Debug + Send + Sync + 'static {
@@ -50,6 +51,28 @@ pub trait Room: Debug + Send + Sync + 'static {
     /// Its pages. Handlers get the application by `State<App>`.
     fn routes(&self) -> Router<App> {
         Router::new()
+    }
+
+    /// Its places in the navigation of the pages.
+    fn nav(&self) -> Vec<NavItem> {
+        Vec::new()
+    }
+
+    /// What it counts on the front page for whoever looks at it.
+    fn home<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, Oops>> {
+        let _ = (app, viewer);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// What it adds to a person's page for whoever looks at it: an owner or a superadmin.
+    fn about_person<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+        let _ = (app, viewer, person);
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     /// What it does from time to time.
@@ -140,6 +163,14 @@ mod tests {
     fn every_button_of_the_menu_has_a_caption_and_leaves_room_for_its_tag() {
         for item in Rooms::all().iter().flat_map(Room::menu) {
             assert!(item.data.len() <= 40 && item.caption.ends_with("-button"), "{item:?}");
+            assert!(Language::ALL.iter().all(|language| language.knows(item.caption)), "{item:?}");
+        }
+    }
+
+    #[test]
+    fn every_place_of_the_navigation_has_a_caption() {
+        for item in Rooms::all().iter().flat_map(Room::nav) {
+            assert!(item.path.starts_with('/') && !item.roles.is_empty(), "{item:?}");
             assert!(Language::ALL.iter().all(|language| language.knows(item.caption)), "{item:?}");
         }
     }

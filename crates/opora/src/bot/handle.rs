@@ -64,6 +64,12 @@ impl Handle {
         *self.0.write() = running;
     }
 
+    /// Whether the bot runs here, and leads: what is posted would be taken now.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.0.read().is_some()
+    }
+
     /// Posts a message to a private chat or a group. When this answers, it is in the outbox. A second call with the same
     /// `once` posts nothing, so a job that runs again does not tell people twice. Its buttons belong to no turn: the
     /// state alone judges a press.

@@ -11,6 +11,7 @@ use super::{Person, Role, Status, by_telegram};
 use crate::audit;
 use crate::domain::Writing;
 use crate::texts::Language;
+use crate::web::sessions;
 
 /// A role to give.
 #[derive(Clone, Debug)]
@@ -66,13 +67,42 @@ pub async fn grant(db: &Writing<'_, '_>, granted: Grant, at: Millis) -> Result<(
 
 /// Takes a role away; refused for one whom nobody knows, or who has it not.
 pub async fn revoke(db: &Writing<'_, '_>, telegram_id: i64, role: Role, at: Millis) -> Result<(), WriteError> {
-    let id = known(db, telegram_id).await?.id;
-    let gone = user_role::Entity::delete_by_id((id, role.name().to_owned())).exec(db).await?;
-    if gone.rows_affected == 0 {
+    let person = known(db, telegram_id).await?;
+    if !person.roles.has(role) {
         return Err(Refusal::because(format!("{telegram_id} is not {role}")));
     }
+    take_role(db, person.id, role, None, at).await
+}
+
+/// Gives a role to somebody who is known.
+pub async fn give_role(
+    db: &Writing<'_, '_>,
+    id: i64,
+    role: Role,
+    by: Option<i64>,
+    at: Millis,
+) -> Result<(), WriteError> {
+    change(db, id, Default::default(), at).await?;
+    add_role(db, id, role).await?;
     let detail = json!({ "role": role.name() });
-    audit::record(db, audit::Entry { at, actor: None, action: "role revoked", subject: ("user", id), detail }).await
+    audit::record(db, audit::Entry { at, actor: by, action: "role granted", subject: ("user", id), detail }).await
+}
+
+/// Takes a role away from somebody who is known.
+pub async fn take_role(
+    db: &Writing<'_, '_>,
+    id: i64,
+    role: Role,
+    by: Option<i64>,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let gone = user_role::Entity::delete_by_id((id, role.name().to_owned())).exec(db).await?;
+    if gone.rows_affected == 0 {
+        return Err(Refusal::because(format!("this person is not {role}")));
+    }
+    change(db, id, Default::default(), at).await?;
+    let detail = json!({ "role": role.name() });
+    audit::record(db, audit::Entry { at, actor: by, action: "role revoked", subject: ("user", id), detail }).await
 }
 
 /// Adds a person who has registered and waits to be looked at; one who was rejected tries again. Answers the id.
@@ -103,7 +133,7 @@ pub async fn enrol(db: &Writing<'_, '_>, enrolment: Enrolment, at: Millis) -> Re
     Ok(id)
 }
 
-/// Decides on a person. `by` is the person who does.
+/// Decides on a person. `by` is the person who does. Whoever is not verified any more is signed out everywhere.
 pub async fn set_status(
     db: &Writing<'_, '_>,
     id: i64,
@@ -113,6 +143,9 @@ pub async fn set_status(
 ) -> Result<(), WriteError> {
     let changed = user::ActiveModel { status: Set(status.name().to_owned()), ..Default::default() };
     change(db, id, changed, at).await?;
+    if status != Status::Verified {
+        sessions::end_all(db, id).await?;
+    }
     let detail = json!({ "status": status.name() });
     audit::record(db, audit::Entry { at, actor: by, action: "status changed", subject: ("user", id), detail }).await
 }
@@ -172,13 +205,13 @@ async fn known(db: &Writing<'_, '_>, telegram_id: i64) -> Result<Person, WriteEr
 
 async fn insert(db: &Writing<'_, '_>, user: user::ActiveModel, at: Millis) -> Result<i64, WriteError> {
     let user = user::ActiveModel { created_at: Set(at.0), updated_at: Set(at.0), ..user };
-    Ok(user.insert(db).await?.id)
+    Ok(findable(user).insert(db).await?.id)
 }
 
 /// Changes a row and raises its version.
 async fn change(db: &Writing<'_, '_>, id: i64, user: user::ActiveModel, at: Millis) -> Result<(), WriteError> {
     let changed = user::Entity::update_many()
-        .set(user::ActiveModel { updated_at: Set(at.0), ..user })
+        .set(findable(user::ActiveModel { updated_at: Set(at.0), ..user }))
         .col_expr(user::Column::Version, Expr::col(user::Column::Version).add(1))
         .filter(user::Column::Id.eq(id))
         .exec(db)
@@ -187,4 +220,12 @@ async fn change(db: &Writing<'_, '_>, id: i64, user: user::ActiveModel, at: Mill
         return Err(Refusal::because(format!("there is no person {id} any more")));
     }
     Ok(())
+}
+
+/// With the name by which lists are searched, where there is a new one.
+fn findable(mut user: user::ActiveModel) -> user::ActiveModel {
+    if let Set(name) = &user.full_name {
+        user.search_name = Set(name.to_lowercase());
+    }
+    user
 }

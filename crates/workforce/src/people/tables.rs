@@ -10,6 +10,7 @@ pub mod user {
         pub id: i64,
         pub telegram_id: i64,
         pub full_name: String,
+        pub search_name: String,
         pub phone: Option<String>,
         pub username: Option<String>,
         pub email: Option<String>,

@@ -5,6 +5,7 @@
 #[path = "../../../opora/tests/it/aiogram_storage.rs"]
 mod aiogram_storage;
 mod browser;
+mod cabinet;
 mod chromedriver;
 mod demo;
 mod dialogue;
@@ -17,6 +18,7 @@ mod keeping;
 mod office;
 mod operator;
 mod page;
+mod pages;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/postgres_server.rs"]
 mod postgres_server;
@@ -30,5 +32,6 @@ mod returning;
 mod rooms;
 mod running;
 mod settings;
+mod signing_in;
 mod tables;
 mod two_people;

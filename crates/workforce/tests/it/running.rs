@@ -23,12 +23,12 @@ async fn it_says_where_to_click_who_is_there_and_what_is_kept() {
 }
 
 #[tokio::test]
-async fn the_front_door_leads_to_the_chat() {
+async fn the_front_door_leads_to_the_sign_in_and_the_chat_is_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     let demo = Demo::product(&folder, &[]).await;
     let door = demo.http.get(&demo.base).send().await.unwrap();
     assert!(door.status().is_redirection(), "{}", door.status());
-    assert_eq!(door.headers()["location"], "/chat");
+    assert_eq!(door.headers()["location"], "/sign-in");
     let page = demo.http.get(format!("{}/chat", demo.base)).send().await.unwrap();
     assert_eq!(page.status(), 200);
     let policy = page.headers()["content-security-policy"].to_str().unwrap();

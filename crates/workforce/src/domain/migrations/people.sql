@@ -4,6 +4,8 @@ CREATE TABLE users (
   id {id},
   telegram_id BIGINT NOT NULL UNIQUE,
   full_name TEXT NOT NULL,
+  -- The name in small letters: SQLite itself knows those of English only.
+  search_name TEXT NOT NULL DEFAULT '',
   phone TEXT,
   username TEXT,
   email TEXT,
@@ -22,6 +24,9 @@ CREATE TABLE users (
   CHECK (enrolled_by = 'grant' OR status NOT IN ('pending', 'verified')
     OR (main_document_id IS NOT NULL AND selfie_id IS NOT NULL))
 );
+CREATE INDEX users_by_name ON users (search_name, id);
+CREATE INDEX users_by_phone ON users (phone);
+CREATE INDEX users_by_username ON users (lower(username));
 CREATE INDEX users_by_status ON users (status, created_at);
 
 CREATE TABLE user_roles (

@@ -1,0 +1,130 @@
+# The pages: sign-in, the frame, people, one's own page, the operator's page.
+web-brand = Opora
+web-skip = To the content
+web-nav = Sections
+web-nav-people = People
+web-nav-admin = Administration
+web-sign-out = Sign out
+web-to-home = To the front page
+
+web-sign-in = Sign in
+web-sign-in-about = You get a PIN from our Telegram bot, and enter it here.
+web-who = Telegram number, @username or phone
+web-who-hint = The bot tells your number when you send it /me.
+web-who-not-understood = This is neither a number, nor a username, nor a phone. Please look again.
+web-send-pin = Send me a PIN
+web-pin-sent = If { $who } is known here, the bot has just sent six digits. They are valid for five minutes.
+web-pin = PIN from the bot
+web-log-in = Sign in
+web-ask-again = Ask for another PIN
+web-pin-wrong = This PIN is not right. A PIN can be used once, in the browser that asked for it.
+web-pin-expired = This PIN is too old. Please ask for another one.
+web-pin-locked = Too many wrong PINs. You can ask for a new one in { $minutes ->
+    [one] { $minutes } minute
+   *[other] { $minutes } minutes
+}.
+web-pin-message =
+    Your PIN to sign in: { $pin }
+
+    It is valid for five minutes, at { $url }. If you did not ask for it, do nothing and tell it to nobody.
+
+web-bad-request = We did not understand this request
+web-bad-request-advice = Please go back and try again.
+web-forbidden = This page is for others
+web-forbidden-advice = Your role does not include it. If you think it should, talk to the owner.
+web-not-found = There is no such page
+web-not-found-advice = It may have moved, or the address is not quite right.
+web-stale-form = This form is out of date
+web-stale-form-advice = Please go back, load the page again and repeat it.
+web-not-possible = This is not possible now
+web-not-possible-advice = Somebody may have been faster. Please load the page again and look.
+web-too-many = Too many requests
+web-too-many-advice = { $minutes ->
+    [one] Please wait { $minutes } minute and try again.
+   *[other] Please wait { $minutes } minutes and try again.
+}
+web-unavailable = This does not work at the moment
+web-unavailable-advice = The bot is just being started or moved. Please try again in a minute.
+web-failed = Something went wrong on our side
+web-failed-advice = We have noted it. Please try again in a moment.
+web-request-number = Request { $number }
+
+web-home = Front page
+web-greeting = Hello, { $name }!
+web-home-empty = There is nothing for your role here yet; new things will appear in the bot and here.
+web-count-verified = people work here
+web-count-pending = wait to be looked at
+
+web-people = People
+web-people-count = { $count ->
+    [one] { $count } person
+   *[other] { $count } people
+}
+web-search = Search
+web-search-hint = Name, @username, phone or number
+web-nobody-found = Nobody was found.
+web-pages = Pages
+web-previous = ← Back
+web-next = Further →
+web-page-of = { $page } of { $pages }
+web-name = Name
+web-roles = Roles
+web-status = Status
+web-phone = Phone
+web-username = Username
+web-telegram-id = Telegram number
+web-email = Email
+web-since = Known since
+web-test-user = Test user
+web-status-pending = waits
+web-status-verified = verified
+web-status-rejected = declined
+web-status-blocked = blocked
+
+web-access = Access
+web-give-role = Give this role
+web-take-role = Take away
+web-block = Block
+web-block-about = Who is blocked is signed out everywhere, and the bot does nothing more for them.
+web-unblock = Unblock
+web-history = What staff did
+web-history-empty = Nothing yet.
+web-by-command = from the command line
+web-role-granted = Role given: { $role }
+web-role-revoked = Role taken away: { $role }
+web-status-changed = Status: { $status }
+
+web-me = My page
+web-language = Language
+web-sessions = Where I am signed in
+web-this-browser = this browser
+web-seen = last used
+web-end-session = End
+web-end-others = End all others
+
+web-admin-beginning = This page is a beginning: more about operations will follow.
+web-health = Health
+web-version = Version
+web-database = Database
+web-bot = Bot
+web-store = Conversations
+web-well = works
+web-not-well = does not answer
+web-lease = Who works for the bot
+web-lease-held = process { $pid } on { $host }, since
+web-lease-free = nobody at the moment
+web-dialogues = Dialogues by state
+web-dialogues-active = { $count ->
+    [one] { $count } is under way
+   *[other] { $count } are under way
+}
+web-waiting = What waits
+web-inbox = Inputs
+web-outbox = Messages to send
+web-unsendable = Messages that failed
+web-timers = Timers
+web-effects = Work under way
+web-parked = Parked turns
+web-parked-none = None: nothing has failed for good.
+web-parked-of = of the Telegram account { $user }
+web-parked-advice = To look at them, run them again or drop them:

@@ -1,0 +1,151 @@
+//! Finding people: by what they call themselves, and page by page.
+
+use std::collections::HashMap;
+
+use sea_orm::sea_query::{Expr, ExprTrait, Func, LikeExpr};
+use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, LoaderTrait, PaginatorTrait, QueryFilter, QueryOrder};
+use sea_orm::{QuerySelect, QueryTrait};
+
+use super::tables::{role as user_role, user};
+use super::{People, Person, Status, find, person};
+
+/// How many people a page has.
+pub const PAGE: u64 = 50;
+/// Nobody is called by more.
+const LONGEST: usize = 64;
+
+/// Whom somebody means: a Telegram number, a username or a phone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// A Telegram number, or a phone without its plus.
+    Number(i64),
+    /// A phone as it is stored.
+    Phone(String),
+    /// A username in small letters.
+    Username(String),
+}
+
+/// A page of people.
+#[derive(Clone, Debug)]
+pub struct Page {
+    pub people: Vec<Person>,
+    /// How many there are on all pages.
+    pub total: u64,
+}
+
+impl Who {
+    /// What somebody typed; nobody is called by anything else.
+    pub fn parse(typed: &str) -> Option<Self> {
+        let typed = typed.trim();
+        if typed.is_empty() || typed.len() > LONGEST {
+            return None;
+        }
+        let is_phone = |c: char| c.is_ascii_digit() || " +-()".contains(c);
+        if !typed.chars().all(is_phone) {
+            let name = typed.trim_start_matches('@');
+            let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            return is_name.then(|| Self::Username(name.to_ascii_lowercase()));
+        }
+        let digits: String = typed.chars().filter(char::is_ascii_digit).collect();
+        if digits.len() == typed.len() {
+            return digits.parse().ok().map(Self::Number);
+        }
+        (!digits.is_empty()).then(|| Self::Phone(phone(&digits)))
+    }
+}
+
+/// A phone as it is stored: at home an eight stands for the country's code.
+fn phone(digits: &str) -> String {
+    match digits.strip_prefix('8') {
+        Some(rest) if digits.len() == 11 => format!("+7{rest}"),
+        _ => format!("+{digits}"),
+    }
+}
+
+impl People {
+    /// The one verified person who is called so. Of two with one phone it is neither.
+    pub async fn verified(&self, who: &Who) -> Result<Option<Person>, DbErr> {
+        let called = match who {
+            Who::Number(number) => {
+                let by_phone = user::Column::Phone.eq(phone(&number.to_string()));
+                Condition::any().add(user::Column::TelegramId.eq(*number)).add(by_phone)
+            }
+            Who::Phone(phone) => user::Column::Phone.eq(phone.as_str()).into(),
+            Who::Username(name) => {
+                let username = Expr::expr(Func::lower(Expr::col(user::Column::Username)));
+                Condition::all().add(username.eq(name.as_str()))
+            }
+        };
+        let verified = user::Column::Status.eq(Status::Verified.name());
+        let mut found = find(self.domain.read(), Condition::all().add(verified).add(called)).await?;
+        if let Who::Number(number) = who
+            && let Some(at) = found.iter().position(|person| person.telegram_id == *number)
+        {
+            return Ok(Some(found.swap_remove(at)));
+        }
+        Ok(found.pop().filter(|_| found.is_empty()))
+    }
+
+    /// A page of those whose name, username, phone or number has this in it; of everybody if it is empty.
+    pub async fn page(&self, wanted: &str, page: u64) -> Result<Page, DbErr> {
+        let wanted: String = wanted.trim().chars().take(LONGEST).collect();
+        let found = user::Entity::find()
+            .apply_if((!wanted.is_empty()).then_some(wanted), |query, wanted| query.filter(matching(&wanted)));
+        let db = self.domain.read();
+        let total = found.clone().count(db).await?;
+        let users = found.order_by_asc(user::Column::SearchName).order_by_asc(user::Column::Id);
+        let users = users.limit(PAGE).offset(page.saturating_mul(PAGE)).all(db).await?;
+        let roles = users.load_many(user_role::Entity, db).await?;
+        let people: Result<_, _> = users.into_iter().zip(roles).map(|(user, roles)| person(user, &roles)).collect();
+        Ok(Page { people: people?, total })
+    }
+
+    /// How many people stand so.
+    pub async fn count(&self, status: Status) -> Result<u64, DbErr> {
+        user::Entity::find().filter(user::Column::Status.eq(status.name())).count(self.domain.read()).await
+    }
+
+    /// The names of these people.
+    pub async fn names(&self, ids: impl IntoIterator<Item = i64>) -> Result<HashMap<i64, String>, DbErr> {
+        let named = user::Entity::find().select_only().column(user::Column::Id).column(user::Column::FullName);
+        let rows: Vec<(i64, String)> =
+            named.filter(user::Column::Id.is_in(ids)).into_tuple().all(self.domain.read()).await?;
+        Ok(rows.into_iter().collect())
+    }
+}
+
+fn matching(wanted: &str) -> Condition {
+    let small = wanted.to_lowercase();
+    let within = |text: &str| {
+        let plain = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+        LikeExpr::new(format!("%{plain}%")).escape('\\')
+    };
+    let username = Expr::expr(Func::lower(Expr::col(user::Column::Username)));
+    let mut which = Condition::any()
+        .add(user::Column::SearchName.like(within(&small)))
+        .add(username.like(within(small.trim_start_matches('@'))));
+    let digits: String = wanted.chars().filter(char::is_ascii_digit).collect();
+    if !digits.is_empty() {
+        which = which.add(user::Column::Phone.like(within(&digits)));
+        which = which.add_option(digits.parse::<i64>().ok().map(|number| user::Column::TelegramId.eq(number)));
+    }
+    which
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_called_by_number_phone_or_username() {
+        let phone = |phone: &str| Some(Who::Phone(phone.to_owned()));
+        assert_eq!(Who::parse(" 1001 "), Some(Who::Number(1001)));
+        assert_eq!(Who::parse("@Anna_P"), Some(Who::Username("anna_p".into())));
+        assert_eq!(Who::parse("anna"), Some(Who::Username("anna".into())));
+        assert_eq!(Who::parse("+7 (900) 123-45-67"), phone("+79001234567"));
+        assert_eq!(Who::parse("8 900 123-45-67"), phone("+79001234567"));
+        for odd in ["", "@", "Anna Peters", "<b>", "+", "'; --", &"9".repeat(70), &"9".repeat(30)] {
+            assert_eq!(Who::parse(odd), None, "{odd}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The pages: the frame that every room's pages stand in, sign-in, and the pages that need nothing but people.
+//!
+//! A room gives its routes, its places in the [navigation](NavItem) and its [sections](Section) of a person's page. Its
+//! handlers ask for a guard ([`SignedIn`], [`Staff`], [`Owner`], [`Operator`]) and answer a page or an [`Oops`]; sessions,
+//! CSRF tokens, limits, headers and error pages are the frame's, so no handler can forget them.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+pub use self::draw::{moment, role_label, status_label};
+pub use self::frame::framed;
+pub use self::guards::{Operator, Owner, SignedIn, Staff, Visitor};
+pub use self::layout::{Card, NavItem, Section};
+pub use self::limits::Limits;
+pub use self::live::{Event, Events, work as live};
+pub use self::oops::Oops;
+pub use self::visit::Visit;
+use crate::application::App;
+use crate::key;
+use crate::people::Role;
+use crate::rooms::{Job, Room};
+
+mod admin;
+mod assets;
+mod cookies;
+mod csrf;
+mod draw;
+mod frame;
+mod guards;
+mod home;
+mod layout;
+mod limits;
+mod live;
+mod me;
+mod oops;
+mod people;
+mod person;
+mod secrets;
+pub mod sessions;
+mod sign_in;
+mod visit;
+
+/// Who decides on people.
+pub const OWNERS: &[Role] = &[Role::Owner, Role::Superadmin];
+/// Who works at a desk.
+pub const STAFF: &[Role] = &[Role::Dispatcher, Role::Manager, Role::Owner, Role::Superadmin];
+/// Who looks after the installation.
+pub const OPERATORS: &[Role] = &[Role::Superadmin];
+
+const TIDY_EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// The room.
+#[derive(Debug)]
+pub struct Web;
+
+impl Room for Web {
+    fn name(&self) -> &'static str {
+        "web"
+    }
+
+    fn routes(&self) -> Router<App> {
+        Router::new()
+            .route("/", get(home::show))
+            .route("/sign-in", get(sign_in::show))
+            .route("/auth/send-pin", post(sign_in::send_pin))
+            .route("/auth/login", post(sign_in::log_in))
+            .route("/auth/logout", post(sign_in::log_out))
+            .route("/people", get(people::show))
+            .route("/people/{id}", get(person::show))
+            .route("/people/{id}/block", post(person::block))
+            .route("/people/{id}/unblock", post(person::unblock))
+            .route("/people/{id}/roles/grant", post(person::grant))
+            .route("/people/{id}/roles/revoke", post(person::revoke))
+            .route("/me", get(me::show))
+            .route("/me/language", post(me::set_language))
+            .route("/me/sessions/end", post(me::end_session))
+            .route("/me/sessions/end-others", post(me::end_others))
+            .route("/admin", get(admin::show))
+            .route("/live", get(live::connect))
+            .route("/assets/{name}", get(assets::serve))
+    }
+
+    fn jobs(&self) -> Vec<Job> {
+        vec![Job { name: "sessions", every: TIDY_EVERY, run: |app| Box::pin(tidy(app)) }]
+    }
+
+    fn links(&self) -> Vec<(&'static str, &'static str)> {
+        vec![("cabinet", "/"), ("admin page", "/admin")]
+    }
+
+    fn nav(&self) -> Vec<NavItem> {
+        vec![
+            NavItem { caption: key!("web-nav-people"), path: "/people", roles: OWNERS },
+            NavItem { caption: key!("web-nav-admin"), path: "/admin", roles: OPERATORS },
+        ]
+    }
+}
+
+/// Removes sessions and PINs that are over.
+async fn tidy(app: App) -> anyhow::Result<()> {
+    let now = app.clock.now();
+    app.domain
+        .write(move |db| {
+            Box::pin(async move {
+                sessions::forget_expired(db, now).await?;
+                sign_in::forget_expired(db, now).await
+            })
+        })
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! The operator's page, a beginning: whether all is well, who holds the lease, and what the bot is in the middle of.
+
+use axum::extract::State;
+use futures_util::future::try_join_all;
+use maud::{Markup, html};
+use opora::store::{Lease, Parked, Statistics};
+use sea_orm::ConnectionTrait;
+
+use super::draw::moment;
+use super::guards::{Operator, Visitor};
+use super::oops::Oops;
+use crate::application::App;
+use crate::text;
+
+/// Parked turns that the page shows; there may be more.
+const PARKED: usize = 20;
+
+/// Everything on the page.
+struct Health {
+    is_database_well: bool,
+    is_bot_running: bool,
+    store: String,
+    leases: Vec<(i64, Option<Lease>)>,
+    statistics: Statistics,
+    parked: Vec<Parked>,
+}
+
+/// `GET /admin`.
+pub async fn show(State(app): State<App>, Operator(visitor): Operator) -> Result<Markup, Oops> {
+    let health = look(&app).await.map_err(anyhow::Error::from)?;
+    Ok(draw(&visitor, &health))
+}
+
+async fn look(app: &App) -> Result<Health, opora::store::StoreError> {
+    let store = app.domain.store();
+    let bots = store.bots().await?;
+    let leases = bots.iter().map(|bot| async { store.lease(*bot).await.map(|lease| (*bot, lease)) });
+    let (leases, statistics, parked) =
+        tokio::try_join!(try_join_all(leases), store.statistics(None), store.parked(None, PARKED))?;
+    Ok(Health {
+        is_database_well: app.domain.read().execute_unprepared("SELECT 1").await.is_ok(),
+        is_bot_running: app.bot.is_running(),
+        store: store.describe(),
+        leases,
+        statistics,
+        parked,
+    })
+}
+
+fn draw(visitor: &Visitor, health: &Health) -> Markup {
+    let language = visitor.language();
+    let title = text!(language, "web-nav-admin");
+    visitor.page(
+        &title,
+        &html! {
+            h1 { (title) }
+            p.notice-line { (text!(language, "web-admin-beginning")) }
+            div.columns {
+                section.card { h2 { (text!(language, "web-health")) } (state(visitor, health)) }
+                section.card { h2 { (text!(language, "web-lease")) } (leases(visitor, health)) }
+                section.card { h2 { (text!(language, "web-dialogues")) } (dialogues(visitor, &health.statistics)) }
+                section.card { h2 { (text!(language, "web-waiting")) } (waiting(visitor, &health.statistics)) }
+            }
+            section.card { h2 { (text!(language, "web-parked")) } (parked(visitor, &health.parked)) }
+        },
+    )
+}
+
+fn state(visitor: &Visitor, health: &Health) -> Markup {
+    let language = visitor.language();
+    let well = |is_well: bool| {
+        let (class, words) = if is_well {
+            ("badge verified", text!(language, "web-well"))
+        } else {
+            ("badge blocked", text!(language, "web-not-well"))
+        };
+        html! { span class=(class) { (words) } }
+    };
+    html! {
+        dl.facts {
+            dt { (text!(language, "web-version")) } dd { "Opora " (env!("CARGO_PKG_VERSION")) }
+            dt { (text!(language, "web-database")) } dd { (well(health.is_database_well)) }
+            dt { (text!(language, "web-bot")) } dd { (well(health.is_bot_running)) }
+            dt { (text!(language, "web-store")) } dd { (health.store) }
+        }
+    }
+}
+
+fn leases(visitor: &Visitor, health: &Health) -> Markup {
+    let language = visitor.language();
+    html! {
+        ul.rows {
+            @for (bot, lease) in &health.leases {
+                li {
+                    div {
+                        strong { (text!(language, "web-bot")) " " (bot) }
+                        @if let Some(lease) = lease {
+                            p.quiet {
+                                (text!(language, "web-lease-held", host = lease.holder.host.as_str(), pid = lease.holder.pid))
+                                " " (moment(lease.holder.since))
+                            }
+                        } @else {
+                            p.quiet { (text!(language, "web-lease-free")) }
+                        }
+                    }
+                }
+            }
+        }
+        @if health.leases.is_empty() { p.quiet { (text!(language, "web-lease-free")) } }
+    }
+}
+
+fn dialogues(visitor: &Visitor, statistics: &Statistics) -> Markup {
+    html! {
+        p.quiet { (text!(visitor.language(), "web-dialogues-active", count = statistics.active)) }
+        dl.facts {
+            @for at in &statistics.by_place { dt { code { (at.place) } } dd { (at.conversations) } }
+        }
+    }
+}
+
+fn waiting(visitor: &Visitor, statistics: &Statistics) -> Markup {
+    let language = visitor.language();
+    let rows = [
+        (text!(language, "web-inbox"), statistics.inbox),
+        (text!(language, "web-outbox"), statistics.outbox),
+        (text!(language, "web-unsendable"), statistics.failed),
+        (text!(language, "web-timers"), statistics.timers),
+        (text!(language, "web-effects"), statistics.effects),
+        (text!(language, "web-parked"), statistics.parked),
+    ];
+    html! {
+        dl.facts { @for (name, number) in &rows { dt { (name) } dd { (number) } } }
+    }
+}
+
+fn parked(visitor: &Visitor, parked: &[Parked]) -> Markup {
+    let language = visitor.language();
+    html! {
+        @if parked.is_empty() { p.quiet { (text!(language, "web-parked-none")) } }
+        ul.rows {
+            @for turn in parked {
+                li {
+                    div {
+                        strong { "#" (turn.id.0) }
+                        p.quiet { (text!(language, "web-parked-of", user = turn.key.user)) }
+                    }
+                    span.quiet { (moment(turn.at)) }
+                }
+            }
+        }
+        p.quiet { (text!(language, "web-parked-advice")) " " code { "opora state parked" } }
+    }
+}

@@ -1,0 +1,103 @@
+//! Styles, scripts and pictures of the pages, built into the binary.
+//!
+//! A file's name has a hash of its content, so browsers may keep it for ever and a new version is met at once. Only
+//! these are made smaller on their way: pages hold tokens, and the size of what is made small would tell of them.
+
+use std::io::Write;
+use std::sync::LazyLock;
+
+use axum::body::Bytes;
+use axum::extract::Path;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::oops::Oops;
+use super::secrets;
+
+/// Where they are.
+pub const FOLDER: &str = "/assets/";
+pub const STYLE: &str = "style.css";
+pub const SCRIPT: &str = "live.js";
+pub const ICON: &str = "icon.svg";
+
+/// Name, content type and text.
+const FILES: [(&str, &str, &str); 3] = [
+    (STYLE, "text/css; charset=utf-8", include_str!("assets/style.css")),
+    (SCRIPT, "text/javascript; charset=utf-8", include_str!("assets/live.js")),
+    (ICON, "image/svg+xml", include_str!("assets/icon.svg")),
+];
+
+/// A file as it goes out.
+struct Asset {
+    name: &'static str,
+    /// With the hash in it.
+    path: String,
+    kind: &'static str,
+    plain: &'static str,
+    small: Bytes,
+}
+
+static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| FILES.iter().map(|file| asset(*file)).collect());
+
+/// Where a file is to be had.
+pub fn path(name: &str) -> &'static str {
+    ASSETS.iter().find(|asset| asset.name == name).map_or("", |asset| &asset.path)
+}
+
+/// `GET /assets/<name>`.
+pub async fn serve(Path(name): Path<String>, headers: HeaderMap) -> Result<Response, Oops> {
+    let wanted = format!("{FOLDER}{name}");
+    let asset = ASSETS.iter().find(|asset| asset.path == wanted).ok_or(Oops::NotFound)?;
+    let takes_gzip = headers.get(header::ACCEPT_ENCODING).and_then(|kinds| kinds.to_str().ok());
+    let mut response = if takes_gzip.is_some_and(|kinds| kinds.contains("gzip")) && !asset.small.is_empty() {
+        ([(header::CONTENT_ENCODING, "gzip")], asset.small.clone()).into_response()
+    } else {
+        asset.plain.into_response()
+    };
+    let fixed = [
+        (header::CONTENT_TYPE, asset.kind),
+        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+        (header::VARY, "Accept-Encoding"),
+    ];
+    response.headers_mut().extend(fixed.map(|(name, value)| (name, HeaderValue::from_static(value))));
+    // What extends adds; what the body brought is replaced.
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.kind));
+    Ok(response)
+}
+
+fn asset((name, kind, plain): (&'static str, &'static str, &'static str)) -> Asset {
+    let hash: String = secrets::hash(&[plain]).chars().take(12).collect();
+    let (stem, ending) = name.split_once('.').unwrap_or((name, ""));
+    Asset { name, path: format!("{FOLDER}{stem}.{hash}.{ending}"), kind, plain, small: gzip(plain) }
+}
+
+/// Nothing if it cannot be done; then it goes out as it is.
+fn gzip(plain: &str) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let written = encoder.write_all(plain.as_bytes());
+    written.and_then(|()| encoder.finish()).unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_made_from_markup_or_comes_from_elsewhere() {
+        for (name, _, text) in FILES {
+            for forbidden in ["innerHTML", "outerHTML", "insertAdjacentHTML", "eval(", "https://", "@import"] {
+                assert!(!text.contains(forbidden), "{name} has {forbidden}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_file_has_a_path_of_its_own() {
+        for (name, ..) in FILES {
+            let (stem, _) = name.split_once('.').unwrap();
+            assert!(path(name).starts_with(&format!("{FOLDER}{stem}.")), "{name}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+// Keeps a page up to date: shows times by the clock of whoever looks, and loads parts anew when they have changed.
+
+const SIGNED_OUT = 4401;
+const LONGEST_WAIT_MS = 30_000;
+const EVERYTHING = "*";
+
+let waitMs = 500;
+let isLoading = false;
+let isDue = false;
+
+function showTimes(root) {
+    const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+    for (const time of root.querySelectorAll("time[datetime]")) {
+        time.title = time.dateTime;
+        time.textContent = format.format(new Date(time.dateTime));
+    }
+}
+
+function liveParts() {
+    return [...document.querySelectorAll("[data-live][id]")];
+}
+
+function concerns(part, topics) {
+    return topics.includes(EVERYTHING) || part.dataset.live.split(" ").some((topic) => topics.includes(topic));
+}
+
+// Whoever is filling in a form there is not disturbed.
+function isInUse(part) {
+    const field = document.activeElement;
+    return part.contains(field) && field.matches("input, select, textarea");
+}
+
+async function load(parts) {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (answer.redirected || answer.status === 403) {
+        location.reload();
+        return;
+    }
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of parts) {
+        const now = page.getElementById(part.id);
+        if (!now || isInUse(part)) continue;
+        const fresh = document.adoptNode(now);
+        showTimes(fresh);
+        part.replaceWith(fresh);
+    }
+}
+
+async function changed(topics) {
+    const parts = liveParts().filter((part) => concerns(part, topics));
+    if (parts.length === 0) return;
+    if (isLoading) {
+        isDue = true;
+        return;
+    }
+    isLoading = true;
+    try {
+        await load(parts);
+    } catch {
+        // The connection is away; when it is back, everything is loaded anew.
+    }
+    isLoading = false;
+    if (isDue) {
+        isDue = false;
+        await changed([EVERYTHING]);
+    }
+}
+
+function connect(isAgain) {
+    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/live`);
+    socket.addEventListener("open", () => {
+        waitMs = 500;
+        document.documentElement.dataset.live = "on";
+        if (isAgain) changed([EVERYTHING]);
+    });
+    socket.addEventListener("message", (event) => changed(JSON.parse(event.data).changed));
+    socket.addEventListener("close", (event) => {
+        document.documentElement.dataset.live = "off";
+        if (event.code === SIGNED_OUT) {
+            location.reload();
+            return;
+        }
+        setTimeout(() => connect(true), waitMs * (0.5 + Math.random()));
+        waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+    });
+}
+
+showTimes(document);
+if (liveParts().length > 0) connect(false);

@@ -1,0 +1,38 @@
+//! Small things that many pages draw.
+
+use chrono::{DateTime, Utc};
+use maud::{Markup, html};
+use opora::clock::Millis;
+
+use crate::front::role_name;
+use crate::people::{Role, Status};
+use crate::text;
+use crate::texts::Language;
+
+/// A point in time. The page's script shows it as the clock of whoever looks does.
+pub fn moment(at: Millis) -> Markup {
+    let at = DateTime::<Utc>::from_timestamp_millis(at.0).unwrap_or_default();
+    html! {
+        time datetime=(at.format("%Y-%m-%dT%H:%M:%SZ")) { (at.format("%d.%m.%Y %H:%M UTC")) }
+    }
+}
+
+/// A role as a mark.
+pub fn role_label(role: Role, language: Language) -> Markup {
+    html! { span.chip { (role_name(role, language)) } }
+}
+
+/// A status as a mark.
+pub fn status_label(status: Status, language: Language) -> Markup {
+    html! { span class={ "badge " (status.name()) } { (status_name(status, language)) } }
+}
+
+/// What people call a status.
+pub fn status_name(status: Status, language: Language) -> String {
+    match status {
+        Status::Pending => text!(language, "web-status-pending"),
+        Status::Verified => text!(language, "web-status-verified"),
+        Status::Rejected => text!(language, "web-status-rejected"),
+        Status::Blocked => text!(language, "web-status-blocked"),
+    }
+}

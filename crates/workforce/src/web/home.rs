@@ -1,0 +1,53 @@
+//! The front page: a greeting, what there is to see to, and where to go.
+
+use axum::extract::State;
+use futures_util::future::try_join_all;
+use maud::{Markup, html};
+
+use super::draw::role_label;
+use super::guards::SignedIn;
+use super::layout::Card;
+use super::oops::Oops;
+use crate::application::App;
+use crate::people::{Person, Status};
+use crate::rooms::Room;
+use crate::text;
+
+/// `GET /`.
+pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Markup, Oops> {
+    let (person, language) = (&visitor.person, visitor.language());
+    let rooms: Vec<_> = app.rooms.iter().collect();
+    let of_rooms = try_join_all(rooms.iter().map(|room| room.home(&app, person))).await?;
+    let cards: Vec<Card> = own(&app, person).await?.into_iter().chain(of_rooms.into_iter().flatten()).collect();
+    let items: Vec<_> = rooms.iter().flat_map(|room| Room::nav(*room)).filter(|item| person.may(item.roles)).collect();
+    let body = html! {
+        h1 { (text!(language, "web-greeting", name = person.full_name.as_str())) }
+        p.roles { @for role in person.roles.iter() { (role_label(role, language)) " " } }
+        div.cards #home data-live="people" {
+            @for card in &cards {
+                a.card.count href=(card.path) { span.number { (card.number) } span { (card.label) } }
+            }
+        }
+        @if items.is_empty() {
+            p.quiet { (text!(language, "web-home-empty")) }
+        }
+        ul.links {
+            @for item in &items {
+                li { a href=(item.path) { (language.text(item.caption)) } }
+            }
+            li { a href="/me" { (text!(language, "web-me")) } }
+        }
+    };
+    Ok(visitor.page(&text!(language, "web-home"), &body))
+}
+
+/// What people themselves give.
+async fn own(app: &App, person: &Person) -> Result<Vec<Card>, Oops> {
+    if !person.may(super::OWNERS) {
+        return Ok(Vec::new());
+    }
+    let language = person.language;
+    let (verified, pending) = tokio::try_join!(app.people.count(Status::Verified), app.people.count(Status::Pending))?;
+    let card = |label: String, number: u64| Card { label, number, path: "/people".to_owned() };
+    Ok(vec![card(text!(language, "web-count-verified"), verified), card(text!(language, "web-count-pending"), pending)])
+}

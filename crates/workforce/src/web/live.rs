@@ -1,0 +1,199 @@
+//! Live pages: what changed is told to the pages that are open, and they load that part anew.
+//!
+//! An event names a topic and who may know of it; it carries no data, so nothing can leak by it. It reaches the pages of
+//! this process. A page that missed some (its connection was away, or it was too slow) is told to load everything anew.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::http::{HeaderMap, header};
+use axum::response::Response;
+use opora::bot::Bot;
+use opora::turn::Turn;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::sync::broadcast::{self, error::RecvError};
+
+use super::guards::{SignedIn, Visitor};
+use super::oops::Oops;
+use super::{csrf, sessions};
+use crate::application::App;
+use crate::people::{Person, Role};
+
+const EFFECT: &str = "live";
+/// Events that a page may be behind.
+const BACKLOG: usize = 256;
+/// Events that come together are told together.
+const GATHERED: Duration = Duration::from_millis(100);
+/// How often a connection is looked after.
+const PULSE: Duration = Duration::from_secs(25);
+/// Pages say nothing.
+const LONGEST_MESSAGE: usize = 1024;
+/// The topic of those who missed something.
+const EVERYTHING: &str = "*";
+/// Tells the page that its session is over.
+const SIGNED_OUT: u16 = 4401;
+
+/// Something changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// What, as pages name it in `data-live`: `people`, `person:7`.
+    topic: String,
+    audience: Audience,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Audience {
+    Roles(Vec<Role>),
+    Person(i64),
+}
+
+/// Where events are published. Clones are the same place.
+#[derive(Clone, Debug)]
+pub struct Events(broadcast::Sender<Event>);
+
+impl Event {
+    /// For whoever may act in any of these roles.
+    pub fn to_roles(topic: impl Into<String>, roles: &[Role]) -> Self {
+        Self { topic: topic.into(), audience: Audience::Roles(roles.to_vec()) }
+    }
+
+    /// For one person.
+    pub fn to_person(topic: impl Into<String>, id: i64) -> Self {
+        Self { topic: topic.into(), audience: Audience::Person(id) }
+    }
+
+    /// Publishes it once the turn has committed. Outside of turns there is [`Events::publish`].
+    pub fn after(&self, turn: &mut Turn) {
+        turn.effect(EFFECT, self);
+    }
+
+    fn is_for(&self, person: &Person) -> bool {
+        match &self.audience {
+            Audience::Roles(roles) => person.may(roles),
+            Audience::Person(id) => person.id == *id,
+        }
+    }
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        Self(broadcast::Sender::new(BACKLOG))
+    }
+}
+
+impl Events {
+    /// Tells the pages that are open, if there are any.
+    pub fn publish(&self, event: Event) {
+        let _ = self.0.send(event);
+    }
+}
+
+/// Lets a bot publish what its turns ask for.
+pub fn work(app: &App, bot: Bot) -> Bot {
+    let events = app.events.clone();
+    bot.effect(EFFECT, move |asked| {
+        let events = events.clone();
+        async move {
+            events.publish(asked.read()?);
+            Ok(Value::Null)
+        }
+    })
+}
+
+/// `GET /live`.
+pub async fn connect(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Result<Response, Oops> {
+    // A browser always says from where; another site's script could otherwise listen along.
+    if !headers.contains_key(header::ORIGIN) || !csrf::is_own_origin(&visitor.visit, &headers) {
+        return Err(Oops::Forbidden);
+    }
+    let upgrade = upgrade.max_message_size(LONGEST_MESSAGE);
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        // Who goes away goes away.
+        let _ = serve(socket, app, visitor).await;
+    }))
+}
+
+/// Why a connection ended; nobody asks.
+struct Over;
+
+impl From<axum::Error> for Over {
+    fn from(_: axum::Error) -> Self {
+        Self
+    }
+}
+
+async fn serve(mut socket: WebSocket, app: App, visitor: Visitor) -> Result<(), Over> {
+    let mut events = app.events.0.subscribe();
+    let mut pulse = tokio::time::interval(PULSE);
+    loop {
+        tokio::select! {
+            event = events.recv() => {
+                let first = match event {
+                    Ok(event) => Some(event),
+                    Err(RecvError::Lagged(_)) => None,
+                    Err(RecvError::Closed) => return Ok(()),
+                };
+                if first.as_ref().is_some_and(|event| !event.is_for(&visitor.person)) {
+                    continue;
+                }
+                tokio::time::sleep(GATHERED).await;
+                let person = still_there(&mut socket, &app, visitor.session).await?;
+                let topics = gathered(&mut events, first, &person);
+                socket.send(Message::text(json!({ "changed": topics }).to_string())).await?;
+            }
+            _ = pulse.tick() => {
+                still_there(&mut socket, &app, visitor.session).await?;
+                socket.send(Message::Ping(bytes())).await?;
+            }
+            said = socket.recv() => match said {
+                Some(Ok(Message::Close(_))) | None => return Ok(()),
+                Some(said) => { said?; }
+            }
+        }
+    }
+}
+
+fn bytes() -> axum::body::Bytes {
+    axum::body::Bytes::new()
+}
+
+/// The person as they are now. Who is signed out, blocked or has another role meanwhile hears nothing more of the old one.
+async fn still_there(socket: &mut WebSocket, app: &App, session: i64) -> Result<Person, Over> {
+    match sessions::person_of(app, session).await {
+        Ok(Some(person)) => Ok(person),
+        Ok(None) => {
+            let frame = CloseFrame { code: SIGNED_OUT, reason: "signed out".into() };
+            socket.send(Message::Close(Some(frame))).await?;
+            Err(Over)
+        }
+        // The page connects again, and finds out then.
+        Err(_) => Err(Over),
+    }
+}
+
+/// What a person may know of what has come so far.
+fn gathered(events: &mut broadcast::Receiver<Event>, first: Option<Event>, person: &Person) -> BTreeSet<String> {
+    let mut topics = BTreeSet::new();
+    match first {
+        Some(event) if event.is_for(person) => topics.extend([event.topic]),
+        Some(_) => {}
+        None => topics.extend([EVERYTHING.to_owned()]),
+    }
+    loop {
+        match events.try_recv() {
+            Ok(event) if event.is_for(person) => topics.extend([event.topic]),
+            Ok(_) => {}
+            Err(broadcast::error::TryRecvError::Lagged(_)) => topics.extend([EVERYTHING.to_owned()]),
+            Err(_) => return topics,
+        }
+    }
+}

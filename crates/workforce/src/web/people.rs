@@ -1,0 +1,101 @@
+//! The list of people.
+
+use axum::extract::{Query, State};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::draw::{role_label, status_label};
+use super::guards::{Owner, Visitor};
+use super::oops::Oops;
+use crate::application::App;
+use crate::people::{PAGE, Page, Person};
+use crate::text;
+
+/// What somebody looks for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    q: String,
+    /// Counted from one.
+    page: u64,
+}
+
+/// `GET /people`.
+pub async fn show(State(app): State<App>, Owner(visitor): Owner, Query(wanted): Query<Wanted>) -> Result<Markup, Oops> {
+    let number = wanted.page.max(1);
+    let page = app.people.page(&wanted.q, number - 1).await?;
+    Ok(draw(&visitor, &wanted.q, number, &page))
+}
+
+fn draw(visitor: &Visitor, q: &str, number: u64, page: &Page) -> Markup {
+    let language = visitor.language();
+    let title = text!(language, "web-people");
+    visitor.page(
+        &title,
+        &html! {
+            h1 { (title) }
+            form.search method="get" action="/people" role="search" {
+                input type="search" name="q" value=(q) maxlength="64" aria-label=(text!(language, "web-search"))
+                    placeholder=(text!(language, "web-search-hint")) data-testid="search";
+                button type="submit" { (text!(language, "web-search")) }
+            }
+            div #people data-live="people" {
+                p.quiet { (text!(language, "web-people-count", count = page.total)) }
+                @if page.people.is_empty() {
+                    div.card.empty { (text!(language, "web-nobody-found")) }
+                } @else {
+                    (table(visitor, page))
+                }
+                (pager(visitor, q, number, page.total))
+            }
+        },
+    )
+}
+
+fn table(visitor: &Visitor, page: &Page) -> Markup {
+    let language = visitor.language();
+    html! {
+        table.list data-testid="people" {
+            thead { tr {
+                th { (text!(language, "web-name")) }
+                th { (text!(language, "web-roles")) }
+                th { (text!(language, "web-status")) }
+                th { (text!(language, "web-phone")) }
+            } }
+            tbody { @for person in &page.people { (row(visitor, person)) } }
+        }
+    }
+}
+
+fn row(visitor: &Visitor, person: &Person) -> Markup {
+    let language = visitor.language();
+    html! {
+        tr {
+            td {
+                a.name href={ "/people/" (person.id) } data-testid={ "person-" (person.telegram_id) } {
+                    (person.full_name)
+                }
+                @if let Some(username) = &person.username { span.quiet { " @" (username) } }
+            }
+            td { @for role in person.roles.iter() { (role_label(role, language)) " " } }
+            td { (status_label(person.status, language)) }
+            td { (person.phone.as_deref().unwrap_or("–")) }
+        }
+    }
+}
+
+fn pager(visitor: &Visitor, q: &str, number: u64, total: u64) -> Markup {
+    let language = visitor.language();
+    let pages = total.div_ceil(PAGE).max(1);
+    let wanted: String = form_urlencoded::byte_serialize(q.as_bytes()).collect();
+    let to = |page: u64| format!("/people?q={wanted}&page={page}");
+    html! {
+        @if pages > 1 {
+            nav.pager aria-label=(text!(language, "web-pages")) {
+                @if number > 1 { a.button.plain rel="prev" href=(to(number - 1)) { (text!(language, "web-previous")) } }
+                span { (text!(language, "web-page-of", page = number, pages = pages)) }
+                @if number < pages { a.button.plain rel="next" href=(to(number + 1)) { (text!(language, "web-next")) } }
+            }
+        }
+    }
+}

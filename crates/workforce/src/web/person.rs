@@ -1,0 +1,146 @@
+//! A person's page: what is known, what they may do, what staff did, and what rooms add.
+//!
+//! Nobody blocks themselves or takes away their own power, so there is always somebody left who can undo it. Only a
+//! superadmin makes or touches superadmins.
+
+use axum::Form;
+use axum::extract::{Path, State};
+use axum::response::Redirect;
+use futures_util::future::try_join_all;
+use maud::Markup;
+use serde::Deserialize;
+
+pub use self::view::facts;
+use super::guards::{Owner, Visitor};
+use super::live::Event;
+use super::oops::Oops;
+use super::{OWNERS, Section};
+use crate::application::App;
+use crate::audit;
+use crate::people::{self, Person, Role, Status};
+
+mod view;
+
+/// Lines of the audit that a page shows.
+const LINES: usize = 50;
+
+#[derive(Debug, Deserialize)]
+pub struct Chosen {
+    role: Role,
+}
+
+/// Everything on the page.
+struct Shown {
+    person: Person,
+    lines: Vec<audit::Line>,
+    names: std::collections::HashMap<i64, String>,
+    sections: Vec<Section>,
+}
+
+/// `GET /people/<id>`.
+pub async fn show(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Markup, Oops> {
+    let person = app.people.by_id(id).await?.ok_or(Oops::NotFound)?;
+    let mut lines = audit::about(&app.domain, ("user", id)).await?;
+    lines.reverse();
+    lines.truncate(LINES);
+    let names = app.people.names(lines.iter().filter_map(|line| line.actor)).await?;
+    let rooms = app.rooms.iter().map(|room| room.about_person(&app, &visitor.person, &person));
+    let sections = try_join_all(rooms).await?.into_iter().flatten().collect();
+    Ok(view::page(&visitor, &Shown { person, lines, names, sections }))
+}
+
+/// `POST /people/<id>/block`.
+pub async fn block(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Redirect, Oops> {
+    let person = another(&app, &visitor, id).await?;
+    if person.status == Status::Blocked {
+        return Ok(back(id));
+    }
+    set_status(&app, &visitor, id, Status::Blocked).await
+}
+
+/// `POST /people/<id>/unblock`.
+pub async fn unblock(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Redirect, Oops> {
+    let person = another(&app, &visitor, id).await?;
+    if person.status != Status::Blocked {
+        return Ok(back(id));
+    }
+    // Who had no work here before is looked at first.
+    let works_here = person.roles.iter().any(|role| role != Role::Applicant);
+    set_status(&app, &visitor, id, if works_here { Status::Verified } else { Status::Pending }).await
+}
+
+/// `POST /people/<id>/roles/grant`.
+pub async fn grant(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+    Form(chosen): Form<Chosen>,
+) -> Result<Redirect, Oops> {
+    let person = somebody(&app, &visitor, id).await?;
+    may_give(&visitor, chosen.role)?;
+    if person.roles.has(chosen.role) {
+        return Ok(back(id));
+    }
+    let (by, at) = (Some(visitor.person.id), app.clock.now());
+    app.domain.write(move |db| Box::pin(people::give_role(db, id, chosen.role, by, at))).await?;
+    Ok(changed(&app, id))
+}
+
+/// `POST /people/<id>/roles/revoke`.
+pub async fn revoke(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+    Form(chosen): Form<Chosen>,
+) -> Result<Redirect, Oops> {
+    let person = somebody(&app, &visitor, id).await?;
+    may_give(&visitor, chosen.role)?;
+    if id == visitor.person.id && OWNERS.contains(&chosen.role) {
+        return Err(Oops::NotPossible);
+    }
+    if !person.roles.has(chosen.role) {
+        return Ok(back(id));
+    }
+    let (by, at) = (Some(visitor.person.id), app.clock.now());
+    app.domain.write(move |db| Box::pin(people::take_role(db, id, chosen.role, by, at))).await?;
+    Ok(changed(&app, id))
+}
+
+/// Somebody whom this visitor may change.
+async fn somebody(app: &App, visitor: &Visitor, id: i64) -> Result<Person, Oops> {
+    let person = app.people.by_id(id).await?.ok_or(Oops::NotFound)?;
+    if may_change(visitor, &person) { Ok(person) } else { Err(Oops::Forbidden) }
+}
+
+/// The same, and not themselves.
+async fn another(app: &App, visitor: &Visitor, id: i64) -> Result<Person, Oops> {
+    let person = somebody(app, visitor, id).await?;
+    if person.id == visitor.person.id { Err(Oops::NotPossible) } else { Ok(person) }
+}
+
+fn may_change(visitor: &Visitor, person: &Person) -> bool {
+    !person.roles.has(Role::Superadmin) || visitor.person.may(&[Role::Superadmin])
+}
+
+fn may_give(visitor: &Visitor, role: Role) -> Result<(), Oops> {
+    let is_superadmin = visitor.person.may(&[Role::Superadmin]);
+    if role != Role::Superadmin || is_superadmin { Ok(()) } else { Err(Oops::Forbidden) }
+}
+
+async fn set_status(app: &App, visitor: &Visitor, id: i64, status: Status) -> Result<Redirect, Oops> {
+    let (by, at) = (Some(visitor.person.id), app.clock.now());
+    app.domain.write(move |db| Box::pin(people::set_status(db, id, status, by, at))).await?;
+    Ok(changed(app, id))
+}
+
+/// Tells open pages, those of the person among them.
+fn changed(app: &App, id: i64) -> Redirect {
+    app.events.publish(Event::to_roles("people", OWNERS));
+    app.events.publish(Event::to_roles(format!("person:{id}"), OWNERS));
+    app.events.publish(Event::to_person("me", id));
+    back(id)
+}
+
+fn back(id: i64) -> Redirect {
+    Redirect::to(&format!("/people/{id}"))
+}

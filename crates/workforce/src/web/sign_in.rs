@@ -1,0 +1,215 @@
+//! Signing in by PIN: who you are, six digits from the bot, and a session.
+//!
+//! Nothing that is answered tells whether there is such a person: a name that nobody has gets the same words, limits and
+//! locks. PINs are in no log, and neither are the names that people type.
+
+use axum::Form;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::Markup;
+use opora::clock::Millis;
+use serde::Deserialize;
+
+use self::pins::{Pin, Verdict};
+use super::cookies::Cookie;
+use super::limits::Asker;
+use super::oops::Oops;
+use super::visit::Visit;
+use super::{Event, Visitor, secrets, sessions};
+use crate::application::App;
+use crate::people::{Person, Who};
+use crate::settings::ENABLE_TEST_USERS;
+use crate::text;
+use crate::web::SignedIn;
+
+pub use self::pins::forget_expired;
+
+mod pins;
+mod view;
+
+/// Where somebody wanted to go.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wish {
+    next: String,
+}
+
+/// The form that asks for a PIN.
+#[derive(Debug, Deserialize)]
+pub struct Asking {
+    who: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// The form that brings one.
+#[derive(Deserialize)]
+pub struct Signing {
+    who: String,
+    pin: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// `GET /sign-in`.
+pub async fn show(visit: Visit, Query(wish): Query<Wish>) -> Response {
+    if visit.person().is_some() {
+        return Redirect::to(place(&wish.next)).into_response();
+    }
+    view::ask(&visit, &wish.next, None).into_response()
+}
+
+/// `POST /auth/send-pin`.
+pub async fn send_pin(State(app): State<App>, visit: Visit, Form(form): Form<Asking>) -> Result<Response, Oops> {
+    let (language, now) = (visit.language(), app.clock.now());
+    app.limits.pins_by_address.take(Asker::Address(visit.address()), now)?;
+    let Some(who) = Who::parse(&form.who) else {
+        let notice = text!(language, "web-who-not-understood");
+        return Ok((StatusCode::BAD_REQUEST, view::ask(&visit, &form.next, Some(&notice))).into_response());
+    };
+    if !app.bot.is_running() {
+        return Err(Oops::Unavailable);
+    }
+    let (name, person) = find(&app, &who).await?;
+    app.limits.pins_by_name.take(Asker::Name(name.clone()), now)?;
+    if let Some(until) = pins::locked_until(&app, &name).await? {
+        return Ok(locked(&visit, &form.who, &form.next, until, now));
+    }
+    let pin = secrets::pin()?;
+    let kept = Pin::new(name, &pin, visit.cookie(), person.is_some(), now);
+    app.domain.write(move |db| Box::pin(pins::keep(db, kept, now))).await?;
+    if let Some(person) = person
+        && !may_use_any_pin(&app, &person).await?
+    {
+        // Beside the answer, which would otherwise take longer for those who exist.
+        tokio::spawn(tell_pin(app, person, pin));
+    }
+    Ok(view::enter(&visit, &form.who, &form.next, None).into_response())
+}
+
+/// `POST /auth/login`.
+pub async fn log_in(
+    State(app): State<App>,
+    visit: Visit,
+    headers: HeaderMap,
+    Form(form): Form<Signing>,
+) -> Result<Response, Oops> {
+    let (language, now) = (visit.language(), app.clock.now());
+    app.limits.tries_by_address.take(Asker::Address(visit.address()), now)?;
+    let who = Who::parse(&form.who).ok_or(Oops::BadRequest)?;
+    let (name, person) = find(&app, &who).await?;
+    let pin: String = form.pin.chars().filter(|c| !c.is_whitespace()).collect();
+    let notice = match (judge(&app, name, person.as_ref(), &pin, visit.cookie(), now).await?, person) {
+        (Verdict::Right, Some(person)) => return open(&app, &visit, &headers, &person, &form.next, now).await,
+        (Verdict::Locked(until), _) => return Ok(locked(&visit, &form.who, &form.next, until, now)),
+        (Verdict::Expired, _) => text!(language, "web-pin-expired"),
+        (Verdict::Wrong | Verdict::Right, _) => text!(language, "web-pin-wrong"),
+    };
+    let page = view::enter(&visit, &form.who, &form.next, Some(&notice));
+    Ok((StatusCode::UNAUTHORIZED, page).into_response())
+}
+
+/// `POST /auth/logout`.
+pub async fn log_out(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Response, Oops> {
+    let Visitor { person, session, visit } = visitor;
+    app.domain.write(move |db| Box::pin(sessions::end(db, person.id, session))).await?;
+    app.events.publish(Event::to_person("me", person.id));
+    let gone = Cookie::Session.set("", std::time::Duration::ZERO, visit.is_https());
+    Ok((gone.map(|gone| [(header::SET_COOKIE, gone)]), Redirect::to("/sign-in")).into_response())
+}
+
+/// Under which name PINs of this person are kept, and who it is.
+async fn find(app: &App, who: &Who) -> Result<(String, Option<Person>), Oops> {
+    let person = app.people.verified(who).await?;
+    let name = match &person {
+        Some(person) => format!("telegram:{}", person.telegram_id),
+        None => format!("nobody:{}", secrets::hash(&[&format!("{who:?}")])),
+    };
+    Ok((name, person))
+}
+
+async fn judge(
+    app: &App,
+    name: String,
+    person: Option<&Person>,
+    pin: &str,
+    cookie: &str,
+    now: Millis,
+) -> Result<Verdict, Oops> {
+    let is_pin = pin.len() == 6 && pin.bytes().all(|digit| digit.is_ascii_digit());
+    if let Some(person) = person
+        && is_pin
+        && may_use_any_pin(app, person).await?
+    {
+        return Ok(Verdict::Right);
+    }
+    pins::check(app, name, pin, cookie, now).await
+}
+
+/// Both flags are needed, so that one forgotten row opens nothing.
+async fn may_use_any_pin(app: &App, person: &Person) -> Result<bool, Oops> {
+    Ok(person.is_test && app.settings.get(&ENABLE_TEST_USERS).await?)
+}
+
+async fn tell_pin(app: App, person: Person, pin: String) {
+    let Ok(once) = secrets::token() else { return };
+    let words = text!(person.language, "web-pin-message", pin = pin, url = app.public_url.as_str());
+    if let Err(error) = app.bot.post(&format!("pin:{once}"), person.telegram_id, words).await {
+        tracing::warn!(user = person.id, %error, "a PIN could not be sent");
+    }
+}
+
+async fn open(
+    app: &App,
+    visit: &Visit,
+    headers: &HeaderMap,
+    person: &Person,
+    next: &str,
+    now: Millis,
+) -> Result<Response, Oops> {
+    let cookie = secrets::token()?;
+    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
+    let (user_id, token) = (person.id, cookie.clone());
+    app.domain
+        .write(move |db| Box::pin(async move { sessions::begin(db, user_id, &token, &agent, now).await }))
+        .await?;
+    tracing::info!(user = person.id, "signed in");
+    app.events.publish(Event::to_person("me", person.id));
+    let mut response = Redirect::to(place(next)).into_response();
+    let cookies = [
+        Cookie::Session.set(&cookie, sessions::LIFE, visit.is_https()),
+        Cookie::Guest.set("", std::time::Duration::ZERO, visit.is_https()),
+    ];
+    for cookie in cookies.into_iter().flatten() {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+/// The sixth wrong try, and everything until the lock is over.
+fn locked(visit: &Visit, who: &str, next: &str, until: Millis, now: Millis) -> Response {
+    let wait_s = until.since(now).as_secs().max(1);
+    let notice = text!(visit.language(), "web-pin-locked", minutes = wait_s.div_ceil(60));
+    let page: Markup = view::enter(visit, who, next, Some(&notice));
+    (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, HeaderValue::from(wait_s))], page).into_response()
+}
+
+/// A place of our own pages; anything else leads to the front page.
+fn place(next: &str) -> &str {
+    let is_own = next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n', '\t']);
+    if is_own { next } else { "/" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn nobody_is_led_to_another_site() {
+        assert_eq!((place("/people?page=2"), place("/")), ("/people?page=2", "/"));
+        for odd in ["", "//evil.example", "https://evil.example", "/\\evil.example", "/\t/evil.example", "people"] {
+            assert_eq!(place(odd), "/", "{odd}");
+        }
+    }
+}

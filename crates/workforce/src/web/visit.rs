@@ -1,0 +1,194 @@
+//! One request as the frame sees it: from whom, in which language, and signed in or not.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+
+use super::cookies::Cookie;
+use super::oops::Oops;
+use super::{csrf, secrets, sessions};
+use crate::application::App;
+use crate::people::Person;
+use crate::texts::Language;
+
+/// A request under way. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct Visit(Arc<Inside>);
+
+#[derive(Debug)]
+struct Inside {
+    app: App,
+    number: String,
+    path: String,
+    language: Language,
+    address: IpAddr,
+    cookie: String,
+    csrf: String,
+    standing: Standing,
+}
+
+/// What the browser's cookie stands for.
+#[derive(Clone, Debug)]
+enum Standing {
+    /// It has none yet.
+    New,
+    Guest,
+    Member {
+        person: Box<Person>,
+        session: i64,
+        is_extended: bool,
+    },
+}
+
+impl Visit {
+    /// Looks at a request. What goes wrong in doing so is told to a guest.
+    pub async fn begin(app: &App, request: &Parts) -> (Self, Result<(), Oops>) {
+        let headers = &request.headers;
+        let found = standing(app, headers).await;
+        let (found, went) = match found {
+            Ok(found) => (found, Ok(())),
+            Err(oops) => ((String::new(), Standing::Guest), Err(oops)),
+        };
+        let (cookie, standing) = found;
+        let language = match &standing {
+            Standing::Member { person, .. } => person.language,
+            Standing::New | Standing::Guest => guests_language(headers).unwrap_or(app.language),
+        };
+        let path = request.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
+        let visit = Self(Arc::new(Inside {
+            app: app.clone(),
+            // Without randomness no cookie was made either, and that is told.
+            number: secrets::short().unwrap_or_default(),
+            path,
+            language,
+            address: address(request),
+            csrf: csrf::token(&cookie),
+            cookie,
+            standing,
+        }));
+        (visit, went)
+    }
+
+    pub fn app(&self) -> &App {
+        &self.0.app
+    }
+
+    /// By which the request is found in the log.
+    pub fn number(&self) -> &str {
+        &self.0.number
+    }
+
+    /// What was asked for, with its question.
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    pub fn language(&self) -> Language {
+        self.0.language
+    }
+
+    pub fn address(&self) -> IpAddr {
+        self.0.address
+    }
+
+    /// The browser's own secret.
+    pub fn cookie(&self) -> &str {
+        &self.0.cookie
+    }
+
+    /// The token of all its forms.
+    pub fn csrf(&self) -> &str {
+        &self.0.csrf
+    }
+
+    /// Who is signed in, and by which session.
+    pub fn member(&self) -> Option<(&Person, i64)> {
+        match &self.0.standing {
+            Standing::Member { person, session, .. } => Some((person, *session)),
+            Standing::New | Standing::Guest => None,
+        }
+    }
+
+    pub fn person(&self) -> Option<&Person> {
+        self.member().map(|(person, _)| person)
+    }
+
+    pub fn is_https(&self) -> bool {
+        is_https(&self.0.app)
+    }
+
+    /// The way to the sign-in, and back here.
+    pub fn sign_in_path(&self) -> String {
+        let path = self.path();
+        if path == "/" {
+            return "/sign-in".to_owned();
+        }
+        let next: String = form_urlencoded::byte_serialize(path.as_bytes()).collect();
+        format!("/sign-in?next={next}")
+    }
+
+    /// Gives the browser what it lacks, unless the handler has given it something already.
+    pub fn give_cookies(&self, headers: &mut HeaderMap) {
+        if headers.contains_key(header::SET_COOKIE) {
+            return;
+        }
+        let cookie = match &self.0.standing {
+            Standing::New => Cookie::Guest.set(self.cookie(), sessions::GUEST, self.is_https()),
+            Standing::Member { is_extended: true, .. } => {
+                Cookie::Session.set(self.cookie(), sessions::LIFE, self.is_https())
+            }
+            Standing::Guest | Standing::Member { .. } => None,
+        };
+        headers.extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
+    }
+}
+
+impl FromRequestParts<App> for Visit {
+    type Rejection = Oops;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, Oops> {
+        let visit = parts.extensions.get::<Self>().cloned();
+        visit.ok_or_else(|| anyhow::anyhow!("a page outside of the frame").into())
+    }
+}
+
+/// The browser's cookie and what it stands for.
+async fn standing(app: &App, headers: &HeaderMap) -> Result<(String, Standing), Oops> {
+    let is_https = is_https(app);
+    if let Some(cookie) = Cookie::Session.read(headers, is_https)
+        && let Some(found) = sessions::find(app, &cookie).await?
+    {
+        let sessions::Found { person, session, is_extended } = found;
+        return Ok((cookie, Standing::Member { person: Box::new(person), session, is_extended }));
+    }
+    Ok(match Cookie::Guest.read(headers, is_https) {
+        Some(cookie) => (cookie, Standing::Guest),
+        None => (secrets::token()?, Standing::New),
+    })
+}
+
+fn is_https(app: &App) -> bool {
+    app.public_url.starts_with("https://")
+}
+
+/// The first language of the browser's that is spoken here.
+fn guests_language(headers: &HeaderMap) -> Option<Language> {
+    let wanted = headers.get(header::ACCEPT_LANGUAGE)?.to_str().ok()?;
+    let codes = wanted.split(',').filter_map(|one| one.split([';', '-']).next());
+    codes.map(str::trim).find_map(|code| code.parse().ok())
+}
+
+/// From where somebody asks. A proxy on this machine says for whom; nobody else is believed.
+fn address(request: &Parts) -> IpAddr {
+    let peer = request.extensions.get::<ConnectInfo<SocketAddr>>();
+    let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip());
+    if !peer.is_loopback() {
+        return peer;
+    }
+    let mut lines = request.headers.get_all("x-forwarded-for").into_iter().filter_map(|line| line.to_str().ok());
+    let last = lines.next_back().and_then(|line| line.rsplit(',').next());
+    last.and_then(|address| address.trim().parse().ok()).unwrap_or(peer)
+}

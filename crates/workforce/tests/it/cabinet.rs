@@ -1,0 +1,225 @@
+//! The pages over a real database and a bot that runs, spoken to as browsers do: with cookies, and the tokens of forms.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use opora::bot::{Bot, SendLimits, Stop};
+use opora::clock::Clock;
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tower::ServiceExt;
+use workforce::application::{self, App};
+use workforce::people::{self, Grant, Person, Role};
+use workforce::rooms::Rooms;
+use workforce::texts::Language;
+
+use crate::demo::{ANNA, BORIS, Demo, until};
+use crate::firm::{Ground, Kind, NOON};
+use crate::product::silent_emulator;
+
+pub struct Cabinet {
+    pub app: App,
+    /// Moves the pages' clock; the bot has the machine's.
+    pub clock: Clock,
+    pub router: Router,
+    pub emulator: Demo,
+    stop: Stop,
+    bot: JoinHandle<()>,
+    // Dropped last.
+    _ground: Ground,
+}
+
+/// A browser of somebody's.
+#[derive(Clone)]
+pub struct Browser {
+    router: Router,
+    address: SocketAddr,
+    cookies: Arc<Mutex<BTreeMap<String, String>>>,
+    csrf: Arc<Mutex<String>>,
+}
+
+/// What was answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: String,
+}
+
+impl Cabinet {
+    /// Anna owns the firm, Boris works there.
+    pub async fn open(kind: Kind) -> Self {
+        Self::with(kind, Rooms::all(), "http://office.example").await
+    }
+
+    pub async fn with(kind: Kind, rooms: Rooms, public_url: &str) -> Self {
+        let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
+        let config = ground.config(&[("BOT_TOKEN", &emulator.token), ("PUBLIC_URL", public_url)]);
+        let clock = Clock::set_by_hand(NOON);
+        let bot = Bot::new(&emulator.token).api_url(&emulator.base).send_limits(SendLimits::Off);
+        let app = App::new(&config, ground.domain().await, rooms, bot.handle(), clock.clone());
+        let bot = application::bot(&app, bot.store(app.domain.store().clone()));
+        let stop = Stop::new();
+        let stopped = stop.clone();
+        let bot = tokio::spawn(async move { bot.run_until(stopped).await.unwrap() });
+        until("the bot runs", async || app.bot.is_running().then_some(())).await;
+        let router = application::router(&app);
+        let cabinet = Self { app, clock, router, emulator, stop, bot, _ground: ground };
+        cabinet.hire(ANNA, "Anna", Role::Owner).await;
+        cabinet.hire(BORIS, "Boris", Role::Employee).await;
+        cabinet
+    }
+
+    pub async fn hire(&self, telegram_id: i64, name: &str, role: Role) -> Person {
+        let grant = Grant { telegram_id, full_name: name.into(), role, language: Language::En, by: None };
+        self.app.domain.write(move |db| Box::pin(people::grant(db, grant, NOON))).await.unwrap();
+        self.person(telegram_id).await
+    }
+
+    pub async fn person(&self, telegram_id: i64) -> Person {
+        self.app.people.by_telegram(telegram_id).await.unwrap().unwrap()
+    }
+
+    pub fn browser(&self) -> Browser {
+        self.browser_at("192.0.2.1:50000")
+    }
+
+    pub fn browser_at(&self, address: &str) -> Browser {
+        let router = self.router.clone();
+        Browser { router, address: address.parse().unwrap(), cookies: Arc::default(), csrf: Arc::default() }
+    }
+
+    /// Asks for a PIN and reads it in the chat.
+    pub async fn pin(&self, browser: &Browser, telegram_id: i64) -> String {
+        let before = self.pins(telegram_id).await.len();
+        browser.get("/sign-in").await;
+        let sent = browser.post("/auth/send-pin", &[("who", &telegram_id.to_string())]).await;
+        assert_eq!(sent.status, StatusCode::OK, "{}", sent.body);
+        until("the PIN is in the chat", async || {
+            let pins = self.pins(telegram_id).await;
+            (pins.len() > before).then(|| pins.last().cloned()).flatten()
+        })
+        .await
+    }
+
+    /// Every PIN that the bot has sent to somebody.
+    pub async fn pins(&self, telegram_id: i64) -> Vec<String> {
+        let texts = self.emulator.texts(telegram_id).await;
+        let pins = texts.iter().filter_map(|text| text.strip_prefix("Your PIN to sign in: "));
+        pins.map(|rest| rest.chars().take(6).collect()).collect()
+    }
+
+    /// A browser in which somebody is signed in.
+    pub async fn signed_in(&self, telegram_id: i64) -> Browser {
+        let browser = self.browser();
+        let pin = self.pin(&browser, telegram_id).await;
+        let signed = browser.log_in(telegram_id, &pin).await;
+        assert_eq!(signed.status, StatusCode::SEE_OTHER, "{}", signed.body);
+        browser.get("/me").await;
+        browser
+    }
+
+    pub async fn close(self) {
+        self.stop.stop();
+        self.bot.await.unwrap();
+        self.app.domain.close().await.unwrap();
+        self.emulator.stop().await;
+    }
+}
+
+impl Browser {
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(Method::GET, path, "", &[]).await
+    }
+
+    /// Sends a form with the token of the page that was seen last.
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let csrf = self.csrf.lock().clone();
+        self.post_with(path, &[fields, &[("csrf", csrf.as_str())]].concat(), &[]).await
+    }
+
+    /// Sends exactly these fields and headers.
+    pub async fn post_with(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
+        let pairs = fields.iter().map(|(name, value)| {
+            let value: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
+            format!("{name}={value}")
+        });
+        self.send(Method::POST, path, &pairs.collect::<Vec<_>>().join("&"), headers).await
+    }
+
+    pub async fn log_in(&self, telegram_id: i64, pin: &str) -> Answer {
+        self.post("/auth/login", &[("who", &telegram_id.to_string()), ("pin", pin)]).await
+    }
+
+    /// The same browser on other pages.
+    pub fn on(self, router: Router) -> Self {
+        Self { router, ..self }
+    }
+
+    /// The token of its forms.
+    pub fn token(&self) -> String {
+        self.csrf.lock().clone()
+    }
+
+    /// What it would send as its cookies.
+    pub fn cookies(&self) -> String {
+        let cookies = self.cookies.lock();
+        cookies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
+    }
+
+    pub async fn send(&self, method: Method, path: &str, body: &str, headers: &[(&str, &str)]) -> Answer {
+        let mut request = Request::builder().method(method).uri(path).header(header::COOKIE, self.cookies());
+        request = request
+            .header(header::ACCEPT_LANGUAGE, "en")
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut request = request.body(Body::from(body.to_owned())).unwrap();
+        request.extensions_mut().insert(ConnectInfo(self.address));
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        self.keep_cookies(response.headers());
+        let (parts, body) = response.into_parts();
+        let body = String::from_utf8_lossy(&to_bytes(body, 1 << 20).await.unwrap()).into_owned();
+        if let Some((_, rest)) = body.split_once("name=\"csrf\" value=\"") {
+            *self.csrf.lock() = rest.split('"').next().unwrap().to_owned();
+        }
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+
+    fn keep_cookies(&self, headers: &HeaderMap) {
+        for line in headers.get_all(header::SET_COOKIE) {
+            let (name, rest) = line.to_str().unwrap().split_once('=').unwrap();
+            let value = rest.split(';').next().unwrap();
+            if rest.contains("Max-Age=0") {
+                self.cookies.lock().remove(name);
+            } else {
+                self.cookies.lock().insert(name.to_owned(), value.to_owned());
+            }
+        }
+    }
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    #[track_caller]
+    pub fn is(&self, status: u16, words: &str) -> &Self {
+        assert_eq!(self.status.as_u16(), status, "{}", self.body);
+        assert!(self.body.contains(words), "no {words:?} in {}", self.body);
+        self
+    }
+
+    /// Leads there.
+    #[track_caller]
+    pub fn leads_to(&self, place: &str) {
+        assert_eq!((self.status.as_u16(), self.header("location")), (303, place), "{}", self.body);
+    }
+}

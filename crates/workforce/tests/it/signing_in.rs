@@ -1,0 +1,209 @@
+//! Signing in by PIN: what opens a session, what does not, and what nobody learns by trying.
+
+use std::time::Duration;
+
+use workforce::people;
+use workforce::settings;
+
+use crate::cabinet::Cabinet;
+use crate::demo::{ANNA, BORIS};
+use crate::firm::{Kind, NOON, on_every_database};
+
+on_every_database! {
+    somebody_signs_in_by_pin_and_out_again,
+    the_sixth_wrong_try_locks_whether_or_not_there_is_such_a_person,
+    a_wrong_a_used_and_an_expired_pin_open_nothing,
+}
+
+const NOBODY: i64 = 999_999;
+
+async fn somebody_signs_in_by_pin_and_out_again(kind: Kind) {
+    let cabinet = Cabinet::open(kind).await;
+    let browser = cabinet.browser();
+    browser.get("/people?q=a").await.leads_to("/sign-in?next=%2Fpeople%3Fq%3Da");
+    browser.get("/sign-in?next=%2Fpeople").await.is(200, "value=\"/people\"");
+    let pin = cabinet.pin(&browser, ANNA).await;
+    let signed = browser.post("/auth/login", &[("who", "1001"), ("pin", &pin), ("next", "/people")]).await;
+    signed.leads_to("/people");
+    let cookies: Vec<_> = signed.headers.get_all("set-cookie").iter().map(|line| line.to_str().unwrap()).collect();
+    assert!(cookies[0].contains("HttpOnly; SameSite=Lax") && !cookies[0].contains("Secure"), "{cookies:?}");
+    browser.get("/people").await.is(200, "Boris");
+    let stolen = cabinet.browser();
+    stolen.send(axum::http::Method::GET, "/people", "", &[("cookie", &browser.cookies())]).await.is(200, "Boris");
+    browser.post("/auth/logout", &[]).await.leads_to("/sign-in");
+    browser.get("/people").await.leads_to("/sign-in?next=%2Fpeople");
+    let old = [("cookie", signed.header("set-cookie"))];
+    stolen.send(axum::http::Method::GET, "/people", "", &old).await.leads_to("/sign-in?next=%2Fpeople");
+    cabinet.close().await;
+}
+
+async fn a_wrong_a_used_and_an_expired_pin_open_nothing(kind: Kind) {
+    let cabinet = Cabinet::open(kind).await;
+    let browser = cabinet.browser();
+    let pin = cabinet.pin(&browser, ANNA).await;
+    browser.log_in(ANNA, &other_than(&pin)).await.is(401, "This PIN is not right");
+    browser.log_in(BORIS, &pin).await.is(401, "This PIN is not right");
+    // Asked for by another browser, it is nothing here.
+    let other = cabinet.browser();
+    other.get("/sign-in").await;
+    other.log_in(ANNA, &pin).await.is(401, "This PIN is not right");
+    browser.log_in(ANNA, &pin).await.leads_to("/");
+    let again = cabinet.browser();
+    again.get("/sign-in").await;
+    again.log_in(ANNA, &pin).await.is(401, "This PIN is not right");
+    let pin = cabinet.pin(&again, ANNA).await;
+    cabinet.clock.advance(Duration::from_secs(300));
+    again.log_in(ANNA, &pin).await.is(401, "This PIN is too old");
+    again.get("/").await.leads_to("/sign-in");
+    cabinet.close().await;
+}
+
+async fn the_sixth_wrong_try_locks_whether_or_not_there_is_such_a_person(kind: Kind) {
+    let cabinet = Cabinet::open(kind).await;
+    for who in [ANNA, NOBODY] {
+        let browser = cabinet.browser();
+        let pin = if who == ANNA { cabinet.pin(&browser, who).await } else { "123456".to_owned() };
+        if who == NOBODY {
+            browser.get("/sign-in").await;
+            browser.post("/auth/send-pin", &[("who", &who.to_string())]).await.is(200, "has just sent");
+        }
+        for _ in 0..5 {
+            browser.log_in(who, &other_than(&pin)).await.is(401, "This PIN is not right");
+        }
+        let sixth = browser.log_in(who, &other_than(&pin)).await;
+        sixth.is(429, "You can ask for a new one in 15 minutes");
+        assert_eq!(sixth.header("retry-after"), "900");
+        browser.log_in(who, &pin).await.is(429, "Too many wrong PINs");
+        cabinet.clock.advance(Duration::from_secs(600));
+        let asked = browser.post("/auth/send-pin", &[("who", &who.to_string())]).await;
+        asked.is(429, "in 5 minutes");
+        cabinet.clock.advance(Duration::from_secs(301));
+        browser.post("/auth/send-pin", &[("who", &who.to_string())]).await.is(200, "has just sent");
+    }
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn asking_anew_gives_no_more_tries() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let browser = cabinet.browser();
+    for _ in 0..2 {
+        let pin = cabinet.pin(&browser, ANNA).await;
+        for _ in 0..2 {
+            browser.log_in(ANNA, &other_than(&pin)).await.is(401, "not right");
+        }
+    }
+    let pin = cabinet.pin(&browser, ANNA).await;
+    browser.log_in(ANNA, &other_than(&pin)).await.is(401, "not right");
+    browser.log_in(ANNA, &other_than(&pin)).await.is(429, "Too many wrong PINs");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn the_answer_does_not_tell_who_is_known() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let mut answers = Vec::new();
+    for who in ["1001", "9991001", "@nobody", "+7 900 000-00-00"] {
+        let browser = cabinet.browser();
+        browser.get("/sign-in").await;
+        let asked = browser.post("/auth/send-pin", &[("who", who)]).await;
+        let tried = browser.post("/auth/login", &[("who", who), ("pin", "abc")]).await;
+        let plain = |body: &str| {
+            let csrf = body.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+            body.replace(csrf, "").replace(who, "")
+        };
+        answers.push((asked.status, plain(&asked.body), tried.status, plain(&tried.body)));
+    }
+    assert!(answers.windows(2).all(|two| two[0] == two[1]), "{answers:#?}");
+    let browser = cabinet.browser();
+    browser.get("/sign-in").await;
+    browser.post("/auth/send-pin", &[("who", "Anna Peters")]).await.is(400, "neither a number");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn people_sign_in_by_username_and_phone_too() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let sql = "UPDATE users SET username = 'Anna_P', phone = '+79001234567' WHERE telegram_id = 1001";
+    cabinet
+        .app
+        .domain
+        .write(move |db| {
+            Box::pin(async move {
+                use sea_orm::ConnectionTrait;
+                db.execute_unprepared(sql).await?;
+                Ok(())
+            })
+        })
+        .await
+        .unwrap();
+    for who in ["@anna_p", "8 (900) 123-45-67", "+79001234567"] {
+        let browser = cabinet.browser();
+        let before = cabinet.pins(ANNA).await.len();
+        browser.get("/sign-in").await;
+        browser.post("/auth/send-pin", &[("who", who)]).await.is(200, "has just sent");
+        let pin =
+            cabinet.emulator.until("the PIN comes", async |_| cabinet.pins(ANNA).await.get(before).cloned()).await;
+        browser.post("/auth/login", &[("who", who), ("pin", &pin)]).await.leads_to("/");
+    }
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn whoever_asks_for_too_many_pins_has_to_wait() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let browser = cabinet.browser();
+    browser.get("/sign-in").await;
+    for _ in 0..5 {
+        browser.post("/auth/send-pin", &[("who", "1001")]).await.is(200, "has just sent");
+    }
+    let refused = browser.post("/auth/send-pin", &[("who", "1001")]).await;
+    refused.is(429, "Too many requests");
+    assert_eq!(refused.header("retry-after"), "180");
+    // From one address in the names of many, too; another address is not held back by that.
+    for who in 0..14 {
+        browser.post("/auth/send-pin", &[("who", &who.to_string())]).await.is(200, "has just sent");
+    }
+    browser.post("/auth/send-pin", &[("who", "77")]).await.is(429, "Too many requests");
+    let other = cabinet.browser_at("192.0.2.2:50000");
+    other.get("/sign-in").await;
+    other.post("/auth/send-pin", &[("who", "77")]).await.is(200, "has just sent");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn test_users_have_any_pin_only_if_both_flags_are_set() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let browser = cabinet.browser();
+    browser.get("/sign-in").await;
+    cabinet.app.domain.write(|db| Box::pin(people::mark_as_test(db, ANNA, NOON))).await.unwrap();
+    browser.log_in(ANNA, "000000").await.is(401, "not right");
+    cabinet
+        .app
+        .domain
+        .write(|db| Box::pin(settings::set(db, settings::ENABLE_TEST_USERS.name, "true", None, NOON)))
+        .await
+        .unwrap();
+    browser.log_in(ANNA, "00000").await.is(401, "not right");
+    browser.log_in(BORIS, "000000").await.is(401, "not right");
+    browser.post("/auth/send-pin", &[("who", "1001")]).await.is(200, "has just sent");
+    browser.log_in(ANNA, "000000").await.leads_to("/");
+    assert!(cabinet.pins(ANNA).await.is_empty(), "test users get none");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn where_the_bot_does_not_run_nobody_waits_for_a_pin() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let firm = crate::firm::Firm::open(Kind::Sqlite).await;
+    let idle = workforce::application::router(&firm.app);
+    let browser = cabinet.browser().on(idle);
+    browser.get("/sign-in").await;
+    browser.post("/auth/send-pin", &[("who", "1001")]).await.is(503, "The bot is just being started");
+    cabinet.close().await;
+}
+
+fn other_than(pin: &str) -> String {
+    let number: u32 = pin.parse().unwrap();
+    format!("{:06}", (number + 1) % 1_000_000)
+}
