@@ -4,10 +4,11 @@
 //! fetched and kept, and then person and documents are written in one commit. Whatever fails, nothing but the draft
 //! remains, and the person may try again. The front doors are [`Registrations`] and [`crate::files::Files`].
 //!
-//! Pages are not here, nor is what becomes of a person afterwards.
+//! What becomes of a person afterwards is not here.
 
 use std::time::Duration;
 
+use axum::Router;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::dialogue::{Child, Script};
@@ -22,6 +23,7 @@ use crate::application::App;
 use crate::key;
 use crate::people::{Person, Role, Status};
 use crate::rooms::{Job, MenuItem, Room, Welcome};
+use crate::web::{Card, NavItem, OWNERS, Oops, Section};
 
 mod answers;
 pub mod cleanup;
@@ -30,6 +32,7 @@ mod deciding;
 mod documents;
 mod draft;
 pub mod keeping;
+mod pages;
 mod questions;
 mod registrations;
 pub mod repair;
@@ -38,7 +41,7 @@ mod states;
 mod tables;
 
 /// Who decides on registrations and sees documents.
-pub const DECIDERS: &[Role] = &[Role::Owner, Role::Superadmin];
+pub const DECIDERS: &[Role] = OWNERS;
 
 const CLEANUP_EVERY: Duration = Duration::from_secs(60 * 60);
 const NEWS_EVERY: Duration = Duration::from_secs(60);
@@ -71,6 +74,27 @@ impl Room for Registering {
 
     fn welcome(&self) -> Option<Welcome> {
         Some(welcome)
+    }
+
+    fn routes(&self) -> Router<App> {
+        pages::routes()
+    }
+
+    fn nav(&self) -> Vec<NavItem> {
+        vec![NavItem { caption: pages::CAPTION, path: pages::QUEUE, roles: DECIDERS }]
+    }
+
+    fn home<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, Oops>> {
+        Box::pin(pages::count(app, viewer))
+    }
+
+    fn about_person<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+        Box::pin(pages::section(app, viewer, person))
     }
 
     fn jobs(&self) -> Vec<Job> {

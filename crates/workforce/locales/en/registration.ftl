@@ -72,3 +72,13 @@ registration-rejected =
     Your registration was declined.
     Reason: { $reason }
     You can register again with /start.
+
+# Pages.
+registration-nav = Registrations
+registration-card = registrations waiting
+registration-documents = Documents
+registration-no-documents = There are no documents.
+registration-reason-label = Reason of the rejection
+registration-document-pending = waiting
+registration-document-approved = approved
+registration-document-rejected = rejected

@@ -73,3 +73,13 @@ registration-rejected =
     Ваша заявка отклонена.
     Причина: { $reason }
     Подать новую можно командой /start.
+
+# Страницы.
+registration-nav = Заявки
+registration-card = заявок ждут решения
+registration-documents = Документы
+registration-no-documents = Документов нет.
+registration-reason-label = Причина отказа
+registration-document-pending = ждёт
+registration-document-approved = одобрен
+registration-document-rejected = отклонён

@@ -207,6 +207,9 @@ fn decide(turn: &mut Turn, by: &Person, person: &Person, mark: String, reason: O
     let (at, is_approved) = (turn.now(), reason.is_none());
     turn.say_to(person.telegram_id, registrations::told(person, reason.as_deref(), is_approved));
     tracing::info!(user = person.telegram_id, by = by.id, is_approved, "registration: decided");
+    for event in super::pages::events() {
+        event.after(turn);
+    }
     let verdict = Verdict { user_id: person.id, main_document_begins: mark, by: by.id, reason, is_told: true };
     turn.write(move |db| Box::pin(registrations::decide(db, verdict, at)));
 }
@@ -214,14 +217,20 @@ fn decide(turn: &mut Turn, by: &Person, person: &Person, mark: String, reason: O
 /// Who decided, and how; or that there is nothing to decide.
 async fn decided_already(app: &App, person: &Person, language: Language) -> Result<String, BoxError> {
     let decided = Registrations::of_app(app).last_decision(person.id).await?;
-    let Some(Decided { is_approved, by: Some(by), .. }) = decided.filter(|_| person.status != Status::Pending) else {
-        return Ok(text!(language, "registration-out-of-date-toast"));
-    };
-    Ok(if is_approved {
-        text!(language, "registration-approved-already-toast", name = by.full_name)
-    } else {
-        text!(language, "registration-rejected-already-toast", name = by.full_name)
-    })
+    Ok(verdict_words(decided.filter(|_| person.status != Status::Pending), language))
+}
+
+/// The same for whoever knows the decision.
+pub fn verdict_words(decided: Option<Decided>, language: Language) -> String {
+    match decided {
+        Some(Decided { is_approved: true, by: Some(by), .. }) => {
+            text!(language, "registration-approved-already-toast", name = by.full_name)
+        }
+        Some(Decided { is_approved: false, by: Some(by), .. }) => {
+            text!(language, "registration-rejected-already-toast", name = by.full_name)
+        }
+        _ => text!(language, "registration-out-of-date-toast"),
+    }
 }
 
 /// The person and the mark that a button names; none if the person is gone.

@@ -115,6 +115,9 @@ async fn commit(turn: &mut Turn, draft: Draft, documents: Vec<KeptPaper>) -> Ste
         "registration: person and documents are written"
     );
     turn.write(move |db| Box::pin(write(db, enrolment, rows, at)));
+    for event in super::pages::events() {
+        event.after(turn);
+    }
     turn.say(text!(language, "registration-done"));
     Ok(Next::End)
 }

@@ -17,6 +17,7 @@ mod cleaning;
 mod deciding;
 mod live;
 mod mending;
+mod pages;
 
 on_every_database! {
     a_newcomer_registers_and_everything_is_written_at_once,
@@ -333,7 +334,8 @@ pub async fn works(firm: &Firm, content: &[u8]) {
         let done = match kind.as_str() {
             keeping::KEEP => keeping::keep(firm.app.clone(), asked).await,
             keeping::DISCARD => keeping::discard(firm.app.clone(), asked).await,
-            other => panic!("nobody does {other}"),
+            // Open pages are told.
+            _ => Ok(serde_json::Value::Null),
         };
         match done {
             Ok(value) => firm.stage.finishes(&kind, value).await,

@@ -48,7 +48,7 @@ async fn anna_registers_and_hears_that_she_is_welcome(kind: Kind) {
     gives_all(&emulator).await;
     emulator.hears(ANNA, "Done! Your registration is being looked at.").await;
     emulator.hears(BORIS, "New registration: Anna Smith").await;
-    let (person, documents) = written(&app).await;
+    let (person, documents) = written(&app, ANNA).await;
     assert_eq!(documents.iter().map(|one| one.size_bytes).collect::<Vec<_>>(), [TOWER.len() as i64, HILL.len() as i64]);
     let folder = ground.folder.path();
     for document in &documents {
@@ -110,7 +110,7 @@ async fn what_telegram_will_not_give_is_told_and_can_be_tried_again() {
     emulator.post("/faults", gone).await;
     gives_all(&emulator).await;
     emulator.hears(ANNA, "Your registration could not be saved.").await;
-    press(&emulator, "Try again").await;
+    press(&emulator, ANNA, "Try again").await;
     emulator.hears(ANNA, "Done! Your registration is being looked at.").await;
     assert_eq!(count(&ground.folder.path().join("files")), 2);
     run.stops().await;
@@ -118,42 +118,47 @@ async fn what_telegram_will_not_give_is_told_and_can_be_tried_again() {
 }
 
 /// Everything that is asked of Anna.
-async fn gives_all(emulator: &Demo) {
-    emulator.says(ANNA, "/start").await;
-    emulator.hears(ANNA, "Let us get to know each other.").await;
-    press(emulator, "English").await;
-    emulator.hears(ANNA, "What is your first and last name?").await;
-    emulator.says(ANNA, "Anna Smith").await;
-    emulator.hears(ANNA, "Your phone number?").await;
-    let contact = json!({"from": ANNA, "contact": {"phone_number": "79991234567"}});
-    emulator.post(&format!("/chats/{ANNA}/send"), contact).await;
-    emulator.hears(ANNA, "Your email address?").await;
-    press(emulator, "Skip").await;
-    emulator.hears(ANNA, "Which document will you show?").await;
-    press(emulator, "Passport").await;
-    emulator.hears(ANNA, "Send a photo of your passport").await;
-    sends_picture(emulator, TOWER).await;
-    emulator.hears(ANNA, "Now a selfie").await;
-    sends_picture(emulator, HILL).await;
+pub async fn gives_all(emulator: &Demo) {
+    gives_all_of(emulator, ANNA).await;
 }
 
-async fn sends_picture(emulator: &Demo, picture: &'static [u8]) {
+/// Everything that is asked of somebody.
+pub async fn gives_all_of(emulator: &Demo, who: i64) {
+    emulator.says(who, "/start").await;
+    emulator.hears(who, "Let us get to know each other.").await;
+    press(emulator, who, "English").await;
+    emulator.hears(who, "What is your first and last name?").await;
+    emulator.says(who, "Anna Smith").await;
+    emulator.hears(who, "Your phone number?").await;
+    let contact = json!({"from": who, "contact": {"phone_number": "79991234567"}});
+    emulator.post(&format!("/chats/{who}/send"), contact).await;
+    emulator.hears(who, "Your email address?").await;
+    press(emulator, who, "Skip").await;
+    emulator.hears(who, "Which document will you show?").await;
+    press(emulator, who, "Passport").await;
+    emulator.hears(who, "Send a photo of your passport").await;
+    sends_picture(emulator, who, TOWER).await;
+    emulator.hears(who, "Now a selfie").await;
+    sends_picture(emulator, who, HILL).await;
+}
+
+async fn sends_picture(emulator: &Demo, who: i64, picture: &'static [u8]) {
     let part = Part::bytes(picture).file_name("picture.png").mime_str("image/png").unwrap();
-    let form = Form::new().text("from", ANNA.to_string()).part("document", part);
-    let url = format!("{}/client/{}/chats/{ANNA}/send", emulator.base, emulator.token);
+    let form = Form::new().text("from", who.to_string()).part("document", part);
+    let url = format!("{}/client/{}/chats/{who}/send", emulator.base, emulator.token);
     let sent = emulator.http.post(url).multipart(form).send().await.unwrap();
     assert!(sent.status().is_success(), "{}", sent.text().await.unwrap());
 }
 
-/// Anna presses the last button of this caption.
-async fn press(emulator: &Demo, caption: &str) {
-    let (message, data) = emulator.until(caption, async |emulator| button(emulator, caption).await).await;
-    let press = json!({"from": ANNA, "message_id": message, "data": data, "wait": 5});
-    emulator.post(&format!("/chats/{ANNA}/press"), press).await;
+/// Somebody presses the last button of this caption.
+async fn press(emulator: &Demo, who: i64, caption: &str) {
+    let (message, data) = emulator.until(caption, async |emulator| button(emulator, who, caption).await).await;
+    let press = json!({"from": who, "message_id": message, "data": data, "wait": 5});
+    emulator.post(&format!("/chats/{who}/press"), press).await;
 }
 
-async fn button(emulator: &Demo, caption: &str) -> Option<(Value, Value)> {
-    let messages = emulator.get(&format!("/chats/{ANNA}/messages?after=0&wait=0")).await;
+async fn button(emulator: &Demo, who: i64, caption: &str) -> Option<(Value, Value)> {
+    let messages = emulator.get(&format!("/chats/{who}/messages?after=0&wait=0")).await;
     messages.as_array()?.iter().rev().find_map(|message| {
         let rows = message["reply_markup"]["inline_keyboard"].as_array()?;
         let found =
@@ -162,8 +167,8 @@ async fn button(emulator: &Demo, caption: &str) -> Option<(Value, Value)> {
     })
 }
 
-async fn written(app: &workforce::application::App) -> (Person, Vec<Document>) {
-    let person = app.people.by_telegram(ANNA).await.unwrap().unwrap();
+pub async fn written(app: &workforce::application::App, who: i64) -> (Person, Vec<Document>) {
+    let person = app.people.by_telegram(who).await.unwrap().unwrap();
     let documents = Registrations::of_app(app).of(person.id).await.unwrap();
     (person, documents)
 }

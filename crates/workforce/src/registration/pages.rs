@@ -1,0 +1,127 @@
+//! The pages of registrations: who waits, deciding, and the documents, which nobody else may see.
+
+use axum::Form;
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use serde::Deserialize;
+
+use super::{DECIDERS, NotDecided, Registrations};
+use crate::application::App;
+use crate::files::Files;
+use crate::people::Person;
+use crate::web::{Card, Event, Oops, Owner, Section, Visitor};
+use crate::{key, text};
+
+mod view;
+
+/// Where those are who wait.
+pub const QUEUE: &str = "/registrations";
+/// What pages that show it are told of.
+const TOPIC: &str = "registrations";
+/// The key of its place in the navigation.
+pub const CAPTION: &str = key!("registration-nav");
+
+#[derive(Debug, Deserialize)]
+struct Rejection {
+    reason: String,
+}
+
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route(QUEUE, get(show))
+        .route("/registrations/{id}/approve", post(approve))
+        .route("/registrations/{id}/reject", post(reject))
+        .route("/documents/{id}", get(document))
+}
+
+/// What is counted on the front page.
+pub async fn count(app: &App, viewer: &Person) -> Result<Vec<Card>, Oops> {
+    if !viewer.may(DECIDERS) {
+        return Ok(Vec::new());
+    }
+    let waiting = Registrations::of_app(app).waiting().await?.len();
+    let label = text!(viewer.language, "registration-card");
+    Ok(vec![Card { label, number: waiting as u64, path: QUEUE.to_owned() }])
+}
+
+/// The documents of a person, or that there are none.
+pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, Oops> {
+    if !viewer.may(DECIDERS) {
+        return Ok(Vec::new());
+    }
+    let documents = Registrations::of_app(app).of(person.id).await?;
+    let title = text!(viewer.language, "registration-documents");
+    Ok(vec![Section { title, body: view::documents(&documents, viewer.language) }])
+}
+
+/// What changes on open pages when somebody comes or is decided on.
+pub fn events() -> [Event; 2] {
+    [Event::to_roles(TOPIC, DECIDERS), Event::to_roles("people", DECIDERS)]
+}
+
+/// `GET /registrations`.
+async fn show(State(app): State<App>, Owner(visitor): Owner) -> Result<Response, Oops> {
+    queue(&app, &visitor, StatusCode::OK, None).await
+}
+
+/// `POST /registrations/<id>/approve`.
+async fn approve(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, Oops> {
+    let decided = Registrations::of_app(&app).approve(visitor.person.id, id).await;
+    answer(&app, &visitor, id, decided).await
+}
+
+/// `POST /registrations/<id>/reject`.
+async fn reject(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+    Form(rejection): Form<Rejection>,
+) -> Result<Response, Oops> {
+    let decided = Registrations::of_app(&app).reject(visitor.person.id, id, &rejection.reason).await;
+    answer(&app, &visitor, id, decided).await
+}
+
+async fn answer(app: &App, visitor: &Visitor, id: i64, decided: Result<(), NotDecided>) -> Result<Response, Oops> {
+    let language = visitor.language();
+    let (status, notice) = match decided {
+        Ok(()) => {
+            for event in events() {
+                app.events.publish(event);
+            }
+            app.events.publish(Event::to_roles(format!("person:{id}"), DECIDERS));
+            return Ok(Redirect::to(QUEUE).into_response());
+        }
+        Err(NotDecided::NotWaiting(decided)) => {
+            (StatusCode::CONFLICT, super::deciding::verdict_words(decided, language))
+        }
+        Err(NotDecided::BadReason) => {
+            let most = super::answers::REASON_UNITS_MOST;
+            (StatusCode::UNPROCESSABLE_ENTITY, text!(language, "registration-reason-bad", most = most))
+        }
+        Err(NotDecided::NotAllowed) => return Err(Oops::Forbidden),
+        Err(NotDecided::Failed(error)) => return Err(error.into()),
+    };
+    queue(app, visitor, status, Some(&notice)).await
+}
+
+async fn queue(app: &App, visitor: &Visitor, status: StatusCode, notice: Option<&str>) -> Result<Response, Oops> {
+    let waiting = Registrations::of_app(app).waiting().await?;
+    Ok((status, view::queue(visitor, &waiting, notice)).into_response())
+}
+
+/// `GET /documents/<id>`: the file itself. It is kept by no browser and no proxy.
+async fn document(State(app): State<App>, Owner(_): Owner, Path(id): Path<String>) -> Result<Response, Oops> {
+    let document = Registrations::of_app(&app).document(&id).await?.ok_or(Oops::NotFound)?;
+    let read = Files::at(&app.files)?.read(document.id).await.map_err(anyhow::Error::from)?;
+    let bytes = read.ok_or(Oops::NotFound)?;
+    let headers = [
+        (header::CONTENT_TYPE, document.media_type.as_str()),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_DISPOSITION, "inline"),
+    ];
+    Ok((headers, bytes).into_response())
+}
