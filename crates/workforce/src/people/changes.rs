@@ -4,7 +4,7 @@ use opora::clock::Millis;
 use opora::store::{Refusal, WriteError};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Set};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::tables::{role as user_role, user};
 use super::{Person, Role, Status, by_telegram};
@@ -60,9 +60,7 @@ pub async fn grant(db: &Writing<'_, '_>, granted: Grant, at: Millis) -> Result<(
         }
     };
     add_role(db, id, granted.role).await?;
-    let detail = json!({ "role": granted.role.name() });
-    let entry = audit::Entry { at, actor: granted.by, action: "role granted", subject: ("user", id), detail };
-    audit::record(db, entry).await
+    note(db, id, "role granted", json!({ "role": granted.role.name() }), granted.by, at).await
 }
 
 /// Takes a role away; refused for one whom nobody knows, or who has it not.
@@ -84,8 +82,7 @@ pub async fn give_role(
 ) -> Result<(), WriteError> {
     change(db, id, Default::default(), at).await?;
     add_role(db, id, role).await?;
-    let detail = json!({ "role": role.name() });
-    audit::record(db, audit::Entry { at, actor: by, action: "role granted", subject: ("user", id), detail }).await
+    note(db, id, "role granted", json!({ "role": role.name() }), by, at).await
 }
 
 /// Takes a role away from somebody who is known.
@@ -101,8 +98,7 @@ pub async fn take_role(
         return Err(Refusal::because(format!("this person is not {role}")));
     }
     change(db, id, Default::default(), at).await?;
-    let detail = json!({ "role": role.name() });
-    audit::record(db, audit::Entry { at, actor: by, action: "role revoked", subject: ("user", id), detail }).await
+    note(db, id, "role revoked", json!({ "role": role.name() }), by, at).await
 }
 
 /// Adds a person who has registered and waits to be looked at; one who was rejected tries again. Answers the id.
@@ -146,8 +142,7 @@ pub async fn set_status(
     if status != Status::Verified {
         sessions::end_all(db, id).await?;
     }
-    let detail = json!({ "status": status.name() });
-    audit::record(db, audit::Entry { at, actor: by, action: "status changed", subject: ("user", id), detail }).await
+    note(db, id, "status changed", json!({ "status": status.name() }), by, at).await
 }
 
 /// Names the documents of somebody who has none yet.
@@ -173,9 +168,7 @@ pub async fn delete_waiting(db: &Writing<'_, '_>, id: i64, at: Millis) -> Result
     if gone.rows_affected == 0 {
         return Err(Refusal::because(format!("person {id} does not wait any more")));
     }
-    let detail = json!({});
-    audit::record(db, audit::Entry { at, actor: None, action: "registration deleted", subject: ("user", id), detail })
-        .await
+    note(db, id, "registration deleted", json!({}), None, at).await
 }
 
 /// Adds a role; one that is there stays.
@@ -220,6 +213,18 @@ async fn change(db: &Writing<'_, '_>, id: i64, user: user::ActiveModel, at: Mill
         return Err(Refusal::because(format!("there is no person {id} any more")));
     }
     Ok(())
+}
+
+/// Writes down what was done to a person, and by whom.
+async fn note(
+    db: &Writing<'_, '_>,
+    id: i64,
+    action: &'static str,
+    detail: Value,
+    by: Option<i64>,
+    at: Millis,
+) -> Result<(), WriteError> {
+    audit::record(db, audit::Entry { at, actor: by, action, subject: ("user", id), detail }).await
 }
 
 /// With the name by which lists are searched, where there is a new one.

@@ -65,6 +65,8 @@ struct Scene {
     stage: Arc<Stage>,
     person: i64,
     album_quiet_ms: u64,
+    /// The answer may have been in the act of being sent at the kill: then it may be said once more.
+    was_sending: bool,
 }
 
 impl Scene {
@@ -72,7 +74,7 @@ impl Scene {
     async fn begin(album_quiet_ms: u64, failpoint: Option<&str>) -> (Self, Process) {
         let stage = Stage::new().await;
         let person = stage.person("Anna").await;
-        let scene = Self { stage, person, album_quiet_ms };
+        let scene = Self { stage, person, album_quiet_ms, was_sending: false };
         // The command was the first to pass there.
         let process = scene.start(failpoint.map_or_else(String::new, |name| format!("{name}=pause@2")));
         scene.stage.says(person, "/start").await;
@@ -113,13 +115,12 @@ impl Scene {
         let heard: Vec<(String, bool)> =
             sqlx::query_as("SELECT files, is_late FROM heard ORDER BY id").fetch_all(&mut database).await.unwrap();
         database.close().await.unwrap();
-        let mut counts: Vec<_> = heard.iter().map(|(files, _)| files.split(' ').count()).collect();
-        // The one message that was in the act of being sent at the kill may be said again.
+        let counts: Vec<_> = heard.iter().map(|(files, _)| files.split(' ').count()).collect();
         let mut answered = self.answered().await;
-        assert!(answered.len() <= counts.len() + 1, "{answered:?} for {counts:?}");
-        answered.dedup();
-        counts.dedup();
-        assert_eq!(answered, counts, "each input is answered");
+        if self.was_sending && answered.len() == counts.len() + 1 {
+            answered.dedup();
+        }
+        assert_eq!(answered, counts, "each input is answered once");
         let sorted = |files: String| {
             let mut files: Vec<_> = files.split(' ').map(ToOwned::to_owned).collect();
             files.sort();
@@ -136,7 +137,9 @@ impl Scene {
 }
 
 async fn is_one_input_after_a_kill_at(failpoint: &str) {
-    let (scene, process) = Scene::begin(LONG_QUIET_MS, Some(failpoint)).await;
+    let (mut scene, process) = Scene::begin(LONG_QUIET_MS, Some(failpoint)).await;
+    // Only the intake pauses there, behind what is durable: turns and sends go on.
+    scene.was_sending = failpoint == failpoints::INTAKE_AFTER_RECEIVE;
     let files = scene.sends(LARGEST, 0).await;
     process.tells(&format!("failpoint {failpoint}")).await;
     process.kill().await;
