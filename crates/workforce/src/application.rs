@@ -16,6 +16,7 @@ use sea_orm::{ConnectionTrait, DbErr};
 
 use crate::config::Config;
 use crate::domain::Domain;
+use crate::files::Files;
 use crate::onboarding::Onboarding;
 use crate::people::{People, Person};
 use crate::rooms::Rooms;
@@ -23,6 +24,9 @@ use crate::settings::Settings;
 use crate::texts::{Language, Sentences};
 use crate::web::{self, Events, Limits};
 use crate::{front, jobs};
+
+/// Whoever sent a file waits: better to be asked to try again than to hear nothing for a minute.
+const DOWNLOAD_ATTEMPTS: u32 = 5;
 
 /// What every handler, page and job reaches: `turn.context::<App>()`, `State<App>`, and a job's argument. Clones are the
 /// same one.
@@ -46,8 +50,8 @@ pub struct Parts {
     pub limits: Limits,
     /// Where people reach the pages, without a slash at its end.
     pub public_url: String,
-    /// Where documents are kept: `file:<folder>` or `s3://…`.
-    pub files: String,
+    /// Where documents are kept.
+    pub files: Files,
     /// Where downloads arrive and everything else that is kept in files.
     pub data_dir: PathBuf,
     /// The language of those whose own nobody knows.
@@ -84,7 +88,7 @@ impl App {
             events: Events::default(),
             limits: Limits::default(),
             public_url: config.public_url.clone(),
-            files: config.files.clone(),
+            files: Files::at(&config.files),
             data_dir: config.data_dir.clone(),
             language: config.language,
         }))
@@ -114,7 +118,8 @@ impl App {
 pub fn bot(app: &App, bot: Bot) -> Bot {
     let bot = app.rooms.iter().fold(bot, |bot, room| room.work(app, bot));
     let bot = web::live(app, jobs::work(app, bot));
-    bot.script(script(&app.rooms)).context(app.clone()).files(app.data_dir.join("downloads"))
+    let bot = bot.script(script(&app.rooms)).context(app.clone());
+    bot.files(app.data_dir.join("downloads")).attempts("download", DOWNLOAD_ATTEMPTS)
 }
 
 /// The script alone, for a stage.

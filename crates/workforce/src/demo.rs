@@ -16,6 +16,7 @@ use tower::ServiceExt;
 use crate::cli;
 use crate::config::{Config, Secret, Updates};
 use crate::domain::Address;
+use crate::files::FilesAddress;
 use crate::rooms::Rooms;
 use crate::run::Product;
 use crate::serve;
@@ -60,7 +61,7 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
         state: database.url(),
         database,
         cache: None,
-        files: format!("file:{}/files", data.display()),
+        files: FilesAddress::Folder(data.join("files")),
         data_dir: data.to_owned(),
         // The demo listens already.
         web_listen: ([127, 0, 0, 1], 0).into(),

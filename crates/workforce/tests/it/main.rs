@@ -29,12 +29,16 @@ mod postgres_server;
 mod preferences;
 mod product;
 #[allow(dead_code, reason = "the library's tests need more of it")]
+#[path = "../../../opora/tests/it/proxy.rs"]
+mod proxy;
+#[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/redis_server.rs"]
 mod redis_server;
 mod registration;
 mod returning;
 mod rooms;
 mod running;
+mod s3_server;
 mod settings;
 mod signing_in;
 mod tables;
