@@ -19,6 +19,7 @@ pub const NAMES: &[&str] = &[
     "REDIS_URL",
     "SEND_LIMITS",
     "STATE_URL",
+    "TRUSTED_PROXIES",
     "WEBHOOK_SECRET",
     "WEBHOOK_URL",
     "WEB_LISTEN",

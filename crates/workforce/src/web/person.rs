@@ -5,7 +5,8 @@
 
 use axum::Form;
 use axum::extract::{Path, State};
-use axum::response::Redirect;
+use axum::http::header;
+use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::future::try_join_all;
 use maud::Markup;
 use serde::Deserialize;
@@ -17,12 +18,19 @@ use super::oops::Oops;
 use super::{OWNERS, Section};
 use crate::application::App;
 use crate::audit;
+use crate::files::Files;
 use crate::people::{self, Person, Role, Status};
 
 mod view;
 
 /// Lines of the audit that a page shows.
 const LINES: usize = 50;
+
+#[derive(Debug, Deserialize)]
+pub struct Sure {
+    #[serde(default)]
+    sure: String,
+}
 
 #[derive(Debug, Deserialize)]
 pub struct Chosen {
@@ -67,6 +75,44 @@ pub async fn unblock(State(app): State<App>, Owner(visitor): Owner, Path(id): Pa
     // Who had no work here before is looked at first.
     let works_here = person.roles.iter().any(|role| role != Role::Applicant);
     set_status(&app, &visitor, id, if works_here { Status::Verified } else { Status::Pending }).await
+}
+
+/// `POST /people/<id>/export`: everything that is known, as a file. It is noted, so it is a form and no link.
+pub async fn export(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, Oops> {
+    let person = somebody(&app, &visitor, id).await?;
+    let (by, at) = (Some(visitor.person.id), app.clock.now());
+    let told = people::export(&app.domain, &app.rooms, &person, by, at).await?;
+    let name = format!("attachment; filename=\"person-{id}.json\"");
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CONTENT_DISPOSITION, name.as_str())];
+    let body = serde_json::to_string_pretty(&told).map_err(anyhow::Error::from)?;
+    Ok((headers, body).into_response())
+}
+
+/// `GET /people/<id>/forget`: what goes and what stays.
+pub async fn ask_to_forget(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Markup, Oops> {
+    let person = another(&app, &visitor, id).await?;
+    Ok(view::forgetting(&visitor, &person))
+}
+
+/// `POST /people/<id>/forget`.
+pub async fn forget(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+    Form(Sure { sure }): Form<Sure>,
+) -> Result<Redirect, Oops> {
+    let person = another(&app, &visitor, id).await?;
+    if sure != "yes" || is_forgotten(&person) {
+        return Ok(back(id));
+    }
+    let (files, by, at) = (Files::at(&app.files)?, Some(visitor.person.id), app.clock.now());
+    people::forget(&app.domain, &app.rooms, &files, &person, by, at).await?;
+    Ok(changed(&app, id))
+}
+
+/// Only a number is left.
+fn is_forgotten(person: &Person) -> bool {
+    person.telegram_id < 0
 }
 
 /// `POST /people/<id>/roles/grant`.

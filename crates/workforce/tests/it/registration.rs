@@ -15,7 +15,7 @@ use crate::firm::{Firm, Kind, NOON, on_every_database};
 
 mod cleaning;
 mod deciding;
-mod live;
+pub mod live;
 mod mending;
 mod pages;
 
@@ -239,7 +239,7 @@ async fn back_leads_to_the_step_before_and_keeps_what_was_given() {
     anna.sees("photo of your passport");
     // A second tap on an old button does nothing.
     anna.presses("Skip").await;
-    anna.sees_toast("больше не действует");
+    anna.sees_toast("no longer in use");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ on_every_database! {
 }
 
 /// Presses the last button of this caption in a person's own chat.
-async fn presses(demo: &Demo, person: i64, caption: &str) {
+pub async fn presses(demo: &Demo, person: i64, caption: &str) {
     let what = format!("[{caption}] is offered to {person}");
     let (message_id, data) = demo
         .until(&what, async |demo| {
@@ -30,7 +30,7 @@ async fn presses(demo: &Demo, person: i64, caption: &str) {
 }
 
 /// Anna works here, and Boris is in charge.
-async fn hire(ground: &Ground) {
+pub async fn hire(ground: &Ground) {
     let database = ground.database.url();
     for (person, role, name) in [("1001", "employee", "Anna"), ("1002", "manager", "Boris")] {
         let grant = ["people", "grant", person, role, "--name", name, "--language", "en"];
@@ -71,7 +71,8 @@ async fn a_session_goes_on_over_restarts_and_without_its_state(kind: Kind) {
     emulator.hears(ANNA, "Let us go on where we were.").await;
     run.logs("the session is restored from the database").await;
     // The buttons of the lost state are stale: only those of the question that was asked again count.
-    let asked = async |demo: &Demo| demo.texts(ANNA).await.iter().filter(|text| text.starts_with("3/8")).nth(1).map(drop);
+    let asked =
+        async |demo: &Demo| demo.texts(ANNA).await.iter().filter(|text| text.starts_with("3/8")).nth(1).map(drop);
     emulator.until("the third question is asked again", asked).await;
     presses(&emulator, ANNA, "Weekends").await;
     emulator.hears(ANNA, "4/8").await;
