@@ -102,7 +102,7 @@ pub async fn forget(
     Form(Sure { sure }): Form<Sure>,
 ) -> Result<Redirect, Oops> {
     let person = another(&app, &visitor, id).await?;
-    if sure != "yes" || is_forgotten(&person) {
+    if sure != "yes" {
         return Ok(back(id));
     }
     let (files, by, at) = (Files::at(&app.files)?, Some(visitor.person.id), app.clock.now());
@@ -155,6 +155,9 @@ pub async fn revoke(
 /// Somebody whom this visitor may change.
 async fn somebody(app: &App, visitor: &Visitor, id: i64) -> Result<Person, Oops> {
     let person = app.people.by_id(id).await?.ok_or(Oops::NotFound)?;
+    if is_forgotten(&person) {
+        return Err(Oops::NotPossible);
+    }
     if may_change(visitor, &person) { Ok(person) } else { Err(Oops::Forbidden) }
 }
 

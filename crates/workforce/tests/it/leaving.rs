@@ -71,6 +71,9 @@ async fn an_owner_gives_out_and_deletes_what_is_known_of_somebody(kind: Kind) {
     let by = Some(cabinet.person(ANNA).await.id);
     let last: Vec<_> = lines.iter().rev().take(2).map(|line| (line.action.as_str(), line.actor)).collect();
     assert_eq!(last, [("person forgotten", by), ("data exported", by)]);
+    for path in ["unblock", "export", "forget"] {
+        owner.post(&format!("{page}/{path}"), &[("sure", "yes")]).await.is(409, "not possible");
+    }
     // Whoever comes back is somebody new.
     cabinet.emulator.says(VERA, "/cancel").await;
     cabinet.emulator.says(VERA, "/start").await;

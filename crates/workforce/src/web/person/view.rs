@@ -111,7 +111,7 @@ pub fn facts(person: &Person, language: Language) -> Markup {
 
 fn access(visitor: &Visitor, person: &Person) -> Markup {
     let (language, visit) = (visitor.language(), &visitor.visit);
-    let is_changeable = may_change(visitor, person);
+    let is_changeable = may_change(visitor, person) && !is_forgotten(person);
     html! {
         ul.rows {
             @for role in person.roles.iter() {
