@@ -1,5 +1,6 @@
 //! What all rooms share, and how the bot and the pages are made of them.
 
+use std::collections::HashMap;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,11 +12,11 @@ use axum::routing::get;
 use opora::bot::{Bot, Handle};
 use opora::clock::Clock;
 use opora::dialogue::Script;
-use opora::turn::Turn;
+use opora::turn::{Context, Turn};
 use sea_orm::{ConnectionTrait, DbErr};
 
-use crate::config::Config;
-use crate::domain::Domain;
+use crate::config::{Config, Networks};
+use crate::domain::{self, Domain};
 use crate::files::Files;
 use crate::onboarding::Onboarding;
 use crate::people::{People, Person};
@@ -48,6 +49,8 @@ pub struct Parts {
     pub events: Events,
     /// How often pages may be asked for.
     pub limits: Limits,
+    /// Who may say on whose behalf a page is asked for.
+    pub trusted_proxies: Networks,
     /// Where people reach the pages, without a slash at its end.
     pub public_url: String,
     /// Where documents are kept.
@@ -87,6 +90,7 @@ impl App {
             clock,
             events: Events::default(),
             limits: Limits::default(),
+            trusted_proxies: config.trusted_proxies.clone(),
             public_url: config.public_url.clone(),
             files: Files::at(&config.files),
             data_dir: config.data_dir.clone(),
@@ -125,7 +129,18 @@ pub fn bot(app: &App, bot: Bot) -> Bot {
 /// The script alone, for a stage.
 pub fn script(rooms: &Rooms) -> Script {
     let script = rooms.iter().fold(Script::new(), |script, room| room.dialogues(script));
-    script.dialogue(front::dialogue(rooms)).texts(Sentences)
+    let script = script.dialogue(front::dialogue(rooms)).texts(Sentences).guard(front::guard);
+    script.languages(languages).passing(domain::is_passing)
+}
+
+/// The languages that people have chosen, for what the library says itself.
+async fn languages(context: Arc<Context>, telegram_ids: Vec<i64>) -> HashMap<i64, String> {
+    let Some(app) = context.get::<App>() else { return HashMap::new() };
+    let chosen = app.people.languages(telegram_ids).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "languages could not be looked up");
+        HashMap::new()
+    });
+    chosen.into_iter().map(|(telegram_id, language)| (telegram_id, language.code().to_owned())).collect()
 }
 
 /// The pages of all rooms in their frame, and `/health`.

@@ -12,11 +12,13 @@ use clap::Args;
 use tracing_subscriber::EnvFilter;
 
 pub use self::layers::{Layer, Layers};
+pub use self::networks::Networks;
 pub use self::read::{Config, Mistakes, Secret, Updates};
 use crate::domain::Address;
 use crate::files::FilesAddress;
 
 mod layers;
+mod networks;
 mod places;
 mod read;
 
@@ -94,14 +96,14 @@ pub fn load(flags: &Flags) -> anyhow::Result<Config> {
 }
 
 /// Where conversations are kept, and which variable says so: `STATE_URL`, else `REDIS_URL`, else `DATABASE_URL`, else
-/// `opora.db` in `DATA_DIR`, else in `data`.
-pub fn state_address() -> anyhow::Result<(String, &'static str)> {
-    Ok(places::state(&layers(&Flags::default())?))
+/// `opora.db` in `DATA_DIR`, else in `data`. `config` is the configuration file, if one is named.
+pub fn state_address(config: Option<PathBuf>) -> anyhow::Result<(String, &'static str)> {
+    Ok(places::state(&layers(&Flags { config, ..Flags::default() })?))
 }
 
 /// Where an aiogram bot keeps its states: `REDIS_URL`. An address on the command line shows its password to others.
-pub fn redis_address() -> anyhow::Result<String> {
-    let layers = layers(&Flags::default())?;
+pub fn redis_address(config: Option<PathBuf>) -> anyhow::Result<String> {
+    let layers = layers(&Flags { config, ..Flags::default() })?;
     let given = layers.get("REDIS_URL").map(|given| given.value.to_owned());
     given.context("--redis is missing, and so is REDIS_URL: where aiogram's Redis is")
 }

@@ -14,7 +14,7 @@ use opora_emulator::{Emulator, Settings};
 use tower::ServiceExt;
 
 use crate::cli;
-use crate::config::{Config, Secret, Updates};
+use crate::config::{Config, Networks, Secret, Updates};
 use crate::domain::Address;
 use crate::files::FilesAddress;
 use crate::rooms::Rooms;
@@ -66,6 +66,7 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
         // The demo listens already.
         web_listen: ([127, 0, 0, 1], 0).into(),
         public_url: base.to_owned(),
+        trusted_proxies: Networks::default(),
         language,
     }
 }

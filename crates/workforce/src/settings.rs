@@ -16,6 +16,7 @@ pub use self::kopecks::Kopecks;
 use self::tables::{change, value};
 use crate::audit;
 use crate::domain::{Domain, Writing};
+use crate::onboarding::InCharge;
 
 pub mod command;
 mod kopecks;
@@ -27,8 +28,11 @@ pub const ENABLE_TEST_USERS: Setting<bool> = Setting { name: "enable_test_users"
 pub const MANDATORY_TASK_PENALTY: Setting<Kopecks> =
     Setting { name: "mandatory_task_penalty_roubles", default: Kopecks(5000) };
 
+/// Who answers the questions of people.
+pub const QUESTIONS_GO_TO: Setting<InCharge> = Setting { name: "questions_go_to", default: InCharge::Managers };
+
 /// All of them, for lists and for changes by name.
-pub const ALL: [&dyn Declared; 2] = [&ENABLE_TEST_USERS, &MANDATORY_TASK_PENALTY];
+pub const ALL: [&dyn Declared; 3] = [&ENABLE_TEST_USERS, &MANDATORY_TASK_PENALTY, &QUESTIONS_GO_TO];
 
 /// A setting of a type.
 #[derive(Clone, Copy, Debug)]

@@ -23,6 +23,7 @@ pub const NAMES: &[&str] = &[
     "S3_SECRET_KEY",
     "SEND_LIMITS",
     "STATE_URL",
+    "TRUSTED_PROXIES",
     "WEBHOOK_SECRET",
     "WEBHOOK_URL",
     "WEB_LISTEN",

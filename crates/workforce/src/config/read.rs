@@ -9,7 +9,7 @@ use opora::bot::SendLimits;
 use reqwest::Url;
 
 use super::layers::Layers;
-use super::{ENVIRONMENT, places};
+use super::{ENVIRONMENT, Networks, places};
 use crate::domain::Address;
 use crate::files::FilesAddress;
 use crate::texts::Language;
@@ -32,6 +32,8 @@ pub struct Config {
     pub web_listen: SocketAddr,
     /// Where people reach the pages, without a slash at its end.
     pub public_url: String,
+    /// Who may say on whose behalf a page is asked for.
+    pub trusted_proxies: Networks,
     /// The language of those whose own nobody knows.
     pub language: Language,
 }
@@ -88,6 +90,7 @@ struct Reading<'a> {
 }
 
 const TOKEN: &str = "@BotFather gives one, of the form 123456789:AA…";
+const PROXIES: &str = "a list of addresses and networks, such as 127.0.0.1, 10.0.0.0/8";
 const LISTEN: &str = "an address and a port, such as 127.0.0.1:8080";
 const WEB_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 
@@ -107,6 +110,7 @@ impl Reading<'_> {
         let files = self.files();
         let web_listen = self.parsed("WEB_LISTEN", LISTEN).unwrap_or(WEB_LISTEN);
         let public_url = self.url("PUBLIC_URL").unwrap_or_else(|| format!("http://{web_listen}"));
+        let trusted_proxies = self.parsed("TRUSTED_PROXIES", PROXIES).unwrap_or_default();
         let language = self.language().unwrap_or_default();
         Some(Config {
             bot_token: bot_token?,
@@ -120,6 +124,7 @@ impl Reading<'_> {
             data_dir: data_dir.into(),
             web_listen,
             public_url: public_url.trim_end_matches('/').to_owned(),
+            trusted_proxies,
             language,
         })
     }
@@ -293,6 +298,7 @@ mod tests {
             ("FILES_URL", "ftp://me:hunter7@host"),
             ("WEB_LISTEN", "8080"),
             ("PUBLIC_URL", "office"),
+            ("TRUSTED_PROXIES", "nginx"),
             ("LANGUAGE", "de"),
         ];
         let Mistakes(mistakes) = read(&wrong).unwrap_err();

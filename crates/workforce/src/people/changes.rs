@@ -202,7 +202,12 @@ async fn insert(db: &Writing<'_, '_>, user: user::ActiveModel, at: Millis) -> Re
 }
 
 /// Changes a row and raises its version.
-async fn change(db: &Writing<'_, '_>, id: i64, user: user::ActiveModel, at: Millis) -> Result<(), WriteError> {
+pub(super) async fn change(
+    db: &Writing<'_, '_>,
+    id: i64,
+    user: user::ActiveModel,
+    at: Millis,
+) -> Result<(), WriteError> {
     let changed = user::Entity::update_many()
         .set(findable(user::ActiveModel { updated_at: Set(at.0), ..user }))
         .col_expr(user::Column::Version, Expr::col(user::Column::Version).add(1))
@@ -216,7 +221,7 @@ async fn change(db: &Writing<'_, '_>, id: i64, user: user::ActiveModel, at: Mill
 }
 
 /// Writes down what was done to a person, and by whom.
-async fn note(
+pub(super) async fn note(
     db: &Writing<'_, '_>,
     id: i64,
     action: &'static str,

@@ -10,10 +10,12 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
+use workforce::domain::Address;
 
 use crate::demo::{ANNA, BORIS, Demo, OPORA, PATIENCE, until};
 use crate::firm::{Ground, Kind, on_every_database};
 use crate::operator;
+use crate::postgres_server::PostgresServer;
 
 on_every_database! {
     it_runs_stops_in_order_and_starts_again_at_once,
@@ -59,11 +61,26 @@ impl Run {
         until(words, async || self.log.lock().await.iter().find(|line| line.contains(words)).cloned()).await
     }
 
+    /// How many lines have these words.
+    pub async fn count(&self, words: &str) -> usize {
+        self.log.lock().await.iter().filter(|line| line.contains(words)).count()
+    }
+
     /// Where its pages are.
     pub async fn web(&self) -> String {
         let line = self.logs("opora starts").await;
         let address = line.split("address=").nth(1).unwrap().split_whitespace().next().unwrap();
         format!("http://{address}")
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id().unwrap()
+    }
+
+    /// Ends it as `kill -9` does.
+    pub async fn dies(mut self) {
+        self.process.kill().await.unwrap();
     }
 
     /// Stops it as a service manager does; gives its log.
@@ -100,7 +117,8 @@ async fn it_runs_stops_in_order_and_starts_again_at_once(kind: Kind) {
         .await;
     let log = run.stops().await;
     let mut lines = log.iter();
-    for step in ["told to stop", "released the lease", "the pages are closed", "the database is closed; all is done"] {
+    let last = ["the pages are closed", "the store is closed", "the database is closed; all is done"];
+    for step in ["told to stop", "released the lease"].into_iter().chain(last) {
         assert!(lines.any(|line| line.contains(step)), "{step} is missing, or too early: {log:#?}");
     }
     assert!(!log.iter().any(|line| line.contains(&emulator.token)), "the token is in the log");
@@ -109,6 +127,36 @@ async fn it_runs_stops_in_order_and_starts_again_at_once(kind: Kind) {
     emulator.says(BORIS, "/me").await;
     emulator.hears(BORIS, "Your Telegram number: 1002").await;
     run.stops().await;
+    emulator.stop().await;
+}
+
+/// Conversations in Redis, tables in a PostgreSQL that goes away: what handlers read is waited for.
+#[tokio::test]
+async fn while_the_database_is_away_people_wait_and_are_answered_afterwards() {
+    let (mut ground, emulator) = (Ground::new(Kind::RedisAndSqlite).await, silent_emulator().await);
+    let mut server = PostgresServer::start(&[]);
+    ground.database = Address::parse(&server.url()).unwrap();
+    let run = Run::start(&ground, &emulator, &[]);
+    emulator.says(ANNA, "/me").await;
+    emulator.hears(ANNA, "Your Telegram number: 1001").await;
+    // It ends, and nobody listens any more.
+    server.kill();
+    emulator.says(BORIS, "/me").await;
+    run.logs("the store is away; the turn waits").await;
+    server.start_again();
+    emulator.hears(BORIS, "Your Telegram number: 1002").await;
+    // It is there and does not answer.
+    server.pause();
+    emulator.says(ANNA, "/language").await;
+    let waits = async || run.count("the store is away; the turn waits").await > 1;
+    until("a turn waits for the server that does not answer", async || waits().await.then_some(())).await;
+    server.go_on();
+    emulator.hears(ANNA, "Which language").await;
+    let log = run.stops().await;
+    assert!(!log.iter().any(|line| line.contains("parked")), "{log:#?}");
+    let store = [("STATE_URL", ground.state.as_str())];
+    let parked = operator::run(&store, &["state", "parked", "list"]).await.well().stdout;
+    assert!(parked.contains("Nothing is parked"), "{parked}");
     emulator.stop().await;
 }
 

@@ -27,6 +27,7 @@ async fn an_owner_approves_and_the_second_one_is_told_who_did(kind: Kind) {
     olga.presses("✅ Approve").await;
     olga.sees("Approved: Anna Smith");
     anna.sees("Welcome to the team!");
+    anna.sees("There is a short questionnaire");
     petr.presses("✅ Approve").await;
     petr.sees_toast("Already approved by Olga.");
     petr.presses("❌ Reject").await;
@@ -44,6 +45,8 @@ async fn an_owner_approves_and_the_second_one_is_told_who_did(kind: Kind) {
     assert_eq!(lines.iter().filter(|line| line.action == "status changed").count(), 1, "{lines:?}");
     anna.presses("🏠 Main menu").await;
     anna.sees("Anna Smith");
+    anna.presses("📝 Questionnaire").await;
+    anna.sees("Do you agree?");
 }
 
 async fn of_two_who_decide_at_once_one_does(kind: Kind) {
