@@ -13,7 +13,7 @@ use super::{Document, DocumentStatus, answers, deciding};
 use crate::application::App;
 use crate::domain::{Domain, NotWritten, Writing};
 use crate::onboarding::Onboarding;
-use crate::people::{self, People, Person, Role, Status};
+use crate::people::{self, People, Person, Status};
 
 /// How many people are told of decisions in one run of the job.
 const TOLD_AT_ONCE: u64 = 100;
@@ -213,7 +213,7 @@ pub async fn decide(db: &Writing<'_, '_>, verdict: Verdict, at: Millis) -> Resul
     let status = if is_approved { Status::Verified } else { Status::Rejected };
     people::set_status(db, user_id, status, Some(by), at).await?;
     if is_approved {
-        people::add_role(db, user_id, Role::Employee).await?;
+        people::take_on(db, user_id).await?;
     }
     let row = decision::ActiveModel {
         user_id: Set(user_id),
