@@ -74,7 +74,7 @@ impl Cabinet {
         let bot = tokio::spawn(async move { bot.run_until(stopped).await.unwrap() });
         until("the bot runs", async || app.bot.is_running().then_some(())).await;
         let router = application::router(&app);
-        let cabinet = Self { app, clock, router, emulator, stop, bot, ground: ground };
+        let cabinet = Self { app, clock, router, emulator, stop, bot, ground };
         cabinet.hire(ANNA, "Anna", Role::Owner).await;
         cabinet.hire(BORIS, "Boris", Role::Employee).await;
         cabinet

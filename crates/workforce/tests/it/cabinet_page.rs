@@ -103,7 +103,8 @@ async fn presses(demo: &Demo, data: &str) {
         messages.as_array()?.iter().rev().find_map(|message| {
             let rows = message["reply_markup"]["inline_keyboard"].as_array()?;
             let mut buttons = rows.iter().flat_map(|row| row.as_array()).flatten();
-            let button = buttons.find(|button| button["callback_data"].as_str().is_some_and(|its| its.contains(data)))?;
+            let button =
+                buttons.find(|button| button["callback_data"].as_str().is_some_and(|its| its.contains(data)))?;
             Some(json!({"from": EMPLOYEE, "message_id": message["message_id"], "data": button["callback_data"]}))
         })
     });

@@ -42,9 +42,16 @@ pub async fn run(app: &App) {
     let own = PgPoolOptions::new().max_connections(1).idle_timeout(None).max_lifetime(None);
     let own = own.connect_lazy_with((*readers.connect_options()).clone());
     let from = secrets::short().unwrap_or_default();
+    let mut is_told = false;
     loop {
-        if let Err(error) = pass(app, readers, &own, &from, &mut outgoing).await {
-            tracing::warn!(%error, "live pages of other processes cannot be told; trying again");
+        match pass(app, readers, &own, &from, &mut outgoing).await {
+            // The first failure says it all.
+            Err(error) if !is_told => {
+                is_told = true;
+                tracing::warn!(%error, "live pages of other processes cannot be told; trying again");
+            }
+            Err(_) => {}
+            Ok(()) => is_told = false,
         }
         tokio::time::sleep(PAUSE).await;
         // What others published meanwhile is not known.
