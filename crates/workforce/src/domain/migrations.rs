@@ -23,6 +23,7 @@ const STEPS: &[Step] = &[
     Step { name: "registration", sql: include_str!("migrations/registration.sql") },
     Step { name: "onboarding", sql: include_str!("migrations/onboarding.sql") },
     Step { name: "web", sql: include_str!("migrations/web.sql") },
+    Step { name: "payroll", sql: include_str!("migrations/payroll.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";
