@@ -6,6 +6,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use chrono_tz::Tz;
 use opora::clock::Millis;
 use opora::store::{Refusal, WriteError};
 use sea_orm::sea_query::OnConflict;
@@ -27,8 +28,11 @@ pub const ENABLE_TEST_USERS: Setting<bool> = Setting { name: "enable_test_users"
 pub const MANDATORY_TASK_PENALTY: Setting<Kopecks> =
     Setting { name: "mandatory_task_penalty_roubles", default: Kopecks(5000) };
 
+/// The clock by which the business counts its days and months; sites have their own.
+pub const TIME_ZONE: Setting<Tz> = Setting { name: "time_zone", default: Tz::Europe__Moscow };
+
 /// All of them, for lists and for changes by name.
-pub const ALL: [&dyn Declared; 2] = [&ENABLE_TEST_USERS, &MANDATORY_TASK_PENALTY];
+pub const ALL: [&dyn Declared; 3] = [&ENABLE_TEST_USERS, &MANDATORY_TASK_PENALTY, &TIME_ZONE];
 
 /// A setting of a type.
 #[derive(Clone, Copy, Debug)]
