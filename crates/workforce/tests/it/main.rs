@@ -36,6 +36,7 @@ mod returning;
 mod rooms;
 mod running;
 mod settings;
+mod shifts;
 mod signing_in;
 mod tables;
 mod two_people;
