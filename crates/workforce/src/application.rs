@@ -17,6 +17,7 @@ use sea_orm::{ConnectionTrait, DbErr};
 use crate::config::Config;
 use crate::domain::Domain;
 use crate::onboarding::Onboarding;
+use crate::payroll::Payroll;
 use crate::people::{People, Person};
 use crate::rooms::Rooms;
 use crate::settings::Settings;
@@ -36,6 +37,7 @@ pub struct Parts {
     pub people: People,
     pub settings: Settings,
     pub onboarding: Onboarding,
+    pub payroll: Payroll,
     pub rooms: Rooms,
     /// Posts messages outside of turns while the bot runs.
     pub bot: Handle,
@@ -77,6 +79,7 @@ impl App {
             people: People::new(domain.clone()),
             settings: Settings::new(domain.clone()),
             onboarding: Onboarding::new(domain.clone(), clock.clone(), &config.data_dir),
+            payroll: Payroll::new(domain.clone(), clock.clone()),
             domain,
             rooms,
             bot,

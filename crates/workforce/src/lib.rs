@@ -9,6 +9,7 @@
 //! - [`onboarding`]: a questionnaire, and questions to whoever is in charge;
 //! - [`registration`]: newcomers and their documents;
 //! - [`sites`], [`shifts`]: where people work and when; planning, working, closing;
+//! - [`payroll`]: what people earned and why, by month;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
 //! - [`web`]: the frame of the pages, sign-in, and the pages of people;
 //! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers.
@@ -27,6 +28,7 @@ pub mod files;
 pub mod front;
 pub mod jobs;
 pub mod onboarding;
+pub mod payroll;
 pub mod people;
 pub mod registration;
 pub mod rooms;

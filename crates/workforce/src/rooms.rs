@@ -16,12 +16,13 @@ use opora::turn::Turn;
 
 use crate::application::App;
 use crate::onboarding::OnboardingRoom;
+use crate::payroll::PayrollRoom;
 use crate::people::{Person, Role};
 use crate::registration::Registering;
 use crate::web::{Card, NavItem, Oops, Section, Web};
 
 /// Every room of the product.
-const ALL: &[&dyn Room] = &[&Web, &Registering, &OnboardingRoom];
+const ALL: &[&dyn Room] = &[&Web, &Registering, &OnboardingRoom, &PayrollRoom];
 
 /// What a room brings along. Everything but its name has a default: nothing.
 pub trait Room: Debug + Send + Sync + 'static {
