@@ -8,6 +8,7 @@
 //! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
 //! - [`onboarding`]: a questionnaire, and questions to whoever is in charge;
 //! - [`registration`]: newcomers and their documents;
+//! - [`sites`], [`shifts`]: where people work and when; planning, working, closing;
 //! - [`payroll`]: what people earned and why, by month;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
 //! - [`web`]: the frame of the pages, sign-in, and the pages of people;
@@ -34,6 +35,8 @@ pub mod rooms;
 pub mod run;
 pub mod serve;
 pub mod settings;
+pub mod shifts;
+pub mod sites;
 pub mod state;
 pub mod texts;
 pub mod web;

@@ -38,6 +38,7 @@ mod returning;
 mod rooms;
 mod running;
 mod settings;
+mod shifts;
 mod signing_in;
 mod tables;
 mod two_people;

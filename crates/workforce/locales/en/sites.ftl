@@ -1,0 +1,22 @@
+# Sites, slots, tasks and contracts; why something cannot be done.
+why-stale-toast = Somebody has changed this meanwhile. Please look at it again.
+why-gone-toast = This is not there any more.
+why-not-allowed-toast = You are not allowed to do this.
+why-bad-toast = Something in this is not as it should be.
+why-exists-toast = There is one like this already.
+why-taken-toast = More people have planned to come than there would be places.
+why-in-use-toast = Somebody works here, or plans to. This has to end first.
+why-full-toast = No place is left here.
+why-overlap-toast = You have another shift planned at that time.
+why-no-contract-toast = Your contract does not include this site.
+why-not-spontaneous-toast = Your contract allows planned shifts only. Plan one first.
+why-working-toast = You are at work already. Close that shift first.
+why-not-working-toast = This shift is not open any more.
+why-plan-used-toast = This plan has been used or cancelled already.
+why-past-toast = Its time is over.
+why-needs-media-toast = This task needs a photo before it is done.
+why-too-much-media-toast = This task has enough photos.
+why-site-open-toast = This site is open already.
+why-site-closed-toast = This site is closed already.
+why-others-work-toast = Others still work here. The site closes when they are done.
+why-decided-toast = This has been decided already.
