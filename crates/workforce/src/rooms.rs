@@ -19,10 +19,12 @@ use crate::onboarding::OnboardingRoom;
 use crate::payroll::PayrollRoom;
 use crate::people::{Person, Role};
 use crate::registration::Registering;
+use crate::shifts::ShiftsRoom;
+use crate::sites::SitesRoom;
 use crate::web::{Card, NavItem, Oops, Section, Web};
 
 /// Every room of the product.
-const ALL: &[&dyn Room] = &[&Web, &Registering, &OnboardingRoom, &PayrollRoom];
+const ALL: &[&dyn Room] = &[&Web, &Registering, &OnboardingRoom, &SitesRoom, &ShiftsRoom, &PayrollRoom];
 
 /// What a room brings along. Everything but its name has a default: nothing.
 pub trait Room: Debug + Send + Sync + 'static {

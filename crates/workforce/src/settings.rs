@@ -27,12 +27,27 @@ pub const ENABLE_TEST_USERS: Setting<bool> = Setting { name: "enable_test_users"
 /// What a mandatory task without a price costs whoever leaves it undone.
 pub const MANDATORY_TASK_PENALTY: Setting<Kopecks> =
     Setting { name: "mandatory_task_penalty_roubles", default: Kopecks(5000) };
+/// How long before its start a plan may be cancelled without it being short notice.
+pub const CANCEL_NOTICE_HOURS: Setting<u16> = Setting { name: "cancel_notice_hours", default: 24 };
+/// What cancelling at short notice costs, once the reason was rejected.
+pub const CANCEL_SHORT_NOTICE_FINE: Setting<Kopecks> =
+    Setting { name: "cancel_short_notice_fine_roubles", default: Kopecks(50_000) };
+/// What cancelling for a reason that does not count costs.
+pub const CANCEL_INVALID_REASON_FINE: Setting<Kopecks> =
+    Setting { name: "cancel_invalid_reason_fine_roubles", default: Kopecks(50_000) };
 
 /// The clock by which the business counts its days and months; sites have their own.
 pub const TIME_ZONE: Setting<Tz> = Setting { name: "time_zone", default: Tz::Europe__Moscow };
 
 /// All of them, for lists and for changes by name.
-pub const ALL: [&dyn Declared; 3] = [&ENABLE_TEST_USERS, &MANDATORY_TASK_PENALTY, &TIME_ZONE];
+pub const ALL: [&dyn Declared; 6] = [
+    &ENABLE_TEST_USERS,
+    &MANDATORY_TASK_PENALTY,
+    &CANCEL_NOTICE_HOURS,
+    &CANCEL_SHORT_NOTICE_FINE,
+    &CANCEL_INVALID_REASON_FINE,
+    &TIME_ZONE,
+];
 
 /// A setting of a type.
 #[derive(Clone, Copy, Debug)]

@@ -20,3 +20,45 @@ why-site-open-toast = Объект уже открыт.
 why-site-closed-toast = Объект уже закрыт.
 why-others-work-toast = Здесь ещё работают другие. Объект закроется, когда они закончат.
 why-decided-toast = Это уже решено.
+
+# Новости для тех, кого они касаются.
+notice-plan-moved = Ваша смена на объекте { $site } перенесена: вместо { $before } теперь { $after }.
+notice-plan-cancelled = Ваша смена на объекте { $site } { $when } отменена. Приходить не нужно.
+notice-plan-restored = Ваша смена на объекте { $site } { $when } всё-таки состоится.
+notice-reminder = Напоминаю: скоро ваша смена на объекте { $site }, { $when }.
+notice-missed = { $name } не вышел(ла) на объект { $site }, { $when }.
+notice-you-missed = Вас ждали на объекте { $site }, { $when }. Если что-то случилось, сообщите, пожалуйста, управляющему.
+notice-closed-by-time = Я закрыл вашу смену на объекте { $site }: её время вышло. Окончание { $end }, итого { $total }.
+notice-cancelled = { $name } отменяет смену на объекте { $site }, { $when }. Причина ждёт решения в разделе «Сегодня».
+notice-reason-accepted = Причина отмены смены на объекте { $site }, { $when }, принята.
+notice-reason-rejected = Причина отмены смены на объекте { $site }, { $when }, не принята. Удержано: { $fine }.
+
+# Владелец в боте.
+sites-today-button = 📋 Сегодня
+sites-button = 🏢 Объекты
+sites-today = Сегодня:
+sites-none = Объектов пока нет. Создайте их в кабинете.
+sites-list = Какой объект?
+sites-works = • { $name } работает с { $since }
+sites-late = { $count ->
+    [one] ⏰ опоздание { $count } минута
+    [few] ⏰ опоздание { $count } минуты
+   *[many] ⏰ опоздание { $count } минут
+}
+sites-was-here = • { $name } — смена с { $since } уже закрыта
+sites-not-come = • { $name } — не вышел(ла): { $when }
+sites-comes = • { $name } — по плану: { $when }
+sites-card =
+    { $site }
+    { $address }
+    { $rate } в час
+sites-week = Ближайшие семь дней:
+sites-new-slot-button = ➕ Новый слот
+sites-new-slot = Напишите день, часы и число мест одной строкой, например: 31.12 09:00-18:00 2
+sites-slot-not-understood = Не понял. Пример: 31.12 09:00-18:00 2
+sites-slot-made = Новый слот на объекте { $site }: { $when }.
+sites-cancellation = { $name } не выйдет на объект { $site }, { $when }. Причина: { $reason }
+sites-accept-button = ✅ Принять
+sites-reject-button = ❌ Отклонить
+sites-accepted = Причина принята.
+sites-rejected = Причина отклонена, удержание начислено.

@@ -160,6 +160,19 @@ impl AboutSite {
 }
 
 impl AboutSlot {
+    /// A place for one, at the site's rate.
+    pub fn usual(day: NaiveDate, hours: Hours) -> Self {
+        Self {
+            title: String::new(),
+            day,
+            hours,
+            rate_kopecks: None,
+            capacity: 1,
+            penalises_lateness: true,
+            ignores_site_tasks: false,
+        }
+    }
+
     /// The names of what is not as it should be.
     pub fn mistakes(&self) -> Vec<&'static str> {
         let checks = [
