@@ -68,6 +68,12 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    /// What it shows on the front page above all counts, for whoever looks at it.
+    fn front_page<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+        let _ = (app, viewer);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     /// What it adds to a person's page for whoever looks at it: an owner or a superadmin.
     fn about_person<'a>(
         &'a self,

@@ -6,6 +6,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use chrono_tz::Tz;
 use opora::clock::Millis;
 use opora::store::{Refusal, WriteError};
 use sea_orm::sea_query::OnConflict;
@@ -35,13 +36,17 @@ pub const CANCEL_SHORT_NOTICE_FINE: Setting<Kopecks> =
 pub const CANCEL_INVALID_REASON_FINE: Setting<Kopecks> =
     Setting { name: "cancel_invalid_reason_fine_roubles", default: Kopecks(50_000) };
 
+/// The clock by which the business counts its days and months; sites have their own.
+pub const TIME_ZONE: Setting<Tz> = Setting { name: "time_zone", default: Tz::Europe__Moscow };
+
 /// All of them, for lists and for changes by name.
-pub const ALL: [&dyn Declared; 5] = [
+pub const ALL: [&dyn Declared; 6] = [
     &ENABLE_TEST_USERS,
     &MANDATORY_TASK_PENALTY,
     &CANCEL_NOTICE_HOURS,
     &CANCEL_SHORT_NOTICE_FINE,
     &CANCEL_INVALID_REASON_FINE,
+    &TIME_ZONE,
 ];
 
 /// A setting of a type.

@@ -23,11 +23,13 @@ mod onboarding;
 mod operator;
 mod page;
 mod pages;
+mod payroll;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/postgres_server.rs"]
 mod postgres_server;
 mod preferences;
 mod product;
+mod queries;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/redis_server.rs"]
 mod redis_server;

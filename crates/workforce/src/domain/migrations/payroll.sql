@@ -48,6 +48,7 @@ CREATE UNIQUE INDEX adjustments_once_by_plan ON adjustments (plan_id, kind) WHER
 CREATE UNIQUE INDEX adjustments_once_by_order ON adjustments (order_id, kind) WHERE order_id IS NOT NULL;
 CREATE INDEX adjustments_by_person ON adjustments (user_id, period, day, id);
 CREATE INDEX adjustments_by_period ON adjustments (period, user_id);
+CREATE INDEX adjustments_by_day ON adjustments (day, user_id);
 CREATE INDEX adjustments_by_corrected ON adjustments (corrects_id) WHERE corrects_id IS NOT NULL;
 
 -- Every change of what somebody wrote: how it was afterwards.
