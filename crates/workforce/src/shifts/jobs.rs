@@ -23,6 +23,8 @@ const MISSED_MS: i64 = HOUR_MS;
 const FORGOTTEN_MS: i64 = 24 * HOUR_MS;
 /// How many rows one run looks at.
 const AT_ONCE: u64 = 500;
+/// Databases take only so many values at once.
+const IDS_AT_ONCE: usize = 500;
 /// How far back amounts are looked after.
 const LOOKED_AFTER_MS: i64 = 7 * 24 * HOUR_MS;
 
@@ -160,8 +162,12 @@ pub async fn post_missing(app: App) -> anyhow::Result<()> {
     let lately = found.filter(shift::Column::EndedAt.gt(now.0 - LOOKED_AFTER_MS)).order_by_asc(shift::Column::Id);
     let ids: Vec<i64> = lately.into_tuple().all(app.domain.read()).await?;
     let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
-    for id in ids {
-        app.domain.write(move |db| Box::pin(working::post(db, id, mandatory, now))).await?;
+    for ids in ids.chunks(IDS_AT_ONCE) {
+        let posted = app.payroll.totals_of_shifts(ids).await?;
+        for id in ids.iter().copied().filter(|id| !posted.contains_key(id)) {
+            tracing::warn!(shift = id, "a shift that is over had no amounts; they are posted now");
+            app.domain.write(move |db| Box::pin(working::post(db, id, mandatory, now))).await?;
+        }
     }
     Ok(())
 }
