@@ -19,6 +19,7 @@ use crate::config::{Config, Networks};
 use crate::domain::{self, Domain};
 use crate::files::Files;
 use crate::onboarding::Onboarding;
+use crate::payroll::Payroll;
 use crate::people::{People, Person};
 use crate::rooms::Rooms;
 use crate::settings::Settings;
@@ -41,6 +42,7 @@ pub struct Parts {
     pub people: People,
     pub settings: Settings,
     pub onboarding: Onboarding,
+    pub payroll: Payroll,
     pub rooms: Rooms,
     /// Posts messages outside of turns while the bot runs.
     pub bot: Handle,
@@ -84,6 +86,7 @@ impl App {
             people: People::new(domain.clone()),
             settings: Settings::new(domain.clone()),
             onboarding: Onboarding::new(domain.clone(), clock.clone(), &config.data_dir),
+            payroll: Payroll::new(domain.clone(), clock.clone()),
             domain,
             rooms,
             bot,

@@ -23,6 +23,7 @@ use crate::serve;
 use crate::texts::Language;
 
 mod staff;
+mod work;
 
 /// Anybody may know it: it opens nothing but this demo.
 pub const TOKEN: &str = "7000000001:AAOporaDemoOporaDemoOporaDemoOpora1";
@@ -44,6 +45,7 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     let base = format!("http://{address}");
     let product = Product::open(configuration(&base, &data, arguments.language), Rooms::all()).await?;
     staff::arrive(&emulator, &product.app, arguments.language).await?;
+    work::begin(&product.app, arguments.language).await?;
     tell(&base, &data, &product);
     let router = one_port(&emulator, pages(&product));
     let ran = product.run(listener, router, stop).await;

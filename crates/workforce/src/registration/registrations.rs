@@ -13,7 +13,7 @@ use super::{Document, DocumentStatus, answers, deciding};
 use crate::application::App;
 use crate::domain::{Domain, NotWritten, Writing};
 use crate::onboarding::Onboarding;
-use crate::people::{self, People, Person, Status};
+use crate::people::{self, People, Person, Role, Status};
 
 /// How many people are told of decisions in one run of the job.
 const TOLD_AT_ONCE: u64 = 100;
@@ -235,7 +235,7 @@ pub fn told(person: &Person, reason: Option<&str>, is_approved: bool) -> Say {
 
 /// A person as an approval makes one.
 pub fn let_in(person: &Person) -> Person {
-    let roles = person.roles.iter().chain([Role::Employee]).collect();
+    let roles = person.roles.iter().filter(|role| *role != Role::Applicant).chain([Role::Employee]).collect();
     Person { status: Status::Verified, roles, ..person.clone() }
 }
 

@@ -47,15 +47,6 @@ impl Run {
         Self { process, log }
     }
 
-    pub fn id(&self) -> u32 {
-        self.process.id().expect("it runs")
-    }
-
-    /// Ends it at once, in the midst of whatever it does.
-    pub async fn dies(mut self) {
-        self.process.kill().await.unwrap();
-    }
-
     /// The first line with these words.
     pub async fn logs(&self, words: &str) -> String {
         until(words, async || self.log.lock().await.iter().find(|line| line.contains(words)).cloned()).await
