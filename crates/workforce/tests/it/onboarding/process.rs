@@ -71,7 +71,8 @@ async fn a_session_goes_on_over_restarts_and_without_its_state(kind: Kind) {
     emulator.hears(ANNA, "Let us go on where we were.").await;
     run.logs("the session is restored from the database").await;
     // The buttons of the lost state are stale: only those of the question that was asked again count.
-    let asked = async |demo: &Demo| demo.texts(ANNA).await.iter().filter(|text| text.starts_with("3/8")).nth(1).map(drop);
+    let asked =
+        async |demo: &Demo| demo.texts(ANNA).await.iter().filter(|text| text.starts_with("3/8")).nth(1).map(drop);
     emulator.until("the third question is asked again", asked).await;
     presses(&emulator, ANNA, "Weekends").await;
     emulator.hears(ANNA, "4/8").await;
