@@ -1,5 +1,6 @@
 //! The queue and the documents on pages: for owners and superadmins, and for nobody else.
 
+use sea_orm::ConnectionTrait;
 use serde_json::json;
 use workforce::people::{Role, Status};
 use workforce::registration::DocumentStatus;
@@ -71,6 +72,40 @@ async fn documents_are_shown_to_owners_and_refused_to_others_by_direct_link_too(
         owner.get(none).await.is(404, "There is no such page");
     }
     assert_eq!(cabinet.person(VERA).await.status, Status::Pending);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_long_queue_is_drawn_in_part_and_what_browsers_cannot_show_is_told() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    registers(&cabinet).await;
+    let (_, documents) = written(&cabinet.app, VERA).await;
+    cabinet
+        .app
+        .domain
+        .write(|db| {
+            Box::pin(async move {
+                for number in 0..20 {
+                    let row = format!(
+                        "INSERT INTO users (telegram_id, full_name, language, status, enrolled_by, created_at, \
+                         updated_at) VALUES (5{number:03}, 'Somebody', 'en', 'pending', 'grant', 1, 1)"
+                    );
+                    db.execute_unprepared(&row).await?;
+                }
+                db.execute_unprepared("UPDATE documents SET media_type = 'image/heic'").await?;
+                Ok(())
+            })
+        })
+        .await
+        .unwrap();
+    let owner = cabinet.signed_in(ANNA).await;
+    let queue = owner.get("/registrations").await;
+    queue.is(200, "20 of 21 are shown");
+    assert_eq!(queue.body.matches("data-testid=\"approve\"").count(), 20, "{}", queue.body);
+    assert!(!queue.body.contains("Anna Smith"), "whoever came last is not among them");
+    let page = owner.get(&format!("/documents/{}", documents[0].id)).await;
+    page.is(200, "Browsers do not show HEIC.").is(200, "download=\"passport-1003.heic\"");
+    assert!(!page.body.contains("<img"), "{}", page.body);
     cabinet.close().await;
 }
 
