@@ -17,13 +17,18 @@ use sea_orm::{ConnectionTrait, DbErr};
 
 use crate::config::{Config, Networks};
 use crate::domain::{self, Domain};
+use crate::files::Files;
 use crate::onboarding::Onboarding;
+use crate::payroll::Payroll;
 use crate::people::{People, Person};
 use crate::rooms::Rooms;
 use crate::settings::Settings;
 use crate::texts::{Language, Sentences};
 use crate::web::{self, Events, Limits};
 use crate::{front, jobs};
+
+/// Whoever sent a file waits: better to be asked to try again than to hear nothing for a minute.
+const DOWNLOAD_ATTEMPTS: u32 = 5;
 
 /// What every handler, page and job reaches: `turn.context::<App>()`, `State<App>`, and a job's argument. Clones are the
 /// same one.
@@ -37,6 +42,7 @@ pub struct Parts {
     pub people: People,
     pub settings: Settings,
     pub onboarding: Onboarding,
+    pub payroll: Payroll,
     pub rooms: Rooms,
     /// Posts messages outside of turns while the bot runs.
     pub bot: Handle,
@@ -49,8 +55,8 @@ pub struct Parts {
     pub trusted_proxies: Networks,
     /// Where people reach the pages, without a slash at its end.
     pub public_url: String,
-    /// Where documents are kept: `file:<folder>` or `s3://…`.
-    pub files: String,
+    /// Where documents are kept.
+    pub files: Files,
     /// Where downloads arrive and everything else that is kept in files.
     pub data_dir: PathBuf,
     /// The language of those whose own nobody knows.
@@ -80,6 +86,7 @@ impl App {
             people: People::new(domain.clone()),
             settings: Settings::new(domain.clone()),
             onboarding: Onboarding::new(domain.clone(), clock.clone(), &config.data_dir),
+            payroll: Payroll::new(domain.clone(), clock.clone()),
             domain,
             rooms,
             bot,
@@ -88,7 +95,7 @@ impl App {
             limits: Limits::default(),
             trusted_proxies: config.trusted_proxies.clone(),
             public_url: config.public_url.clone(),
-            files: config.files.clone(),
+            files: Files::at(&config.files),
             data_dir: config.data_dir.clone(),
             language: config.language,
         }))
@@ -118,7 +125,8 @@ impl App {
 pub fn bot(app: &App, bot: Bot) -> Bot {
     let bot = app.rooms.iter().fold(bot, |bot, room| room.work(app, bot));
     let bot = web::live(app, jobs::work(app, bot));
-    bot.script(script(&app.rooms)).context(app.clone()).files(app.data_dir.join("downloads"))
+    let bot = bot.script(script(&app.rooms)).context(app.clone());
+    bot.files(app.data_dir.join("downloads")).attempts("download", DOWNLOAD_ATTEMPTS)
 }
 
 /// The script alone, for a stage.

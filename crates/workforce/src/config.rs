@@ -15,6 +15,7 @@ pub use self::layers::{Layer, Layers};
 pub use self::networks::Networks;
 pub use self::read::{Config, Mistakes, Secret, Updates};
 use crate::domain::Address;
+use crate::files::FilesAddress;
 
 mod layers;
 mod networks;
@@ -78,7 +79,7 @@ pub struct StorageFlags {
 #[derive(Clone, Debug)]
 pub struct Storage {
     pub database: Address,
-    pub files: String,
+    pub files: FilesAddress,
     pub data_dir: PathBuf,
 }
 
@@ -107,6 +108,12 @@ pub fn redis_address(config: Option<PathBuf>) -> anyhow::Result<String> {
     given.context("--redis is missing, and so is REDIS_URL: where aiogram's Redis is")
 }
 
+/// Where a test wants the process to end; nothing in a release build asks.
+#[cfg(debug_assertions)]
+pub fn failpoints() -> String {
+    std::env::var("OPORA_FAILPOINTS").unwrap_or_default()
+}
+
 /// Everything that is set, the strongest first.
 fn layers(flags: &Flags) -> anyhow::Result<Layers> {
     let mut found = vec![flags.layer(), environment()?];
@@ -130,7 +137,8 @@ impl DatabaseFlags {
 impl StorageFlags {
     pub fn read(self) -> anyhow::Result<Storage> {
         let layers = layers(&Flags { config: self.database.config.clone(), ..Flags::default() })?;
-        let (files, data_dir) = (places::files(&layers), places::data_dir(&layers).into());
+        let files = places::files(&layers).map_err(Mistakes)?;
+        let data_dir = places::data_dir(&layers).into();
         Ok(Storage { database: self.database.address()?, files, data_dir })
     }
 }

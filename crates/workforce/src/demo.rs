@@ -16,12 +16,14 @@ use tower::ServiceExt;
 use crate::cli;
 use crate::config::{Config, Networks, Secret, Updates};
 use crate::domain::Address;
+use crate::files::FilesAddress;
 use crate::rooms::Rooms;
 use crate::run::Product;
 use crate::serve;
 use crate::texts::Language;
 
 mod staff;
+mod work;
 
 /// Anybody may know it: it opens nothing but this demo.
 pub const TOKEN: &str = "7000000001:AAOporaDemoOporaDemoOporaDemoOpora1";
@@ -43,6 +45,7 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     let base = format!("http://{address}");
     let product = Product::open(configuration(&base, &data, arguments.language), Rooms::all()).await?;
     staff::arrive(&emulator, &product.app, arguments.language).await?;
+    work::begin(&product.app, arguments.language).await?;
     tell(&base, &data, &product);
     let router = one_port(&emulator, pages(&product));
     let ran = product.run(listener, router, stop).await;
@@ -60,7 +63,7 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
         state: database.url(),
         database,
         cache: None,
-        files: format!("file:{}/files", data.display()),
+        files: FilesAddress::Folder(data.join("files")),
         data_dir: data.to_owned(),
         // The demo listens already.
         web_listen: ([127, 0, 0, 1], 0).into(),

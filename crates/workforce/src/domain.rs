@@ -11,6 +11,7 @@ use std::time::Duration;
 use anyhow::Context;
 use futures_util::future::BoxFuture;
 use opora::store::{BoxError, OpenError, Store, StoreError, WriteError};
+use parking_lot::Mutex;
 use sea_orm::{DatabaseConnection, DbBackend, DbErr, RuntimeErr, SqlxPostgresConnector, SqlxSqliteConnector};
 use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
@@ -116,6 +117,26 @@ impl Domain {
             StoreError::Refused(refusal) => NotWritten::Refused(refusal.0),
             other => NotWritten::Failed(other),
         })
+    }
+
+    /// The same for a write that answers something.
+    pub async fn write_and_get<T, F>(&self, run: F) -> Result<T, NotWritten>
+    where
+        T: Send + 'static,
+        F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
+    {
+        let given = Arc::new(Mutex::new(None));
+        let answer = Arc::clone(&given);
+        let write = self.write(move |db| {
+            Box::pin(async move {
+                let got = run(db).await?;
+                *answer.lock() = Some(got);
+                Ok(())
+            })
+        });
+        write.await?;
+        let got = given.lock().take();
+        got.ok_or_else(|| NotWritten::Refused("the write was not carried out".to_owned()))
     }
 
     /// Lets go of files and connections: of Redis if conversations are there, then of the database.

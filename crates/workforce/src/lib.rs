@@ -8,8 +8,11 @@
 //! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
 //! - [`onboarding`]: a questionnaire, and questions to whoever is in charge;
 //! - [`registration`]: newcomers and their documents;
+//! - [`sites`], [`shifts`]: where people work and when; planning, working, closing;
+//! - [`payroll`]: what people earned and why, by month;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
 //! - [`web`]: the frame of the pages, sign-in, and the pages of people;
+//! - [`failpoints`]: where tests end the process;
 //! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers.
 //!
 //! It is a library only so that its tests can reach it; nobody else is promised anything.
@@ -22,16 +25,20 @@ pub mod demo;
 pub mod doctor;
 pub mod domain;
 mod echo;
+pub mod failpoints;
 pub mod files;
 pub mod front;
 pub mod jobs;
 pub mod onboarding;
+pub mod payroll;
 pub mod people;
 pub mod registration;
 pub mod rooms;
 pub mod run;
 pub mod serve;
 pub mod settings;
+pub mod shifts;
+pub mod sites;
 pub mod state;
 pub mod texts;
 pub mod web;

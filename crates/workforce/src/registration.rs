@@ -66,7 +66,7 @@ impl Room for Registering {
 
     fn work(&self, app: &App, bot: Bot) -> Bot {
         let (keeper, discarder) = (app.clone(), app.clone());
-        bot.settings(|settings| settings.effects.attempts = ATTEMPTS)
+        bot.attempts(keeping::KEEP, ATTEMPTS)
             .effect(keeping::KEEP, move |asked| keeping::keep(keeper.clone(), asked))
             .effect(keeping::DISCARD, move |asked| keeping::discard(discarder.clone(), asked))
     }

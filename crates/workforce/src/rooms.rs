@@ -18,12 +18,15 @@ use serde_json::Value;
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::onboarding::OnboardingRoom;
+use crate::payroll::PayrollRoom;
 use crate::people::{Person, Role};
 use crate::registration::Registering;
+use crate::shifts::ShiftsRoom;
+use crate::sites::SitesRoom;
 use crate::web::{Card, NavItem, Oops, Section, Web};
 
 /// Every room of the product.
-const ALL: &[&dyn Room] = &[&Web, &Registering, &OnboardingRoom];
+const ALL: &[&dyn Room] = &[&Web, &Registering, &OnboardingRoom, &SitesRoom, &ShiftsRoom, &PayrollRoom];
 
 /// What a room brings along. Everything but its name has a default: nothing.
 pub trait Room: Debug + Send + Sync + 'static {
@@ -63,6 +66,12 @@ pub trait Room: Debug + Send + Sync + 'static {
 
     /// What it counts on the front page for whoever looks at it.
     fn home<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, Oops>> {
+        let _ = (app, viewer);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// What it shows on the front page above all counts, for whoever looks at it.
+    fn front_page<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
         let _ = (app, viewer);
         Box::pin(async { Ok(Vec::new()) })
     }

@@ -20,7 +20,7 @@ use crate::application::{self, App};
 use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
 use crate::domain::Domain;
 use crate::rooms::Rooms;
-use crate::{front, jobs, serve, web};
+use crate::{failpoints, front, jobs, serve, web};
 
 /// How long calls of pages that are under way may take at the end.
 const LAST_CALLS: Duration = Duration::from_secs(1);
@@ -37,6 +37,7 @@ pub struct Product {
 /// `opora run`.
 pub async fn run(flags: Flags) -> anyhow::Result<()> {
     let config = config::load(&flags)?;
+    failpoints::arm()?;
     let (listener, address) = serve::listen(config.web_listen, "WEB_LISTEN names another address").await?;
     let stop = Stop::on_signals().context("cannot listen for signals")?;
     let product = Product::open(config, Rooms::all()).await?;

@@ -6,6 +6,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use chrono_tz::Tz;
 use opora::clock::Millis;
 use opora::store::{Refusal, WriteError};
 use sea_orm::sea_query::OnConflict;
@@ -27,12 +28,31 @@ pub const ENABLE_TEST_USERS: Setting<bool> = Setting { name: "enable_test_users"
 /// What a mandatory task without a price costs whoever leaves it undone.
 pub const MANDATORY_TASK_PENALTY: Setting<Kopecks> =
     Setting { name: "mandatory_task_penalty_roubles", default: Kopecks(5000) };
+/// How long before its start a plan may be cancelled without it being short notice.
+pub const CANCEL_NOTICE_HOURS: Setting<u16> = Setting { name: "cancel_notice_hours", default: 24 };
+/// What cancelling at short notice costs, once the reason was rejected.
+pub const CANCEL_SHORT_NOTICE_FINE: Setting<Kopecks> =
+    Setting { name: "cancel_short_notice_fine_roubles", default: Kopecks(50_000) };
+/// What cancelling for a reason that does not count costs.
+pub const CANCEL_INVALID_REASON_FINE: Setting<Kopecks> =
+    Setting { name: "cancel_invalid_reason_fine_roubles", default: Kopecks(50_000) };
+
+/// The clock by which the business counts its days and months; sites have their own.
+pub const TIME_ZONE: Setting<Tz> = Setting { name: "time_zone", default: Tz::Europe__Moscow };
 
 /// Who answers the questions of people.
 pub const QUESTIONS_GO_TO: Setting<InCharge> = Setting { name: "questions_go_to", default: InCharge::Managers };
 
 /// All of them, for lists and for changes by name.
-pub const ALL: [&dyn Declared; 3] = [&ENABLE_TEST_USERS, &MANDATORY_TASK_PENALTY, &QUESTIONS_GO_TO];
+pub const ALL: [&dyn Declared; 7] = [
+    &ENABLE_TEST_USERS,
+    &MANDATORY_TASK_PENALTY,
+    &CANCEL_NOTICE_HOURS,
+    &CANCEL_SHORT_NOTICE_FINE,
+    &CANCEL_INVALID_REASON_FINE,
+    &TIME_ZONE,
+    &QUESTIONS_GO_TO,
+];
 
 /// A setting of a type.
 #[derive(Clone, Copy, Debug)]

@@ -11,6 +11,7 @@ use reqwest::Url;
 use super::layers::Layers;
 use super::{ENVIRONMENT, Networks, places};
 use crate::domain::Address;
+use crate::files::FilesAddress;
 use crate::texts::Language;
 
 /// Everything that a running application needs.
@@ -26,8 +27,7 @@ pub struct Config {
     pub database: Address,
     /// Where the cache is; in this process if there is none.
     pub cache: Option<Secret>,
-    /// `file:<folder>` or `s3://…`.
-    pub files: String,
+    pub files: FilesAddress,
     pub data_dir: PathBuf,
     pub web_listen: SocketAddr,
     /// Where people reach the pages, without a slash at its end.
@@ -107,7 +107,7 @@ impl Reading<'_> {
         self.one_of("CACHE_URL", &["redis://", "rediss://"]);
         let cache = places::cache(self.layers).map(Secret);
         let data_dir = places::data_dir(self.layers);
-        let files = self.one_of("FILES_URL", &["file:"]).unwrap_or_else(|| places::files(self.layers));
+        let files = self.files();
         let web_listen = self.parsed("WEB_LISTEN", LISTEN).unwrap_or(WEB_LISTEN);
         let public_url = self.url("PUBLIC_URL").unwrap_or_else(|| format!("http://{web_listen}"));
         let trusted_proxies = self.parsed("TRUSTED_PROXIES", PROXIES).unwrap_or_default();
@@ -120,7 +120,7 @@ impl Reading<'_> {
             state: watched(state, data_dir),
             database: database?,
             cache,
-            files,
+            files: files?,
             data_dir: data_dir.into(),
             web_listen,
             public_url: public_url.trim_end_matches('/').to_owned(),
@@ -187,6 +187,10 @@ impl Reading<'_> {
             self.mistakes.push("DATABASE_URL is neither sqlite:<path> nor postgres://…".to_owned());
         }
         database
+    }
+
+    fn files(&mut self) -> Option<FilesAddress> {
+        places::files(self.layers).map_err(|mistakes| self.mistakes.extend(mistakes)).ok()
     }
 
     /// What a turn writes and where it goes must become durable in one step.
@@ -276,10 +280,8 @@ mod tests {
         );
         assert_eq!((config.updates, config.send_limits), (Updates::Polling, SendLimits::Telegram));
         assert_eq!((config.public_url.as_str(), config.language), ("http://127.0.0.1:8080", Language::Ru));
-        assert_eq!(
-            (config.bot_api_url.as_str(), config.files.as_str()),
-            (opora::telegram::TELEGRAM, "file:data/files")
-        );
+        assert_eq!(config.bot_api_url, opora::telegram::TELEGRAM);
+        assert_eq!(config.files, FilesAddress::Folder("data/files".into()));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::text;
 use crate::texts::Language;
 
 /// The first one's number; the others follow.
-const FIRST: i64 = 1001;
+pub const FIRST: i64 = 1001;
 
 /// A name in both languages, a username, and the roles; who has none comes to apply.
 struct Member {

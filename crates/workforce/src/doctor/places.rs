@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use opora::instance::{self, Sighting};
 use opora::store::{Lease, OpenError, RedisServer, Store, StoreError};
-use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
 use super::Finding;
 use crate::config::{Config, Secret};
 use crate::domain::Domain;
+use crate::files::{Files, FilesAddress};
 use crate::state::output;
 
 /// Below this the next document may not fit.
@@ -133,7 +133,7 @@ fn cache_server(seen: &Result<RedisServer, StoreError>) -> Finding {
 
 /// How much room there is for files and the embedded database.
 pub(super) async fn look_at_disk(config: &Config) -> Finding {
-    let (folder, _) = nearest(&config.data_dir).await;
+    let folder = nearest(&config.data_dir).await;
     let asked = folder.clone();
     let seen = tokio::task::spawn_blocking(move || rustix::fs::statvfs(&asked)).await;
     match seen {
@@ -141,6 +141,16 @@ pub(super) async fn look_at_disk(config: &Config) -> Finding {
         Ok(Err(error)) => Finding::note("disk", format!("{}: {error}", folder.display()), "look by hand: df -h"),
         Err(error) => Finding::note("disk", error.to_string(), "look by hand: df -h"),
     }
+}
+
+/// The folder itself, or the nearest one above that is there.
+async fn nearest(folder: &Path) -> PathBuf {
+    for above in folder.ancestors() {
+        if !above.as_os_str().is_empty() && tokio::fs::metadata(above).await.is_ok() {
+            return above.to_owned();
+        }
+    }
+    PathBuf::from(".")
 }
 
 fn room_on_disk(folder: &Path, free_bytes: u64) -> Finding {
@@ -155,45 +165,23 @@ fn room_on_disk(folder: &Path, free_bytes: u64) -> Finding {
 
 /// Whether documents can be stored: by storing something and taking it away again.
 pub(super) async fn look_at_files(config: &Config) -> Finding {
-    let Some(folder) = config.files.strip_prefix("file:") else {
-        let advice = "the first document shows whether it can be written";
-        return Finding::note("files", "kept outside of this machine; not tried", advice);
-    };
-    let folder = PathBuf::from(folder);
-    let (nearest, is_there) = nearest(&folder).await;
-    match try_to_write(&nearest).await {
-        Ok(()) if is_there => Finding::ok("files", format!("{} can be written", folder.display())),
-        Ok(()) => {
-            Finding::note("files", format!("{} is not there yet", folder.display()), "the first document makes it")
+    let (address, tried) = (&config.files, Files::at(&config.files).try_out().await);
+    match (address, tried) {
+        (FilesAddress::Folder(folder), Ok(())) if !folder.is_dir() => {
+            Finding::note("files", format!("{address} is not there yet"), "the first document makes it")
         }
-        Err(error) => {
-            let found = format!("{} cannot be written: {error}", nearest.display());
+        (_, Ok(())) => Finding::ok("files", format!("{address} can be written")),
+        (FilesAddress::Folder(_), Err(error)) => {
+            let found = format!("{address} cannot be written: {error}");
             Finding::trouble("files", found, "give it to the user that runs opora, or make room on the disk")
         }
-    }
-}
-
-/// The folder itself, or the nearest one above that is there.
-async fn nearest(folder: &Path) -> (PathBuf, bool) {
-    for (depth, above) in folder.ancestors().enumerate() {
-        if !above.as_os_str().is_empty() && tokio::fs::metadata(above).await.is_ok() {
-            return (above.to_owned(), depth == 0);
+        (FilesAddress::Bucket(_), Err(error)) => {
+            let advice = match error.kind() {
+                ErrorKind::PermissionDenied => "look at S3_ACCESS_KEY and S3_SECRET_KEY, and what they may do there",
+                _ => "look at S3_ENDPOINT and S3_REGION, whether the server runs, and whether the bucket is there",
+            };
+            Finding::trouble("files", format!("{address} cannot be written: {error}"), advice)
         }
-    }
-    (PathBuf::from("."), false)
-}
-
-async fn try_to_write(folder: &Path) -> std::io::Result<()> {
-    let path = folder.join(format!(".opora-doctor-{}", std::process::id()));
-    let written = async {
-        let mut file = tokio::fs::OpenOptions::new().write(true).create_new(true).open(&path).await?;
-        file.write_all(b"may be removed\n").await?;
-        file.sync_all().await
-    };
-    let written = written.await;
-    match tokio::fs::remove_file(&path).await {
-        Err(error) if error.kind() != ErrorKind::NotFound => written.and(Err(error)),
-        _ => written,
     }
 }
 

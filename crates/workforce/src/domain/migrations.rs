@@ -24,6 +24,9 @@ const STEPS: &[Step] = &[
     Step { name: "onboarding", sql: include_str!("migrations/onboarding.sql") },
     Step { name: "web", sql: include_str!("migrations/web.sql") },
     Step { name: "web_limits", sql: include_str!("migrations/web_limits.sql") },
+    Step { name: "sites", sql: include_str!("migrations/sites.sql") },
+    Step { name: "shifts", sql: include_str!("migrations/shifts.sql") },
+    Step { name: "payroll", sql: include_str!("migrations/payroll.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";

@@ -179,6 +179,12 @@ pub async fn add_role(db: &impl ConnectionTrait, user_id: i64, role: Role) -> Re
     Ok(())
 }
 
+/// Somebody who has applied works here from now on.
+pub async fn take_on(db: &impl ConnectionTrait, user_id: i64) -> Result<(), WriteError> {
+    user_role::Entity::delete_by_id((user_id, Role::Applicant.name().to_owned())).exec(db).await?;
+    add_role(db, user_id, Role::Employee).await
+}
+
 /// Changes the language in which the bot speaks to a person.
 pub async fn set_language(db: &Writing<'_, '_>, id: i64, language: Language, at: Millis) -> Result<(), WriteError> {
     let changed = user::ActiveModel { language: Set(language.code().to_owned()), ..Default::default() };

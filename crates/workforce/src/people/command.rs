@@ -68,7 +68,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let done = match arguments.command {
         Command::Export { telegram_id } => exported(&domain, telegram_id).await,
         Command::Forget { telegram_id, consent } => {
-            forgotten(&domain, &Files::at(&storage.files)?, telegram_id, consent).await
+            forgotten(&domain, &Files::at(&storage.files), telegram_id, consent).await
         }
         Command::Grant(given) => granted(&domain, given).await,
         Command::Revoke(taken) => revoked(&domain, taken).await,

@@ -213,7 +213,7 @@ pub async fn decide(db: &Writing<'_, '_>, verdict: Verdict, at: Millis) -> Resul
     let status = if is_approved { Status::Verified } else { Status::Rejected };
     people::set_status(db, user_id, status, Some(by), at).await?;
     if is_approved {
-        people::add_role(db, user_id, Role::Employee).await?;
+        people::take_on(db, user_id).await?;
     }
     let row = decision::ActiveModel {
         user_id: Set(user_id),
@@ -235,7 +235,7 @@ pub fn told(person: &Person, reason: Option<&str>, is_approved: bool) -> Say {
 
 /// A person as an approval makes one.
 pub fn let_in(person: &Person) -> Person {
-    let roles = person.roles.iter().chain([Role::Employee]).collect();
+    let roles = person.roles.iter().filter(|role| *role != Role::Applicant).chain([Role::Employee]).collect();
     Person { status: Status::Verified, roles, ..person.clone() }
 }
 

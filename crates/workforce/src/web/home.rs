@@ -18,11 +18,13 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
     let (person, language) = (&visitor.person, visitor.language());
     let rooms: Vec<_> = app.rooms.iter().collect();
     let of_rooms = try_join_all(rooms.iter().map(|room| room.home(&app, person))).await?;
+    let sections = try_join_all(rooms.iter().map(|room| room.front_page(&app, person))).await?;
     let cards: Vec<Card> = own(&app, person).await?.into_iter().chain(of_rooms.into_iter().flatten()).collect();
     let items: Vec<_> = rooms.iter().flat_map(|room| Room::nav(*room)).filter(|item| person.may(item.roles)).collect();
     let body = html! {
         h1 { (text!(language, "web-greeting", name = person.full_name.as_str())) }
         p.roles { @for role in person.roles.iter() { (role_label(role, language)) " " } }
+        @for section in sections.iter().flatten() { section.part { h2 { (section.title) } (section.body) } }
         div.cards #home data-live="people" {
             @for card in &cards {
                 a.card.count href=(card.path) { span.number { (card.number) } span { (card.label) } }

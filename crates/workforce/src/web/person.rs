@@ -18,7 +18,6 @@ use super::oops::Oops;
 use super::{OWNERS, Section};
 use crate::application::App;
 use crate::audit;
-use crate::files::Files;
 use crate::people::{self, Person, Role, Status};
 
 mod view;
@@ -105,8 +104,8 @@ pub async fn forget(
     if sure != "yes" {
         return Ok(back(id));
     }
-    let (files, by, at) = (Files::at(&app.files)?, Some(visitor.person.id), app.clock.now());
-    people::forget(&app.domain, &app.rooms, &files, &person, by, at).await?;
+    let (by, at) = (Some(visitor.person.id), app.clock.now());
+    people::forget(&app.domain, &app.rooms, &app.files, &person, by, at).await?;
     Ok(changed(&app, id))
 }
 

@@ -12,7 +12,7 @@ on_every_database! {
 }
 
 /// Asks the doctor; what is said last counts.
-async fn asked(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Done {
+pub async fn asked(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Done {
     let (database, folder) = (ground.database.url(), ground.folder.path().to_str().unwrap());
     let mut variables = vec![
         ("BOT_TOKEN", emulator.token.as_str()),
@@ -27,7 +27,7 @@ async fn asked(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Done 
 }
 
 /// Whether a line begins with these words and has the others in it.
-fn tells(told: &str, begins: [&str; 2], words: &[&str]) -> bool {
+pub fn tells(told: &str, begins: [&str; 2], words: &[&str]) -> bool {
     told.lines().any(|line| {
         let first: Vec<_> = line.split_whitespace().take(2).collect();
         first == begins && words.iter().all(|word| line.contains(word))

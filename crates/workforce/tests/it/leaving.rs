@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use workforce::audit;
-use workforce::files::Files;
 use workforce::people::Status;
 
 use crate::cabinet::Cabinet;
@@ -66,7 +65,7 @@ async fn an_owner_gives_out_and_deletes_what_is_known_of_somebody(kind: Kind) {
         assert!(!left.body.contains(gone), "{gone}: {}", left.body);
     }
     owner.get(&format!("/documents/{}", documents[0].id)).await.is(404, "There is no such page");
-    assert!(Files::at(&cabinet.app.files).unwrap().all().await.unwrap().is_empty());
+    assert!(cabinet.app.files.all().await.unwrap().is_empty());
     let lines = audit::about(&cabinet.app.domain, ("user", id)).await.unwrap();
     let by = Some(cabinet.person(ANNA).await.id);
     let last: Vec<_> = lines.iter().rev().take(2).map(|line| (line.action.as_str(), line.actor)).collect();

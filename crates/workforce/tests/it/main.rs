@@ -24,11 +24,16 @@ mod onboarding;
 mod operator;
 mod page;
 mod pages;
+mod payroll;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/postgres_server.rs"]
 mod postgres_server;
 mod preferences;
 mod product;
+mod queries;
+#[allow(dead_code, reason = "the library's tests need more of it")]
+#[path = "../../../opora/tests/it/proxy.rs"]
+mod proxy;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/redis_server.rs"]
 mod redis_server;
@@ -36,7 +41,9 @@ mod registration;
 mod returning;
 mod rooms;
 mod running;
+mod s3_server;
 mod settings;
+mod shifts;
 mod signing_in;
 mod tables;
 mod two_people;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
@@ -40,15 +40,10 @@ impl Run {
         command.env("STATE_URL", &ground.state).env("DATABASE_URL", ground.database.url()).env("LANGUAGE", "en");
         command.env("DATA_DIR", ground.folder.path()).env("WEB_LISTEN", "127.0.0.1:0").env("SEND_LIMITS", "off");
         command.envs(more.iter().copied()).current_dir(ground.folder.path()).kill_on_drop(true);
-        let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Arc::new(Mutex::new(Vec::new()));
-        let written = Arc::clone(&log);
-        tokio::spawn(async move {
-            while let Ok(Some(line)) = lines.next_line().await {
-                written.lock().await.push(line);
-            }
-        });
+        tokio::spawn(write_down(process.stderr.take().unwrap(), Arc::clone(&log)));
+        tokio::spawn(write_down(process.stdout.take().unwrap(), Arc::clone(&log)));
         Self { process, log }
     }
 
@@ -81,13 +76,20 @@ impl Run {
 
     /// Stops it as a service manager does; gives its log.
     pub async fn stops(mut self) -> Vec<String> {
-        let id = self.process.id().unwrap().to_string();
+        let id = self.id().to_string();
         assert!(std::process::Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
         let ended = timeout(PATIENCE, self.process.wait()).await.expect("it did not stop").unwrap();
         self.logs("all is done").await;
         let log = self.log.lock().await.clone();
         assert_eq!(ended.code(), Some(0), "{log:#?}");
         log
+    }
+}
+
+async fn write_down(output: impl AsyncRead + Unpin, log: Arc<Mutex<Vec<String>>>) {
+    let mut lines = BufReader::new(output).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        log.lock().await.push(line);
     }
 }
 

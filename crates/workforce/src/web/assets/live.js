@@ -86,5 +86,55 @@ function connect(isAgain) {
     });
 }
 
+// A slot of the calendar is dragged to another day by the form that a page without a script would send.
+function moveSlot(slot, day) {
+    const token = document.querySelector("input[name='csrf']");
+    const form = document.createElement("form");
+    form.method = "post";
+    form.action = `/calendar/slots/${slot.dataset.slot}/move`;
+    for (const [name, value] of [["csrf", token.value], ["day", day], ["version", slot.dataset.version]]) {
+        const field = document.createElement("input");
+        field.type = "hidden";
+        field.name = name;
+        field.value = value;
+        form.append(field);
+    }
+    document.body.append(form);
+    form.submit();
+}
+
+let dragged = null;
+document.addEventListener("dragstart", (event) => {
+    dragged = event.target.closest?.("[data-slot]") ?? null;
+});
+document.addEventListener("dragover", (event) => {
+    const day = event.target.closest?.("[data-day]");
+    for (const other of document.querySelectorAll(".target")) if (other !== day) other.classList.remove("target");
+    if (!dragged || !day) return;
+    day.classList.add("target");
+    event.preventDefault();
+});
+document.addEventListener("drop", (event) => {
+    const day = event.target.closest?.("[data-day]");
+    if (!dragged || !day) return;
+    event.preventDefault();
+    moveSlot(dragged, day.dataset.day);
+});
+// A click into a day begins a slot there.
+document.addEventListener("click", (event) => {
+    const day = event.target.closest("[data-day]");
+    const sheet = document.getElementById("new-slot");
+    if (!day || !sheet || event.target.closest("a")) return;
+    sheet.open = true;
+    sheet.querySelector("[name='day']").value = day.dataset.day;
+    sheet.scrollIntoView({ block: "nearest" });
+});
+
+// What cannot be undone is asked about once more.
+document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-confirm]");
+    if (button && !confirm(button.dataset.confirm)) event.preventDefault();
+});
+
 showTimes(document);
 if (liveParts().length > 0) connect(false);

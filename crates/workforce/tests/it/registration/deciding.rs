@@ -36,7 +36,7 @@ async fn an_owner_approves_and_the_second_one_is_told_who_did(kind: Kind) {
     olga.sees_toast("Already approved by Olga.");
 
     let person = person(&firm, &anna).await.unwrap();
-    assert_eq!((person.status, person.roles.has(Role::Employee)), (Status::Verified, true));
+    assert_eq!((person.status, person.roles.iter().collect::<Vec<_>>()), (Status::Verified, vec![Role::Employee]));
     let documents = Registrations::of_app(&firm.app).of(person.id).await.unwrap();
     assert!(documents.iter().all(|document| document.status == DocumentStatus::Approved) && documents.len() == 2);
     let lines = audit::about(&firm.app.domain, ("user", person.id)).await.unwrap();

@@ -1,0 +1,125 @@
+# Pay: amounts, their reasons, periods and payments.
+payroll-money = { $amount } ₽
+
+payroll-month-1 = January
+payroll-month-2 = February
+payroll-month-3 = March
+payroll-month-4 = April
+payroll-month-5 = May
+payroll-month-6 = June
+payroll-month-7 = July
+payroll-month-8 = August
+payroll-month-9 = September
+payroll-month-10 = October
+payroll-month-11 = November
+payroll-month-12 = December
+
+payroll-kind-shift-base = Hours worked
+payroll-kind-late-start = Late start
+payroll-kind-task-bonus = Bonus for a task
+payroll-kind-task-completed = Task done
+payroll-kind-task-penalty = Task not done
+payroll-kind-order-share = Share of an order
+payroll-kind-cancelled-late = Shift cancelled at short notice
+payroll-kind-cancelled-invalid = Shift cancelled without a valid reason
+payroll-kind-manual-bonus = Bonus
+payroll-kind-manual-deduction = Deduction
+payroll-kind-correction = Correction
+
+payroll-by-hours = { $clock } worked, that is { $hours } h, at { $rate } an hour
+payroll-by-lateness = { $minutes ->
+    [one] { $minutes } minute
+   *[other] { $minutes } minutes
+} past the { $threshold } allowed, at { $price } a minute
+payroll-by-task-done = “{ $task }”: done
+payroll-by-task-not-done = “{ $task }”: not done
+payroll-by-task-avoided = “{ $task }”: done, so the penalty of { $price } was avoided
+payroll-by-order = { $percent } % of { $total } less { $materials } for materials
+payroll-by-notice = { $hours ->
+    [one] Cancelled { $hours } hour before the start
+   *[other] Cancelled { $hours } hours before the start
+}
+
+payroll-bad-amount = Please write an amount such as 1500 or 99.50, and not zero.
+payroll-bad-reason = Please write the reason in 1 to { $most } characters.
+payroll-bad-day = This is not a day.
+payroll-stale = Somebody was faster: this has changed since you opened the page. Please look at it as it is now, below.
+payroll-gone = This is not there any more.
+payroll-not-manual = This amount follows from work that was done. Add a bonus or a deduction instead.
+payroll-not-over = This month is not over yet.
+payroll-is-closed = This month is closed and stays as it is.
+payroll-nothing-there = Nothing was earned in this month.
+
+# The bot.
+payroll-earnings-button = 💰 My earnings
+payroll-report-button = 📊 Report
+payroll-told-nothing = { $month }: nothing was earned in this month.
+payroll-told =
+    { $month }: { $total }
+    Hours: { $hours }
+    Paid: { $paid }, still to be paid: { $due }
+payroll-told-more = { $count ->
+    [one] And { $count } more:
+   *[other] And { $count } more:
+} { $page }
+payroll-report-ask = For which days? Choose a month, or write the days, like 01.11.2026 - 15.11.2026.
+payroll-report-bad-days = Please write the days like 01.11.2026 - 15.11.2026, a year at most.
+payroll-report =
+    { $from } – { $to }
+    { $count ->
+        [one] { $count } person
+       *[other] { $count } people
+    }, { $hours } h, { $total }
+payroll-report-line = { $name }: { $hours } h, { $total }
+
+# Pages.
+payroll-nav = Payroll
+payroll-nav-own = My earnings
+payroll-months = Months
+payroll-person = Person
+payroll-hours = Hours
+payroll-earned = Earned
+payroll-bonuses = Bonuses
+payroll-deductions = Deductions
+payroll-total = Total
+payroll-paid = Paid
+payroll-due = To be paid
+payroll-sum = Sum
+payroll-payment = Payment
+payroll-empty = Nothing was earned in this month yet. Amounts appear when people close their shifts.
+payroll-is-paid = paid
+payroll-is-due = to be paid
+payroll-is-partly-paid = { $amount } to be paid
+payroll-is-overpaid = { $amount } too much
+payroll-is-nothing = nothing to pay
+payroll-export-xlsx = Download for Excel
+payroll-export-csv = Download CSV
+payroll-closed-since = Closed since
+payroll-closed-about = What is found to be wrong later becomes a correction in the next month.
+payroll-close = Close { $month }
+payroll-close-about = A closed month cannot be changed or opened again. Later changes become corrections in the next month.
+payroll-close-sure = Close this month for good?
+payroll-open-about = This month can be closed when it is over.
+payroll-amounts = What it is made of
+payroll-amount = Amount, ₽
+payroll-reason = Reason
+payroll-add = Bonus or deduction
+payroll-add-button = Add
+payroll-add-closed = This month is closed: what you add is written into the next one.
+payroll-change = Change
+payroll-change-closed = This month is closed: your change becomes a correction in the next one.
+payroll-save = Save
+payroll-remove = Remove
+payroll-removed = Removed
+payroll-restore = Undo the removal
+payroll-corrected = Corrected later to { $amount }
+payroll-you-wrote = You wrote: { $amount }, “{ $reason }”.
+payroll-mark-paid = Mark as paid
+payroll-payments = Payments
+payroll-take-back = Take back
+payroll-taken-back = taken back
+payroll-history = Every change
+payroll-deed-added = Added
+payroll-deed-changed = Changed
+payroll-deed-removed = Removed
+payroll-deed-restored = Brought back

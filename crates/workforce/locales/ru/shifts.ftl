@@ -1,0 +1,101 @@
+# Смены: запись, открытие, задачи, закрытие, отмена.
+shifts-plan-button = 🗓 Записаться на смену
+shifts-mine-button = 📅 Мои смены
+shifts-open-button = ▶️ Открыть смену
+shifts-tasks-button = ✅ Мои задачи
+shifts-close-button = ⏹ Закрыть смену
+shifts-open-site-button = 🔓 Открыть объект
+shifts-close-site-button = 🔒 Закрыть объект
+shifts-back-button = ← Назад
+shifts-skip-button = Пропустить
+shifts-back-said = Шаг назад.
+shifts-left = Хорошо.
+shifts-nothing-changed = Ничего не изменилось.
+shifts-timed-out = Я подождал и отложил это. Всё, что вы отметили и прислали, сохранено.
+shifts-resume = Продолжить можно в любой момент.
+shifts-too-long = Напишите, пожалуйста, не больше { $count } знаков.
+
+shifts-no-sites = У вас пока нет договора ни на один объект. Поговорите, пожалуйста, с управляющим.
+shifts-plan-site = На каком объекте?
+shifts-free-button = ⚡ Ближайшие свободные места
+shifts-plan-free = Какое место вам подходит?
+shifts-plan-day = В какой день? Число показывает, сколько слотов свободно.
+shifts-plan-slot = В какое время? Последнее число — сколько мест осталось.
+shifts-nothing-free = Свободного ничего нет.
+shifts-plan-confirm =
+    { $site }
+    { $when }
+    { $rate } в час
+
+    Записать вас?
+shifts-plan-yes-button = Да, приду
+shifts-planned = Записал: { $site }, { $when }. Я напомню.
+shifts-overlap-warning = ⚠️ На это время у вас уже запланирована другая смена.
+shifts-long-day-warning = ⚠️ С этой сменой в тот день выйдет примерно { $hours } ч работы.
+
+shifts-mine = Ваши смены:
+shifts-mine-none = Ничего не запланировано.
+shifts-mine-open = ▶️ { $when } · { $site } · уже { $hours } ч по { $rate }
+shifts-mine-over = ✔️ { $when } · { $site } · { $hours } ч по { $rate }
+shifts-cancel-choice = ✖ Отменить { $when }
+
+shifts-nothing-to-open = Сейчас для вас ничего не запланировано.
+shifts-open-what = Какую смену открываете?
+shifts-without-plan-choice = { $site }, без записи
+shifts-open-position = Поделитесь, пожалуйста, местоположением: проверю, что вы на объекте { $site }.
+shifts-close-position = Чтобы закрыть смену на объекте { $site }, поделитесь местоположением.
+shifts-open-site-position = Чтобы открыть объект { $site }, поделитесь местоположением.
+shifts-position-button = 📍 Отправить местоположение
+shifts-position-taken = Спасибо, местоположение получено.
+shifts-position-wanted = Нажмите, пожалуйста, кнопку со значком 📍, чтобы поделиться местоположением.
+shifts-too-far = До объекта { $site } вам { $distance }, а нужно не больше { $most }. Подойдите ближе и отправьте местоположение ещё раз.
+shifts-metres = { $count } м
+shifts-kilometres = { $count } км
+shifts-opened = Смена на объекте { $site } открыта в { $hour }.
+shifts-opened-tasks = Ваши задачи:
+shifts-mandatory = обязательно
+
+shifts-none-open = У вас нет открытой смены.
+shifts-no-tasks = В этой смене нет задач.
+shifts-tasks = Ваши задачи:
+shifts-done-choice = ⬜ { $task }
+shifts-undo-choice = ✅ { $task }
+shifts-photo-choice = 📷 { $task }
+shifts-ready-button = Готово
+shifts-go-on-button = Дальше, к закрытию
+shifts-change-tasks-button = Отметить задачи
+shifts-send-media = Пришлите фото, видео или файл: { $task }
+shifts-media-wanted = Нужно фото, видео или файл.
+shifts-media-taken = Спасибо, сохранил вместе с задачей.
+shifts-tasks-kept = Все отметки сохранены.
+
+shifts-close-review = Закрыть вашу смену?
+shifts-closed = Смена на объекте { $site } закрыта: { $hours } ч.
+shifts-closed-total = Итого: { $total }
+shifts-site-closed-too = На объекте { $site } больше никто не работает, он тоже закрыт.
+
+shifts-no-site-to-open = Все ваши объекты уже открыты.
+shifts-no-site-to-close = Ни один из ваших объектов не открыт.
+shifts-open-which = Какой объект открываете?
+shifts-close-which = Какой объект закрываете?
+shifts-site-opened = Объект { $site } открыт.
+shifts-site-closed = Объект { $site } закрыт.
+
+shifts-cancel-reason = Почему вы не сможете прийти?
+shifts-reason-illness-button = Болезнь
+shifts-reason-family-button = Семейные обстоятельства
+shifts-reason-transport-button = Транспорт
+shifts-reason-other-button = Другое
+shifts-reason-by-staff = Отменено руководством
+shifts-cancel-words = Напишите, пожалуйста, причину в нескольких словах.
+shifts-cancel-document = Есть ли подтверждающий документ? Напишите, какой, и его номер.
+shifts-cancel-photo = Можно прислать его фото.
+shifts-cancelled = Отменено: { $site }, { $when }. Причину рассмотрят, и я сообщу, что решили.
+
+weekday-mon = Пн
+weekday-tue = Вт
+weekday-wed = Ср
+weekday-thu = Чт
+weekday-fri = Пт
+weekday-sat = Сб
+weekday-sun = Вс

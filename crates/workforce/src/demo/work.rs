@@ -1,0 +1,209 @@
+//! What the people of the demo work on: two sites with tasks, contracts, slots around today, shifts that are over, and one
+//! that is open. All of it goes through the doors that everybody uses.
+
+use chrono::{NaiveDate, TimeDelta, Timelike};
+use chrono_tz::Europe::Moscow;
+use opora::clock::Millis;
+use opora::store::WriteError;
+
+use super::staff::FIRST;
+use crate::application::App;
+use crate::domain::Writing;
+use crate::payroll::Money;
+use crate::people;
+use crate::shifts::{self, ClosedBy, End, Start, tasks_of};
+use crate::sites::{
+    self, AboutContract, AboutSite, AboutSlot, AboutTask, By, ContractStatus, Hours, Permission, Position, Scope,
+    Sites, WorkingDays, local,
+};
+use crate::texts::Language;
+
+const MINUTE_MS: i64 = 60_000;
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+/// Days that are over, and days to come.
+const BEHIND: i64 = 10;
+const AHEAD: i64 = 14;
+
+/// Makes everything where there are no sites yet, not even deleted ones.
+pub async fn begin(app: &App, language: Language) -> anyhow::Result<()> {
+    let doors = Sites::of_app(app);
+    if !doors.list().await?.is_empty() || !doors.deleted().await?.is_empty() {
+        return Ok(());
+    }
+    let now = app.clock.now();
+    app.domain.write(move |db| Box::pin(set_up(db, language, now))).await?;
+    Ok(())
+}
+
+async fn set_up(db: &Writing<'_, '_>, language: Language, now: Millis) -> Result<(), WriteError> {
+    let mut ids = [0; 6];
+    for (number, id) in (FIRST..).zip(&mut ids) {
+        // Somebody has taken them off: then there is nothing to show.
+        let Some(person) = people::by_telegram(db, number).await? else { return Ok(()) };
+        *id = person.id;
+    }
+    let [owner, manager, _, master, first, second] = ids;
+    let by = By { person: Some(owner), at: now };
+    let cafe = cafe(db, language, by).await?;
+    let store = store(db, language, by).await?;
+    for site in [cafe, store] {
+        let allowed = vec![Permission::View, Permission::Edit, Permission::Employees, Permission::Schedule];
+        sites::permit(db, manager, Scope::Site(site), allowed, by).await?;
+    }
+    for (user, places, rate_kopecks) in
+        [(first, vec![cafe, store], None), (second, vec![cafe], Some(32_000)), (master, vec![store], None)]
+    {
+        let status = ContractStatus::Active;
+        let about = AboutContract { status, rate_kopecks, allows_spontaneous: true, sites: places };
+        sites::create_contract(db, user, about, by).await?;
+    }
+    days(db, (cafe, store), (first, second, master), by).await?;
+    working_now(db, store, first, language, by).await
+}
+
+async fn cafe(db: &Writing<'_, '_>, language: Language, by: By) -> Result<i64, WriteError> {
+    let about = AboutSite {
+        name: said(language, "Кофейня на Тверской", "Coffee house on Tverskaya"),
+        address: said(language, "Москва, Тверская, 12", "12 Tverskaya, Moscow"),
+        position: Some(Position { latitude: 55.7640, longitude: 37.6056 }),
+        hours: Hours::new(8 * 60, 22 * 60),
+        working_days: WorkingDays::EVERY,
+        rate_kopecks: 28_000,
+        late_threshold_minutes: 5,
+        late_minute_kopecks: 1_000,
+        ..AboutSite::usual(Moscow)
+    };
+    let site = sites::create_site(db, about, by).await?;
+    let tasks = [
+        (said(language, "Помыть кофемашину", "Clean the coffee machine"), 15_000, false, true),
+        (said(language, "Пересчитать кассу", "Count the till"), -20_000, true, false),
+        (said(language, "Полить цветы", "Water the plants"), 0, false, false),
+    ];
+    add_tasks(db, site, tasks, by).await?;
+    Ok(site)
+}
+
+async fn store(db: &Writing<'_, '_>, language: Language, by: By) -> Result<i64, WriteError> {
+    let about = AboutSite {
+        name: said(language, "Склад на Ленинской", "Warehouse on Leninskaya"),
+        address: said(language, "Москва, Ленинская слобода, 26", "26 Leninskaya Sloboda, Moscow"),
+        position: Some(Position { latitude: 55.7089, longitude: 37.6523 }),
+        hours: Hours::new(0, 0),
+        working_days: WorkingDays::MONDAY_TO_FRIDAY,
+        rate_kopecks: 30_000,
+        max_distance_m: 1_000,
+        ..AboutSite::usual(Moscow)
+    };
+    let site = sites::create_site(db, about, by).await?;
+    let tasks = [
+        (said(language, "Сфотографировать стеллажи", "Take a photo of the shelves"), 10_000, false, true),
+        (said(language, "Сдать ключи", "Hand in the keys"), -10_000, true, false),
+        (said(language, "Принять поставку", "Take in the delivery"), 20_000, false, false),
+    ];
+    add_tasks(db, site, tasks, by).await?;
+    Ok(site)
+}
+
+async fn add_tasks(
+    db: &Writing<'_, '_>,
+    site: i64,
+    tasks: [(String, i64, bool, bool); 3],
+    by: By,
+) -> Result<(), WriteError> {
+    for (text, amount_kopecks, is_mandatory, needs_media) in tasks {
+        let about = AboutTask { text, amount_kopecks, is_mandatory, needs_media };
+        sites::create_task(db, site, None, about, by).await?;
+    }
+    Ok(())
+}
+
+/// Slots of some days, plans for those to come, and shifts on those that are over.
+async fn days(
+    db: &Writing<'_, '_>,
+    (cafe, store): (i64, i64),
+    (first, second, master): (i64, i64, i64),
+    by: By,
+) -> Result<(), WriteError> {
+    let today = local(by.at, Moscow).date();
+    for ahead in -BEHIND..=AHEAD {
+        let day = today + TimeDelta::days(ahead);
+        let early = AboutSlot { capacity: 2, ..AboutSlot::usual(day, Hours::new(8 * 60, 15 * 60)) };
+        let late = AboutSlot { rate_kopecks: Some(31_000), ..AboutSlot::usual(day, Hours::new(15 * 60, 22 * 60)) };
+        let night = AboutSlot::usual(day, Hours::new(22 * 60, 6 * 60));
+        let shared = [(cafe, early, second), (cafe, late, first), (store, night, master)];
+        for (at, (site, about, user)) in shared.into_iter().enumerate() {
+            let slot = sites::create_slot(db, site, about, by).await?;
+            // Some places stay free, so that there is something to take.
+            let is_wanted = (ahead + at as i64).rem_euclid(3) != 0;
+            if ahead < 0 && is_wanted {
+                work(db, (user, site, slot), day, by).await?;
+            } else if (2..6).contains(&ahead) && is_wanted {
+                shifts::plan(db, user, slot, by.at).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A shift that is over: a little late on some days, and not every task done.
+async fn work(
+    db: &Writing<'_, '_>,
+    (user_id, site_id, slot): (i64, i64, i64),
+    day: NaiveDate,
+    by: By,
+) -> Result<(), WriteError> {
+    let Some(slot) = sites::slot(db, slot).await? else { return Ok(()) };
+    // A night that began yesterday may not be over.
+    if slot.period.to.0 + DAY_MS / 24 > by.at.0 {
+        return Ok(());
+    }
+    let odd = i64::from(chrono::Datelike::day(&day)) + slot.id;
+    let start = Millis(slot.period.from.0 + (odd % 4) * 4 * MINUTE_MS);
+    let plan_id = Some(shifts::plan(db, user_id, slot.id, Millis(slot.period.from.0 - DAY_MS)).await?);
+    let id = shifts::open(db, Start { user_id, site_id, plan_id, position: None, at: start }).await?;
+    for (number, task) in (odd..).zip(tasks_of(db, id).await?) {
+        if !task.needs_media && number % 3 != 0 {
+            shifts::mark(db, user_id, task.id, Millis(start.0 + 60 * MINUTE_MS)).await?;
+        }
+    }
+    let ended_at = Millis(slot.period.to.0 + (odd % 5) * MINUTE_MS);
+    close(db, id, ended_at).await
+}
+
+async fn close(db: &Writing<'_, '_>, shift_id: i64, ended_at: Millis) -> Result<(), WriteError> {
+    let mandatory_task_penalty = Money::from_roubles(50);
+    let closed_by = ClosedBy::Person;
+    shifts::close(db, End { shift_id, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at }).await
+}
+
+/// Somebody is at work whenever the demo starts.
+async fn working_now(
+    db: &Writing<'_, '_>,
+    site_id: i64,
+    user_id: i64,
+    language: Language,
+    by: By,
+) -> Result<(), WriteError> {
+    let began = local(Millis(by.at.0 - 60 * MINUTE_MS), Moscow);
+    let from = i64::from(began.hour()) * 60;
+    let about = AboutSlot::usual(began.date(), Hours::new(from, (from + 8 * 60) % (24 * 60)));
+    // The night has a slot of the same hours.
+    let about = AboutSlot { title: said(language, "Приёмка", "Deliveries"), capacity: 2, ..about };
+    let slot = sites::create_slot(db, site_id, about, by).await?;
+    let Some(slot) = sites::slot(db, slot).await? else { return Ok(()) };
+    let plan_id = Some(shifts::plan(db, user_id, slot.id, slot.period.from).await?);
+    let at = Millis(slot.period.from.0 + 2 * MINUTE_MS);
+    let id = shifts::open(db, Start { user_id, site_id, plan_id, position: None, at }).await?;
+    if let Some(task) = tasks_of(db, id).await?.iter().find(|task| !task.needs_media) {
+        shifts::mark(db, user_id, task.id, Millis(at.0 + MINUTE_MS)).await?;
+    }
+    Ok(())
+}
+
+fn said(language: Language, russian: &str, english: &str) -> String {
+    match language {
+        Language::Ru => russian,
+        Language::En => english,
+    }
+    .to_owned()
+}

@@ -1,0 +1,124 @@
+-- Money is whole kopecks; times are milliseconds since 1970; hours of a day are minutes since midnight by the site's own
+-- clock, and an end that is not after its beginning is on the next day. What is deleted stays, so that it can come back.
+CREATE TABLE sites (
+  id {id},
+  name TEXT NOT NULL CHECK (length(name) BETWEEN 1 AND 100),
+  address TEXT NOT NULL,
+  latitude DOUBLE PRECISION CHECK (latitude BETWEEN -90 AND 90),
+  longitude DOUBLE PRECISION CHECK (longitude BETWEEN -180 AND 180),
+  -- A name of the IANA database.
+  time_zone TEXT NOT NULL,
+  opens_minute BIGINT NOT NULL CHECK (opens_minute BETWEEN 0 AND 1439),
+  closes_minute BIGINT NOT NULL CHECK (closes_minute BETWEEN 0 AND 1439),
+  -- Monday is the lowest of seven bits.
+  working_days BIGINT NOT NULL DEFAULT 31 CHECK (working_days BETWEEN 0 AND 127),
+  rate_kopecks BIGINT NOT NULL CHECK (rate_kopecks >= 0),
+  max_distance_m BIGINT NOT NULL DEFAULT 500 CHECK (max_distance_m > 0),
+  auto_close_minutes BIGINT NOT NULL DEFAULT 60 CHECK (auto_close_minutes > 0),
+  late_threshold_minutes BIGINT NOT NULL DEFAULT 0 CHECK (late_threshold_minutes >= 0),
+  -- What a minute costs: a price, so not below zero. The penalty that comes of it is.
+  late_minute_kopecks BIGINT NOT NULL DEFAULT 0 CHECK (late_minute_kopecks >= 0),
+  -- The last year for which slots were made by the working days.
+  filled_year BIGINT NOT NULL DEFAULT 0,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  deleted_at BIGINT,
+  -- Raised by every change: who edits an older one is told.
+  version BIGINT NOT NULL DEFAULT 1,
+  CHECK ((latitude IS NULL) = (longitude IS NULL))
+);
+CREATE INDEX sites_by_name ON sites (name, id) WHERE deleted_at IS NULL;
+
+CREATE TABLE time_slots (
+  id {id},
+  site_id BIGINT NOT NULL REFERENCES sites (id),
+  -- Such as the post that is to be filled; slots of one time differ by it.
+  title TEXT NOT NULL DEFAULT '',
+  -- The day by the site's clock, as 2026-01-31, and the hours; the instants follow from them.
+  day TEXT NOT NULL,
+  starts_minute BIGINT NOT NULL CHECK (starts_minute BETWEEN 0 AND 1439),
+  ends_minute BIGINT NOT NULL CHECK (ends_minute BETWEEN 0 AND 1439),
+  starts_at BIGINT NOT NULL,
+  ends_at BIGINT NOT NULL,
+  rate_kopecks BIGINT CHECK (rate_kopecks >= 0),
+  capacity BIGINT NOT NULL DEFAULT 1 CHECK (capacity > 0),
+  -- How many places have a plan that was not cancelled.
+  taken BIGINT NOT NULL DEFAULT 0,
+  penalises_lateness BOOLEAN NOT NULL DEFAULT TRUE,
+  ignores_site_tasks BOOLEAN NOT NULL DEFAULT FALSE,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  deleted_at BIGINT,
+  version BIGINT NOT NULL DEFAULT 1,
+  CHECK (ends_at > starts_at),
+  CONSTRAINT time_slots_capacity CHECK (taken BETWEEN 0 AND capacity)
+);
+CREATE UNIQUE INDEX time_slots_once ON time_slots (site_id, starts_at, ends_at, title) WHERE deleted_at IS NULL;
+CREATE INDEX time_slots_by_start ON time_slots (starts_at) WHERE deleted_at IS NULL;
+
+-- What is to be done in a shift: of the site, or of one slot alone.
+CREATE TABLE site_tasks (
+  id {id},
+  site_id BIGINT NOT NULL REFERENCES sites (id),
+  slot_id BIGINT REFERENCES time_slots (id),
+  place BIGINT NOT NULL,
+  text TEXT NOT NULL CHECK (length(text) BETWEEN 1 AND 300),
+  -- Above zero a bonus, below zero a penalty.
+  amount_kopecks BIGINT NOT NULL,
+  is_mandatory BOOLEAN NOT NULL DEFAULT FALSE,
+  needs_media BOOLEAN NOT NULL DEFAULT FALSE,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  deleted_at BIGINT,
+  version BIGINT NOT NULL DEFAULT 1
+);
+CREATE INDEX site_tasks_by_site ON site_tasks (site_id, place) WHERE deleted_at IS NULL;
+CREATE INDEX site_tasks_by_slot ON site_tasks (slot_id, place) WHERE deleted_at IS NULL AND slot_id IS NOT NULL;
+
+CREATE TABLE contracts (
+  id {id},
+  user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  status TEXT NOT NULL CHECK (status IN ('draft', 'active', 'suspended', 'terminated')),
+  -- Goes before the slot's and the site's.
+  rate_kopecks BIGINT CHECK (rate_kopecks >= 0),
+  -- Whether shifts may be opened without a plan.
+  allows_spontaneous BOOLEAN NOT NULL DEFAULT FALSE,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  deleted_at BIGINT,
+  version BIGINT NOT NULL DEFAULT 1
+);
+CREATE INDEX contracts_by_user ON contracts (user_id) WHERE deleted_at IS NULL;
+
+CREATE TABLE contract_sites (
+  contract_id BIGINT NOT NULL REFERENCES contracts (id) ON DELETE CASCADE,
+  site_id BIGINT NOT NULL REFERENCES sites (id),
+  PRIMARY KEY (contract_id, site_id)
+);
+CREATE INDEX contract_sites_by_site ON contract_sites (site_id, contract_id);
+
+-- What a manager may do, for one site or one contract.
+CREATE TABLE manager_permissions (
+  id {id},
+  user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  site_id BIGINT REFERENCES sites (id),
+  contract_id BIGINT REFERENCES contracts (id) ON DELETE CASCADE,
+  permission TEXT NOT NULL
+    CHECK (permission IN ('view', 'edit', 'delete', 'employees', 'finances', 'rates', 'schedule')),
+  CHECK ((site_id IS NULL) <> (contract_id IS NULL))
+);
+CREATE UNIQUE INDEX manager_permissions_of_site ON manager_permissions (user_id, site_id, permission)
+  WHERE site_id IS NOT NULL;
+CREATE UNIQUE INDEX manager_permissions_of_contract ON manager_permissions (user_id, contract_id, permission)
+  WHERE contract_id IS NOT NULL;
+
+-- News for people, written in the commit of what they tell of, and sent after it.
+CREATE TABLE notices (
+  id {id},
+  user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  -- What has happened, and what is put into the sentence.
+  body TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  is_told BOOLEAN NOT NULL DEFAULT FALSE
+);
+CREATE INDEX notices_untold ON notices (id) WHERE NOT is_told;

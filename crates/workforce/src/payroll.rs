@@ -1,0 +1,219 @@
+//! Payroll: what people earned and why, by month, and what they were paid.
+//!
+//! Rooms post [rows](Row) in the commit of what earned them ([`Payroll::post`]). Sums by person and month are kept beside
+//! the rows and always agree with them. A closed month stays as it is, which the database itself sees to: whatever comes
+//! later goes into the next one that is open.
+//!
+//! It does not move money: a payment is a mark that somebody was paid.
+
+use std::time::Duration;
+
+use axum::Router;
+use chrono::{DateTime, NaiveDate, Utc};
+use chrono_tz::Tz;
+use opora::clock::{Clock, Millis};
+use opora::dialogue::Script;
+use opora::store::WriteError;
+use sea_orm::DbErr;
+
+pub use self::kind::Kind;
+pub use self::ledger::{Changed, DayOfMonth, Earnings, Entry, Line, Month, PAGE, Payment, Reported, Sheet};
+pub use self::money::{Hours, Money, NotMoney};
+pub use self::pages::months;
+pub use self::period::Period;
+pub use self::rebuilding::rebuild;
+pub use self::rules::{
+    Basis, LatenessFacts, MaterialsExceedTotal, OrderFacts, Row, Shares, ShiftFacts, Source, TaskFacts, adjustments_of,
+    minutes_late, order_share, rate_of, task_row,
+};
+pub use self::why::{NotDone, Why};
+use crate::application::App;
+use crate::domain::{Domain, Writing};
+use crate::key;
+use crate::people::{People, Role};
+use crate::rooms::{Job, MenuItem, Room};
+use crate::settings::{Settings, TIME_ZONE};
+use crate::web::{NavItem, OWNERS};
+
+mod changes;
+mod earnings;
+mod explain;
+pub mod export;
+mod kind;
+mod ledger;
+mod money;
+mod pages;
+mod period;
+mod posting;
+mod rebuilding;
+mod report;
+mod rules;
+mod tables;
+mod why;
+
+/// Who earns something here.
+pub const EARNERS: &[Role] = &[Role::Employee, Role::Master, Role::Dispatcher, Role::Manager];
+
+const HOURLY: Duration = Duration::from_secs(60 * 60);
+/// How long a reason may be, in characters.
+pub const REASON_MOST: usize = 300;
+
+/// The room.
+#[derive(Debug)]
+pub struct PayrollRoom;
+
+impl Room for PayrollRoom {
+    fn name(&self) -> &'static str {
+        "payroll"
+    }
+
+    fn dialogues(&self, script: Script) -> Script {
+        script.dialogue(report::dialogue())
+    }
+
+    fn menu(&self) -> Vec<MenuItem> {
+        vec![
+            MenuItem { caption: key!("payroll-earnings-button"), data: earnings::SHOW, roles: EARNERS },
+            MenuItem { caption: key!("payroll-report-button"), data: report::ASK, roles: OWNERS },
+        ]
+    }
+
+    fn routes(&self) -> Router<App> {
+        pages::routes()
+    }
+
+    fn nav(&self) -> Vec<NavItem> {
+        vec![
+            NavItem { caption: key!("payroll-nav"), path: pages::PAYROLL, roles: OWNERS },
+            NavItem { caption: key!("payroll-nav-own"), path: pages::OWN, roles: EARNERS },
+        ]
+    }
+
+    fn jobs(&self) -> Vec<Job> {
+        vec![Job { name: "payroll", every: HOURLY, run: |app| Box::pin(rebuilding::nightly(app)) }]
+    }
+}
+
+/// The front door.
+#[derive(Clone, Debug)]
+pub struct Payroll {
+    domain: Domain,
+    people: People,
+    settings: Settings,
+    clock: Clock,
+}
+
+impl Payroll {
+    pub fn new(domain: Domain, clock: Clock) -> Self {
+        Self { people: People::new(domain.clone()), settings: Settings::new(domain.clone()), domain, clock }
+    }
+
+    /// Writes rows down within a commit; those that are there already stay as they are.
+    pub async fn post(db: &Writing<'_, '_>, rows: Vec<Row>, at: Millis) -> Result<(), WriteError> {
+        posting::post(db, rows, at).await
+    }
+
+    /// The time by the clock of the business.
+    pub async fn now_here(&self) -> Result<DateTime<Tz>, DbErr> {
+        let zone = self.settings.get(&TIME_ZONE).await?;
+        let now = DateTime::<Utc>::from_timestamp_millis(self.clock.now().0).unwrap_or_default();
+        Ok(now.with_timezone(&zone))
+    }
+
+    /// Today, by the clock of the business.
+    pub async fn today(&self) -> Result<NaiveDate, DbErr> {
+        Ok(self.now_here().await?.date_naive())
+    }
+
+    /// Adds a bonus, or with a minus a deduction. It goes into the month of its day, or the first after it that is open.
+    pub async fn add_manual(
+        &self,
+        by: i64,
+        user_id: i64,
+        day: NaiveDate,
+        amount: Money,
+        reason: &str,
+    ) -> Result<(), NotDone> {
+        let (reason, at) = (reason_of(reason)?, self.clock.now());
+        if amount == Money::ZERO {
+            return Err(Why::BadAmount.into());
+        }
+        if self.people.by_id(user_id).await?.is_none() {
+            return Err(Why::Gone.into());
+        }
+        let manual = changes::Manual { user_id, day, amount, reason, by };
+        Ok(self.domain.write(move |db| Box::pin(changes::add(db, manual, at))).await?)
+    }
+
+    /// Changes what was written by hand; `version` is what was seen. In a closed month it becomes a correction.
+    pub async fn change(&self, by: i64, id: i64, version: i64, amount: Money, reason: &str) -> Result<(), NotDone> {
+        if amount == Money::ZERO {
+            return Err(Why::BadAmount.into());
+        }
+        let reason = reason_of(reason)?;
+        self.edit(changes::Edit { id, version, amount: Some(amount), reason, by }).await
+    }
+
+    /// Removes what was written by hand; in a closed month by a correction, for which the reason is.
+    pub async fn remove(&self, by: i64, id: i64, version: i64, reason: &str) -> Result<(), NotDone> {
+        let reason = reason_of(reason)?;
+        self.edit(changes::Edit { id, version, amount: None, reason, by }).await
+    }
+
+    /// Brings back what was removed.
+    pub async fn restore(&self, by: i64, id: i64) -> Result<(), NotDone> {
+        let at = self.clock.now();
+        Ok(self.domain.write(move |db| Box::pin(changes::restore(db, id, by, at))).await?)
+    }
+
+    /// Marks that somebody was paid; `version` is that of the entry that was seen, so two clicks pay once.
+    pub async fn mark_paid(
+        &self,
+        by: i64,
+        period: Period,
+        user_id: i64,
+        amount: Money,
+        version: i64,
+    ) -> Result<(), NotDone> {
+        if !amount.is_positive() {
+            return Err(Why::BadAmount.into());
+        }
+        let (paid, at) = (changes::Paid { period, user_id, amount, version, by }, self.clock.now());
+        Ok(self.domain.write(move |db| Box::pin(changes::pay(db, paid, at))).await?)
+    }
+
+    /// Takes back a payment that was marked by mistake.
+    pub async fn take_back(&self, by: i64, payment: i64) -> Result<(), NotDone> {
+        let at = self.clock.now();
+        Ok(self.domain.write(move |db| Box::pin(changes::take_back(db, payment, by, at))).await?)
+    }
+
+    /// Closes a month that is over, for good.
+    pub async fn close_period(&self, by: i64, period: Period) -> Result<(), NotDone> {
+        if self.today().await? <= period.last_day() {
+            return Err(Why::NotOver.into());
+        }
+        let at = self.clock.now();
+        Ok(self.domain.write(move |db| Box::pin(changes::close(db, period, by, at))).await?)
+    }
+
+    /// How each amount of a shift came about: what it is for, how much, and in words.
+    pub async fn explain(
+        &self,
+        shift_id: i64,
+        language: crate::texts::Language,
+    ) -> Result<Vec<(String, Money, String)>, DbErr> {
+        let lines = self.of_shift(shift_id).await?;
+        Ok(lines.iter().map(|line| (line.caption(language), line.amount, line.words(language))).collect())
+    }
+
+    async fn edit(&self, edit: changes::Edit) -> Result<(), NotDone> {
+        let at = self.clock.now();
+        Ok(self.domain.write(move |db| Box::pin(changes::edit(db, edit, at))).await?)
+    }
+}
+
+fn reason_of(typed: &str) -> Result<String, Why> {
+    let reason = typed.trim();
+    if reason.is_empty() || reason.chars().count() > REASON_MOST { Err(Why::BadReason) } else { Ok(reason.to_owned()) }
+}

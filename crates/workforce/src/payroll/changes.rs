@@ -1,0 +1,306 @@
+//! What staff change: amounts by hand, payments, and the end of a month. Each within one commit.
+//!
+//! What belongs to a month that is closed stays as it is. Who changes or removes it writes a correction instead, into the
+//! first month that is open.
+
+use std::collections::BTreeSet;
+
+use chrono::NaiveDate;
+use opora::clock::Millis;
+use opora::store::WriteError;
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Set};
+use serde_json::json;
+
+use super::posting::{self, Deltas, Sums};
+use super::tables::{adjustment, change, entry, payment, period};
+use super::{Basis, Kind, Money, Period, Why};
+use crate::audit;
+use crate::domain::Writing;
+
+/// A bonus, or with a minus a deduction.
+#[derive(Clone, Debug)]
+pub struct Manual {
+    pub user_id: i64,
+    pub day: NaiveDate,
+    pub amount: Money,
+    pub reason: String,
+    pub by: i64,
+}
+
+/// How somebody wants an amount to be. None: not at all.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    pub id: i64,
+    /// What was seen; see [`super::Line::version`].
+    pub version: i64,
+    pub amount: Option<Money>,
+    pub reason: String,
+    pub by: i64,
+}
+
+/// A mark that somebody was paid.
+#[derive(Clone, Copy, Debug)]
+pub struct Paid {
+    pub period: Period,
+    pub user_id: i64,
+    pub amount: Money,
+    /// Of the entry that was seen.
+    pub version: i64,
+    pub by: i64,
+}
+
+pub async fn add(db: &Writing<'_, '_>, manual: Manual, at: Millis) -> Result<(), WriteError> {
+    let month = open_period(db, Period::of(manual.day)).await?;
+    let row = adjustment::Model {
+        user_id: manual.user_id,
+        day: manual.day.to_string(),
+        reason: Some(manual.reason),
+        ..blank(manual.amount, month, manual.by, at)
+    };
+    insert(db, row, at).await
+}
+
+/// Changes what is written by hand, or removes it; in a closed month, by a correction.
+pub async fn edit(db: &Writing<'_, '_>, edit: Edit, at: Millis) -> Result<(), WriteError> {
+    let found = adjustment::Entity::find_by_id(edit.id).lock_exclusive().one(db).await?;
+    let row = found.filter(|row| row.deleted_at.is_none()).ok_or_else(|| Why::Gone.refuse())?;
+    if !row.kind.parse().is_ok_and(Kind::is_manual) {
+        return Err(Why::NotManual.refuse());
+    }
+    if is_closed(db, &row.period).await? {
+        return correct(db, row, edit, at).await;
+    }
+    if row.version != edit.version {
+        return Err(Why::Stale.refuse());
+    }
+    let mut deltas = Deltas::new();
+    posting::add(&mut deltas, &row, Sums::of(&row).minus());
+    let after = match edit.amount {
+        Some(amount) => {
+            let kind = manual_kind(amount).name().to_owned();
+            let after = adjustment::Model { kind, amount_kopecks: amount.kopecks(), reason: Some(edit.reason), ..row };
+            posting::add(&mut deltas, &after, Sums::of(&after));
+            after
+        }
+        None => adjustment::Model { deleted_at: Some(at.0), ..row },
+    };
+    let deed = if edit.amount.is_some() { "changed" } else { "removed" };
+    update(db, after, edit.by, deed, at).await?;
+    posting::apply(db, deltas).await
+}
+
+/// Brings back what was removed, while its month is open.
+pub async fn restore(db: &Writing<'_, '_>, id: i64, by: i64, at: Millis) -> Result<(), WriteError> {
+    let found = adjustment::Entity::find_by_id(id).lock_exclusive().one(db).await?;
+    let row = found.filter(|row| row.deleted_at.is_some()).ok_or_else(|| Why::Gone.refuse())?;
+    if is_closed(db, &row.period).await? {
+        return Err(Why::Closed.refuse());
+    }
+    let row = adjustment::Model { deleted_at: None, ..row };
+    let mut deltas = Deltas::new();
+    posting::add(&mut deltas, &row, Sums::of(&row));
+    update(db, row, by, "restored", at).await?;
+    posting::apply(db, deltas).await
+}
+
+pub async fn pay(db: &Writing<'_, '_>, paid: Paid, at: Millis) -> Result<(), WriteError> {
+    let month = paid.period.to_string();
+    let seen = entry::Column::Period.eq(month.as_str()).and(entry::Column::UserId.eq(paid.user_id));
+    let marked = entry::Entity::update_many()
+        .col_expr(entry::Column::PaidKopecks, Expr::col(entry::Column::PaidKopecks).add(paid.amount.kopecks()))
+        .col_expr(entry::Column::Version, Expr::col(entry::Column::Version).add(1))
+        .filter(seen.and(entry::Column::Version.eq(paid.version)))
+        .exec(db)
+        .await?;
+    if marked.rows_affected == 0 {
+        return Err(Why::Stale.refuse());
+    }
+    let row = payment::ActiveModel {
+        period: Set(month.clone()),
+        user_id: Set(paid.user_id),
+        amount_kopecks: Set(paid.amount.kopecks()),
+        paid_at: Set(at.0),
+        paid_by: Set(paid.by),
+        ..Default::default()
+    };
+    row.insert(db).await?;
+    note(db, ("user", paid.user_id), "payment marked", &month, paid.by, at).await
+}
+
+/// A payment that was marked by mistake.
+pub async fn take_back(db: &Writing<'_, '_>, id: i64, by: i64, at: Millis) -> Result<(), WriteError> {
+    let found = payment::Entity::find_by_id(id).one(db).await?.ok_or_else(|| Why::Gone.refuse())?;
+    let gone = payment::Entity::update_many()
+        .set(payment::ActiveModel {
+            taken_back_at: Set(Some(at.0)),
+            taken_back_by: Set(Some(by)),
+            ..Default::default()
+        })
+        .filter(payment::Column::Id.eq(id).and(payment::Column::TakenBackAt.is_null()))
+        .exec(db)
+        .await?;
+    if gone.rows_affected == 0 {
+        return Err(Why::Gone.refuse());
+    }
+    entry::Entity::update_many()
+        .col_expr(entry::Column::PaidKopecks, Expr::col(entry::Column::PaidKopecks).sub(found.amount_kopecks))
+        .col_expr(entry::Column::Version, Expr::col(entry::Column::Version).add(1))
+        .filter(entry::Column::Period.eq(found.period.as_str()).and(entry::Column::UserId.eq(found.user_id)))
+        .exec(db)
+        .await?;
+    note(db, ("user", found.user_id), "payment taken back", &found.period, by, at).await
+}
+
+/// Closes a month for good.
+pub async fn close(db: &Writing<'_, '_>, month: Period, by: i64, at: Millis) -> Result<(), WriteError> {
+    if is_closed(db, &month.to_string()).await? {
+        return Err(Why::Closed.refuse());
+    }
+    open_period(db, month).await?;
+    let closed = period::ActiveModel {
+        status: Set(posting::CLOSED.to_owned()),
+        closed_at: Set(Some(at.0)),
+        closed_by: Set(Some(by)),
+        ..Default::default()
+    };
+    let month = month.to_string();
+    let open = period::Column::Id.eq(month.as_str()).and(period::Column::Status.eq(posting::OPEN));
+    let done = period::Entity::update_many().set(closed).filter(open).exec(db).await?;
+    if done.rows_affected == 0 {
+        return Err(Why::Closed.refuse());
+    }
+    let number = month.replace('-', "").parse().unwrap_or_default();
+    note(db, ("payroll_period", number), "pay period closed", &month, by, at).await
+}
+
+/// Writes what a closed row should have been more or less into an open month.
+async fn correct(db: &Writing<'_, '_>, row: adjustment::Model, edit: Edit, at: Millis) -> Result<(), WriteError> {
+    let corrections = adjustment::Entity::find()
+        .filter(adjustment::Column::CorrectsId.eq(row.id).and(adjustment::Column::DeletedAt.is_null()))
+        .all(db)
+        .await?;
+    let seen = row.version + i64::try_from(corrections.len()).unwrap_or_default();
+    if seen != edit.version {
+        return Err(Why::Stale.refuse());
+    }
+    let stands = row.amount_kopecks + corrections.iter().map(|one| one.amount_kopecks).sum::<i64>();
+    let difference = edit.amount.unwrap_or_default() - Money::from_kopecks(stands);
+    if difference == Money::ZERO {
+        return Err(Why::BadAmount.refuse());
+    }
+    let month = row.period.parse::<Period>().map_err(|_| Why::BadDay.refuse())?;
+    let month = open_period(db, month.next()).await?;
+    let correction = adjustment::Model {
+        kind: Kind::Correction.name().to_owned(),
+        user_id: row.user_id,
+        day: row.day,
+        corrects_id: Some(row.id),
+        reason: Some(edit.reason),
+        ..blank(difference, month, edit.by, at)
+    };
+    insert(db, correction, at).await
+}
+
+/// What all rows have in common that somebody writes.
+fn blank(amount: Money, month: Period, by: i64, at: Millis) -> adjustment::Model {
+    adjustment::Model {
+        id: 0,
+        user_id: 0,
+        period: month.to_string(),
+        day: String::new(),
+        kind: manual_kind(amount).name().to_owned(),
+        amount_kopecks: amount.kopecks(),
+        hours_hundredths: 0,
+        shift_id: None,
+        task_id: None,
+        plan_id: None,
+        order_id: None,
+        corrects_id: None,
+        basis: posting::written(&Basis::Hand),
+        reason: None,
+        created_at: at.0,
+        created_by: Some(by),
+        deleted_at: None,
+        version: 1,
+    }
+}
+
+fn manual_kind(amount: Money) -> Kind {
+    if amount.is_negative() { Kind::ManualDeduction } else { Kind::ManualBonus }
+}
+
+async fn insert(db: &Writing<'_, '_>, row: adjustment::Model, at: Millis) -> Result<(), WriteError> {
+    let row = posting::fresh(row).insert(db).await?;
+    let mut deltas = Deltas::new();
+    posting::add(&mut deltas, &row, Sums::of(&row));
+    let by = row.created_by.unwrap_or_default();
+    remember(db, &row, by, "added", at).await?;
+    posting::apply(db, deltas).await
+}
+
+async fn update(
+    db: &Writing<'_, '_>,
+    row: adjustment::Model,
+    by: i64,
+    deed: &'static str,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let changed = adjustment::ActiveModel {
+        kind: Set(row.kind.clone()),
+        amount_kopecks: Set(row.amount_kopecks),
+        reason: Set(row.reason.clone()),
+        deleted_at: Set(row.deleted_at),
+        version: Set(row.version + 1),
+        ..Default::default()
+    };
+    let seen = adjustment::Column::Id.eq(row.id).and(adjustment::Column::Version.eq(row.version));
+    let done = adjustment::Entity::update_many().set(changed).filter(seen).exec(db).await?;
+    if done.rows_affected == 0 {
+        return Err(Why::Stale.refuse());
+    }
+    remember(db, &row, by, deed, at).await
+}
+
+/// Writes the history of an amount on.
+async fn remember(
+    db: &Writing<'_, '_>,
+    row: &adjustment::Model,
+    by: i64,
+    deed: &'static str,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let line = change::ActiveModel {
+        adjustment_id: Set(row.id),
+        at: Set(at.0),
+        by_id: Set(by),
+        deed: Set(deed.to_owned()),
+        amount_kopecks: Set(row.amount_kopecks),
+        reason: Set(row.reason.clone().unwrap_or_default()),
+        ..Default::default()
+    };
+    line.insert(db).await?;
+    Ok(())
+}
+
+async fn is_closed(db: &Writing<'_, '_>, month: &str) -> Result<bool, WriteError> {
+    let found = period::Entity::find_by_id(month).one(db).await?;
+    Ok(found.is_some_and(|period| period.status == posting::CLOSED))
+}
+
+async fn open_period(db: &Writing<'_, '_>, month: Period) -> Result<Period, WriteError> {
+    let open = posting::open_periods(db, &BTreeSet::from([month])).await?;
+    Ok(open.get(&month).copied().unwrap_or(month))
+}
+
+async fn note(
+    db: &Writing<'_, '_>,
+    subject: (&'static str, i64),
+    action: &'static str,
+    month: &str,
+    by: i64,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let detail = json!({ "period": month });
+    audit::record(db, audit::Entry { at, actor: Some(by), action, subject, detail }).await
+}

@@ -1,0 +1,160 @@
+//! A month of everybody, drawn.
+
+use maud::{Markup, html};
+
+use super::super::{Entry, Money, PAGE, Period, Sheet, Why};
+use super::{PAYROLL, TOPIC};
+use crate::text;
+use crate::texts::Language;
+use crate::web::{Visitor, moment};
+
+pub fn page(visitor: &Visitor, sheet: &Sheet, current: Period, number: u64, why: Option<Why>) -> Markup {
+    let (language, period) = (visitor.language(), sheet.month.period);
+    let title = text!(language, "payroll-nav");
+    visitor.page(
+        &title,
+        &html! {
+            div.headline {
+                h1 { (title) }
+                (months(PAYROLL, period, current, language))
+            }
+            @if let Some(why) = why { p.notice-line role="status" data-testid="notice" { (why.words(language)) } }
+            div #payroll data-live=(TOPIC) {
+                (summary(sheet, language))
+                @if sheet.entries.is_empty() {
+                    div.card.empty { (text!(language, "payroll-empty")) }
+                } @else {
+                    (table(sheet, language))
+                }
+                (pager(sheet, number, language))
+                (state(visitor, sheet, current))
+            }
+        },
+    )
+}
+
+/// The month, and the ways to those before and after it.
+pub fn months(path: &str, period: Period, current: Period, language: Language) -> Markup {
+    let to = |period: Period| format!("{path}?period={period}");
+    html! {
+        nav.months aria-label=(text!(language, "payroll-months")) {
+            a.button.plain rel="prev" href=(to(period.previous())) aria-label=(period.previous().shown(language)) { "←" }
+            strong data-testid="period" { (period.shown(language)) }
+            @if period < current {
+                a.button.plain rel="next" href=(to(period.next())) aria-label=(period.next().shown(language)) { "→" }
+            }
+        }
+    }
+}
+
+fn summary(sheet: &Sheet, language: Language) -> Markup {
+    let sum = &sheet.sum;
+    html! {
+        div.cards.sums {
+            (card(&text!(language, "payroll-total"), &sum.total.shown(language), "sum-total"))
+            (card(&text!(language, "payroll-hours"), &sum.hours.shown(language), "sum-hours"))
+            (card(&text!(language, "payroll-paid"), &sum.paid.shown(language), "sum-paid"))
+            (card(&text!(language, "payroll-due"), &sum.due().shown(language), "sum-due"))
+        }
+    }
+}
+
+/// A sum as a card.
+pub fn card(label: &str, amount: &str, name: &str) -> Markup {
+    html! { div.card.sum { span { (label) } strong data-testid=(name) { (amount) } } }
+}
+
+fn table(sheet: &Sheet, language: Language) -> Markup {
+    html! {
+        table.list.pay data-testid="payroll" {
+            thead { tr {
+                th { (text!(language, "payroll-person")) }
+                th.amount { (text!(language, "payroll-hours")) }
+                th.amount { (text!(language, "payroll-earned")) }
+                th.amount { (text!(language, "payroll-bonuses")) }
+                th.amount { (text!(language, "payroll-deductions")) }
+                th.amount { (text!(language, "payroll-total")) }
+                th { (text!(language, "payroll-payment")) }
+            } }
+            tbody { @for entry in &sheet.entries { (row(sheet, entry, language)) } }
+        }
+    }
+}
+
+fn row(sheet: &Sheet, entry: &Entry, language: Language) -> Markup {
+    let name = sheet.names.get(&entry.user_id).map_or("–", String::as_str);
+    let path = format!("/payroll/people/{}?period={}", entry.user_id, sheet.month.period);
+    let cell = |label: String, amount: Money| html! { td.amount data-label=(label) { (amount.shown(language)) } };
+    html! {
+        tr data-testid={ "pay-" (entry.user_id) } {
+            td { a.name href=(path) { (name) } }
+            td.amount data-label=(text!(language, "payroll-hours")) { (entry.hours.shown(language)) }
+            (cell(text!(language, "payroll-earned"), entry.earned))
+            (cell(text!(language, "payroll-bonuses"), entry.bonus))
+            (cell(text!(language, "payroll-deductions"), entry.deduction))
+            td.amount.total data-label=(text!(language, "payroll-total")) { strong { (entry.total.shown(language)) } }
+            td { (payment_label(entry, language)) }
+        }
+    }
+}
+
+/// Whether somebody was paid, as a mark.
+pub fn payment_label(entry: &Entry, language: Language) -> Markup {
+    let (class, words) = match (entry.paid, entry.due()) {
+        (paid, due) if due == Money::ZERO && paid.is_positive() => ("verified", text!(language, "payroll-is-paid")),
+        (_, due) if due.is_negative() => {
+            ("rejected", text!(language, "payroll-is-overpaid", amount = (-due).shown(language)))
+        }
+        (paid, due) if paid.is_positive() => {
+            ("pending", text!(language, "payroll-is-partly-paid", amount = due.shown(language)))
+        }
+        (_, due) if due == Money::ZERO => ("", text!(language, "payroll-is-nothing")),
+        _ => ("pending", text!(language, "payroll-is-due")),
+    };
+    html! { span class={ "badge " (class) } { (words) } }
+}
+
+fn pager(sheet: &Sheet, number: u64, language: Language) -> Markup {
+    let pages = sheet.people.div_ceil(PAGE).max(1);
+    let to = |page: u64| format!("{PAYROLL}?period={}&page={page}", sheet.month.period);
+    html! {
+        @if pages > 1 {
+            nav.pager aria-label=(text!(language, "web-pages")) {
+                @if number > 1 { a.button.plain rel="prev" href=(to(number - 1)) { (text!(language, "web-previous")) } }
+                span { (text!(language, "web-page-of", page = number, pages = pages)) }
+                @if number < pages { a.button.plain rel="next" href=(to(number + 1)) { (text!(language, "web-next")) } }
+            }
+        }
+    }
+}
+
+/// Files, and the end of the month.
+fn state(visitor: &Visitor, sheet: &Sheet, current: Period) -> Markup {
+    let (language, period) = (visitor.language(), sheet.month.period);
+    html! {
+        section.card.closing {
+            div.row {
+                a.button.plain href={ "/payroll/export.xlsx?period=" (period) } data-testid="xlsx" {
+                    (text!(language, "payroll-export-xlsx"))
+                }
+                a.button.plain href={ "/payroll/export.csv?period=" (period) } data-testid="csv" {
+                    (text!(language, "payroll-export-csv"))
+                }
+            }
+            @if let Some((at, _)) = sheet.month.closed {
+                p data-testid="closed" { "🔒 " (text!(language, "payroll-closed-since")) " " (moment(at)) }
+                p.quiet { (text!(language, "payroll-closed-about")) }
+            } @else if period < current {
+                (visitor.visit.form("/payroll/close", &html! {
+                    input type="hidden" name="period" value=(period);
+                    p.quiet { (text!(language, "payroll-close-about")) }
+                    button.danger type="submit" data-testid="close" data-confirm=(text!(language, "payroll-close-sure")) {
+                        (text!(language, "payroll-close", month = period.shown(language)))
+                    }
+                }))
+            } @else {
+                p.quiet { (text!(language, "payroll-open-about")) }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The owner's report in the bot: who earned how much on which days.
+
+use std::time::Duration;
+
+use chrono::NaiveDate;
+use opora::prelude::*;
+
+use super::{Hours, Money, Period, earnings};
+use crate::application::App;
+use crate::front::{self, menu_button};
+use crate::text;
+use crate::texts::Language;
+use crate::web::OWNERS;
+
+/// Asks for the days.
+pub const ASK: &str = "pay:report";
+/// With a month behind it.
+const MONTH: &str = "pay:month:";
+
+const LIFE: Duration = Duration::from_secs(15 * 60);
+/// What a message may have, and some room for its end.
+const MOST_UNITS: usize = 3600;
+/// More days than that are a slip.
+const DAYS_MOST: i64 = 366;
+
+/// Which days somebody wants to know of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "payroll_report")]
+#[serde(tag = "at", rename_all = "snake_case")]
+pub enum Reporting {
+    Days,
+}
+
+pub fn dialogue() -> Dialogue<Reporting> {
+    Dialogue::new()
+        .start(button(earnings::SHOW), earnings::show)
+        .start(button(ASK), ask)
+        .ask(Reporting::DAYS, ask_days)
+        .on(Reporting::DAYS, text(), days)
+        .on(Reporting::DAYS, button(MONTH), month)
+        .life(LIFE)
+}
+
+async fn ask(turn: &mut Turn, _: Press) -> Step<Reporting> {
+    let Some(_) = front::allowed(turn, OWNERS).await? else { return Ok(Next::Stay) };
+    Ok(Next::Go(Reporting::Days))
+}
+
+async fn ask_days(turn: &mut Turn) -> Result<(), BoxError> {
+    let app = turn.context::<App>();
+    let language = app.speaker(turn).await?.language;
+    let current = Period::of(app.payroll.today().await?);
+    let month = |period: Period| vec![Button::new(period.shown(language), format!("{MONTH}{period}"))];
+    let ways = [month(current), month(current.previous()), vec![menu_button(language)]];
+    turn.say(Say::text(text!(language, "payroll-report-ask")).buttons(ways));
+    Ok(())
+}
+
+async fn month(turn: &mut Turn, press: Press) -> Step<Reporting> {
+    let Ok(period) = press.rest.parse::<Period>() else { return Ok(Next::Stay) };
+    report(turn, period.first_day(), period.last_day()).await
+}
+
+async fn days(turn: &mut Turn, typed: String) -> Step<Reporting> {
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    let Some((from, to)) = days_of(&typed) else { return turn.refuse(text!(language, "payroll-report-bad-days")) };
+    report(turn, from, to).await
+}
+
+async fn report(turn: &mut Turn, from: NaiveDate, to: NaiveDate) -> Step<Reporting> {
+    let Some(owner) = front::allowed(turn, OWNERS).await? else { return Ok(Next::End) };
+    let (app, language) = (turn.context::<App>(), owner.language);
+    let people = app.payroll.of_days(from, to).await?;
+    let names = app.people.names(people.iter().map(|one| one.user_id)).await?;
+    let total: Money = people.iter().map(super::Reported::total).sum();
+    let hours = Hours::from_hundredths(people.iter().map(|one| one.hours().hundredths()).sum());
+    let mut words = heading(from, to, people.len(), hours, total, language);
+    for (at, one) in people.iter().enumerate() {
+        let name = names.get(&one.user_id).map_or("–", String::as_str);
+        let (hours, total) = (one.hours().shown(language), one.total().shown(language));
+        let line = text!(language, "payroll-report-line", name = name, hours = hours, total = total);
+        if words.encode_utf16().count() + line.encode_utf16().count() > MOST_UNITS {
+            let page = format!("{}{}", app.public_url, super::pages::PAYROLL);
+            let rest = text!(language, "payroll-told-more", count = people.len() - at, page = page);
+            words = format!("{words}\n{rest}");
+            break;
+        }
+        words = format!("{words}\n{line}");
+    }
+    turn.say(Say::text(words).buttons([[menu_button(language)]]));
+    Ok(Next::End)
+}
+
+fn heading(from: NaiveDate, to: NaiveDate, people: usize, hours: Hours, total: Money, language: Language) -> String {
+    let shown = |day: NaiveDate| day.format("%d.%m.%Y").to_string();
+    text!(
+        language,
+        "payroll-report",
+        from = shown(from),
+        to = shown(to),
+        count = people,
+        hours = hours.shown(language),
+        total = total.shown(language)
+    )
+}
+
+/// `01.01.2026 - 15.01.2026`, or one day; the first is not after the last.
+fn days_of(typed: &str) -> Option<(NaiveDate, NaiveDate)> {
+    let day = |text: &str| NaiveDate::parse_from_str(text.trim(), "%d.%m.%Y").ok();
+    let (from, to) = match typed.split_once(['-', '–', '—']) {
+        Some((from, to)) => (day(from)?, day(to)?),
+        None => (day(typed)?, day(typed)?),
+    };
+    (from <= to && (to - from).num_days() <= DAYS_MOST).then_some((from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_read_as_people_type_them() {
+        let day = |day| NaiveDate::from_ymd_opt(2026, 1, day).unwrap();
+        assert_eq!(days_of("01.01.2026 - 15.01.2026"), Some((day(1), day(15))));
+        assert_eq!(days_of("01.01.2026–15.01.2026"), Some((day(1), day(15))));
+        assert_eq!(days_of(" 07.01.2026 "), Some((day(7), day(7))));
+        for odd in ["", "tomorrow", "15.01.2026-01.01.2026", "31.02.2026", "01.01.2020-01.01.2026"] {
+            assert_eq!(days_of(odd), None, "{odd}");
+        }
+    }
+}

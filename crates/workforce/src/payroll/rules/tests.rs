@@ -1,0 +1,188 @@
+//! The worked examples to the kopeck, and what holds for every shift.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const ANNA: i64 = 7;
+
+fn shift(id: i64, seconds: i64, roubles: i64) -> ShiftFacts {
+    ShiftFacts {
+        shift_id: id,
+        user_id: ANNA,
+        day: "2026-01-15".into(),
+        worked_seconds: seconds,
+        rate: Money::from_roubles(roubles),
+        lateness: None,
+        mandatory_task_penalty: Money::from_roubles(50),
+    }
+}
+
+fn task(task_id: i64, kopecks: i64, is_mandatory: bool, is_done: bool) -> TaskFacts {
+    TaskFacts { task_id, text: format!("task {task_id}"), amount: Money::from_kopecks(kopecks), is_mandatory, is_done }
+}
+
+fn amounts(rows: &[Row]) -> Vec<(Kind, i64)> {
+    rows.iter().map(|row| (row.kind, row.amount.kopecks())).collect()
+}
+
+fn total(rows: &[Row]) -> i64 {
+    rows.iter().map(|row| row.amount).sum::<Money>().kopecks()
+}
+
+#[test]
+fn shift_352_is_late_by_ten_minutes_and_has_both_tasks_done() {
+    let planned_start = Millis(1_768_467_600_000);
+    let lateness = LatenessFacts {
+        planned_start,
+        actual_start: Millis(planned_start.0 + 15 * MINUTE_MS),
+        threshold_minutes: 5,
+        penalty_per_minute: Money::from_roubles(10),
+    };
+    let shift = ShiftFacts { lateness: Some(lateness), ..shift(352, 252, 111) };
+    let rows = adjustments_of(&shift, &[task(1, 12_300, true, true), task(2, 0, false, true)]);
+    assert_eq!(amounts(&rows), [(Kind::ShiftBase, 777), (Kind::LateStart, -10_000), (Kind::TaskBonus, 12_300)]);
+    assert_eq!(total(&rows), 3077);
+}
+
+#[test]
+fn shift_364_leaves_the_penalty_task_undone_and_does_the_bonus_task() {
+    let rows = adjustments_of(&shift(364, 360, 99), &[task(1, -3300, true, false), task(2, 10_000, false, true)]);
+    assert_eq!(amounts(&rows), [(Kind::ShiftBase, 990), (Kind::TaskPenalty, -3300), (Kind::TaskBonus, 10_000)]);
+    assert_eq!(total(&rows), 7690);
+}
+
+#[test]
+fn shift_365_does_the_penalty_task_and_leaves_the_bonus_task_undone() {
+    let rows = adjustments_of(&shift(365, 36, 44), &[task(1, -4400, true, true), task(2, 10_000, false, false)]);
+    assert_eq!(amounts(&rows), [(Kind::ShiftBase, 44), (Kind::TaskCompleted, 0)]);
+    assert_eq!(total(&rows), 44);
+}
+
+#[test]
+fn a_mandatory_task_without_a_price_costs_what_the_setting_says() {
+    let fifty = Money::from_roubles(50);
+    assert_eq!(task_row(&task(1, 0, true, true), fifty), Some((Kind::TaskCompleted, Money::ZERO)));
+    assert_eq!(task_row(&task(1, 0, true, false), fifty), Some((Kind::TaskPenalty, -fifty)));
+    assert_eq!(task_row(&task(1, 0, true, false), -fifty), Some((Kind::TaskPenalty, -fifty)));
+    assert_eq!(task_row(&task(1, 0, false, false), fifty), None);
+}
+
+#[test]
+fn lateness_counts_whole_minutes_past_the_threshold_only() {
+    let late = |seconds: i64, threshold_minutes: i64| {
+        minutes_late(&LatenessFacts {
+            planned_start: Millis(0),
+            actual_start: Millis(seconds * 1000),
+            threshold_minutes,
+            penalty_per_minute: Money::from_roubles(1),
+        })
+    };
+    assert_eq!((late(-600, 0), late(59, 0), late(60, 0), late(359, 5), late(360, 5)), (0, 0, 1, 0, 1));
+}
+
+#[test]
+fn the_contracts_rate_goes_before_the_slots_and_that_before_the_sites() {
+    let (one, two, three) = (Money::from_roubles(1), Money::from_roubles(2), Money::from_roubles(3));
+    assert_eq!(rate_of(Some(one), Some(two), three), one);
+    assert_eq!(rate_of(None, Some(two), three), two);
+    assert_eq!(rate_of(None, None, three), three);
+}
+
+#[test]
+fn a_master_shares_by_the_net_amount() {
+    let share = |total, materials, has_review, is_out_of_town| {
+        let order = OrderFacts {
+            total: Money::from_kopecks(total),
+            materials: Money::from_kopecks(materials),
+            has_review,
+            is_out_of_town,
+        };
+        order_share(&order, &Shares::default()).map(|(share, _)| share.kopecks())
+    };
+    assert_eq!(share(1_000_000, 200_000, false, false), Ok(400_000));
+    assert_eq!(share(1_000_000, 200_000, true, false), Ok(480_000));
+    assert_eq!(share(1_000_000, 200_000, true, true), Ok(560_000));
+    assert_eq!(share(500_000, 0, false, false), Ok(200_000));
+    assert_eq!(share(700_000, 0, false, false), Ok(350_000));
+    assert_eq!(share(699_999, 0, false, false), Ok(280_000));
+    assert_eq!(share(100, 101, false, false), Err(MaterialsExceedTotal));
+}
+
+fn any_task() -> impl Strategy<Value = (i64, bool, bool)> {
+    (prop_oneof![Just(0), -500_000_i64..500_000], any::<bool>(), any::<bool>())
+}
+
+fn any_shift() -> impl Strategy<Value = (ShiftFacts, Vec<TaskFacts>)> {
+    let lateness = proptest::option::of((-7200_i64..7200, 0_i64..60, -10_000_i64..10_000));
+    let facts = (0_i64..100_000, 0_i64..1_000_000, lateness, 0_i64..100_000);
+    (facts, proptest::collection::vec(any_task(), 0..12)).prop_map(|((seconds, rate, late, penalty), tasks)| {
+        let lateness = late.map(|(late_seconds, threshold_minutes, price)| LatenessFacts {
+            planned_start: Millis(0),
+            actual_start: Millis(late_seconds * 1000),
+            threshold_minutes,
+            penalty_per_minute: Money::from_kopecks(price),
+        });
+        let rate = Money::from_kopecks(rate);
+        let mandatory_task_penalty = Money::from_kopecks(penalty);
+        let facts = ShiftFacts { rate, lateness, mandatory_task_penalty, ..shift(1, seconds, 0) };
+        let tasks = (1..).zip(tasks).map(|(id, (amount, mandatory, done))| task(id, amount, mandatory, done));
+        (facts, tasks.collect())
+    })
+}
+
+proptest! {
+    /// What each part is worth by itself, in whole numbers, adds up to the rows: nothing is rounded twice.
+    #[test]
+    fn the_total_is_the_sum_of_its_parts((facts, tasks) in any_shift()) {
+        let rows = adjustments_of(&facts, &tasks);
+        let hundredths = (i128::from(facts.worked_seconds) * 200 + 3600) / 7200;
+        let base = (hundredths * i128::from(facts.rate.kopecks()) * 2 + 100) / 200;
+        let late = facts.lateness.map_or(0, |late| -minutes_late(&late) * late.penalty_per_minute.kopecks().abs());
+        let of_tasks: i64 = tasks.iter().map(|task| match (task.amount.kopecks(), task.is_done) {
+            (amount, true) if amount > 0 => amount,
+            (amount, false) if amount < 0 => amount,
+            (0, false) if task.is_mandatory => -facts.mandatory_task_penalty.kopecks(),
+            _ => 0,
+        }).sum();
+        prop_assert_eq!(i128::from(total(&rows)), base + i128::from(late + of_tasks));
+    }
+
+    /// Many equal rows are worth exactly that many times one.
+    #[test]
+    fn amounts_do_not_drift((facts, tasks) in any_shift(), times in 1_usize..50) {
+        let rows = adjustments_of(&facts, &tasks);
+        let many: Vec<_> = std::iter::repeat_n(rows.clone(), times).flatten().collect();
+        prop_assert_eq!(i128::from(total(&many)), i128::from(total(&rows)) * times as i128);
+    }
+
+    #[test]
+    fn the_order_of_marking_does_not_matter((facts, tasks) in any_shift(), seed in any::<u64>()) {
+        let mut shuffled = tasks.clone();
+        shuffled.sort_by_key(|task| (seed ^ task.task_id.unsigned_abs()).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        prop_assert_eq!(adjustments_of(&facts, &tasks), adjustments_of(&facts, &shuffled));
+    }
+
+    #[test]
+    fn no_sign_ever_flips((facts, tasks) in any_shift()) {
+        let rows = adjustments_of(&facts, &tasks);
+        for row in &rows {
+            prop_assert!(row.kind.fits(row.amount), "{row:?}");
+            if let Basis::Task { price, .. } = &row.basis {
+                prop_assert!(row.amount == Money::ZERO || *price == Money::ZERO || row.amount == *price, "{row:?}");
+            }
+        }
+        let mut sources: Vec<_> = rows.iter().map(|row| (row.kind, row.source)).collect();
+        let all = sources.len();
+        sources.dedup();
+        prop_assert_eq!(sources.len(), all);
+    }
+
+    #[test]
+    fn what_is_shown_reads_back(kopecks in -99_999_999_999_i64..99_999_999_999) {
+        let amount = Money::from_kopecks(kopecks);
+        prop_assert_eq!(amount.to_string().parse(), Ok(amount));
+        let shown = amount.shown(crate::texts::Language::Ru).replace('₽', "");
+        prop_assert_eq!(shown.parse(), Ok(amount));
+    }
+}

@@ -1,0 +1,120 @@
+//! Why something was not done to somebody's pay.
+
+use std::str::FromStr;
+
+use opora::store::{Refusal, WriteError};
+use sea_orm::DbErr;
+
+use crate::domain::NotWritten;
+use crate::text;
+use crate::texts::Language;
+
+/// A rule said no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// The amount is zero, or beyond all measure.
+    BadAmount,
+    BadReason,
+    BadDay,
+    /// Somebody changed it meanwhile.
+    Stale,
+    /// It is not there, or not any more.
+    Gone,
+    /// It follows from a shift or an order, and is not changed by hand.
+    NotManual,
+    /// The month is not over yet.
+    NotOver,
+    /// The month is closed, and stays so.
+    Closed,
+    /// The person has nothing in this month.
+    NothingThere,
+}
+
+/// It was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum NotDone {
+    #[error("refused: {0:?}")]
+    Refused(Why),
+    #[error(transparent)]
+    Failed(anyhow::Error),
+}
+
+impl Why {
+    const ALL: [Self; 9] = [
+        Self::BadAmount,
+        Self::BadReason,
+        Self::BadDay,
+        Self::Stale,
+        Self::Gone,
+        Self::NotManual,
+        Self::NotOver,
+        Self::Closed,
+        Self::NothingThere,
+    ];
+
+    /// As a refusal of a commit carries it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::BadAmount => "bad amount",
+            Self::BadReason => "bad reason",
+            Self::BadDay => "bad day",
+            Self::Stale => "stale",
+            Self::Gone => "gone",
+            Self::NotManual => "not manual",
+            Self::NotOver => "not over",
+            Self::Closed => "closed",
+            Self::NothingThere => "nothing there",
+        }
+    }
+
+    pub fn refuse(self) -> WriteError {
+        Refusal::because(self.name())
+    }
+
+    /// For whoever tried.
+    pub fn words(self, language: Language) -> String {
+        match self {
+            Self::BadAmount => text!(language, "payroll-bad-amount"),
+            Self::BadReason => text!(language, "payroll-bad-reason", most = super::REASON_MOST),
+            Self::BadDay => text!(language, "payroll-bad-day"),
+            Self::Stale => text!(language, "payroll-stale"),
+            Self::Gone => text!(language, "payroll-gone"),
+            Self::NotManual => text!(language, "payroll-not-manual"),
+            Self::NotOver => text!(language, "payroll-not-over"),
+            Self::Closed => text!(language, "payroll-is-closed"),
+            Self::NothingThere => text!(language, "payroll-nothing-there"),
+        }
+    }
+}
+
+impl FromStr for Why {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|why| why.name() == name).ok_or(())
+    }
+}
+
+impl From<Why> for NotDone {
+    fn from(why: Why) -> Self {
+        Self::Refused(why)
+    }
+}
+
+impl From<DbErr> for NotDone {
+    fn from(error: DbErr) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<NotWritten> for NotDone {
+    fn from(error: NotWritten) -> Self {
+        match error {
+            NotWritten::Refused(why) => match why.parse() {
+                Ok(why) => Self::Refused(why),
+                Err(()) => Self::Failed(anyhow::anyhow!(why)),
+            },
+            NotWritten::Failed(error) => Self::Failed(error.into()),
+        }
+    }
+}

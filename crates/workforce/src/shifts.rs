@@ -1,0 +1,104 @@
+//! Shifts: who plans to come, who works, what was done, and how it ended.
+//!
+//! The front door is [`Shifts`]. Every mark and every photo is in the database at once; closing writes the shift, its plan
+//! and the amounts in one commit. What an amount comes to is the room of [payroll](crate::payroll).
+
+use std::time::Duration;
+
+use opora::dialogue::Script;
+use sea_orm::DbErr;
+
+pub use self::doors::{Overview, Shifts, publish};
+pub use self::plans::{
+    Excuse, Fines, cancel, cancel_by_staff, cancel_plans, is_site_in_use, judge, move_plans, plan, restore_plans,
+};
+pub use self::records::{
+    Cancellation, ClosedBy, Judgement, Medium, MediumKind, Opening, Plan, PlanStatus, Reason, Shift, ShiftStatus,
+    ShiftTask, tasks_of,
+};
+pub use self::rules::{LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, reckon, too_far};
+pub use self::working::{End, Proof, Start, attach, close, close_site, mark, open, open_site, post, unmark};
+use crate::application::App;
+use crate::key;
+use crate::people::Role;
+use crate::rooms::{Job, MenuItem, Room};
+use crate::settings;
+use crate::sites::{Period, Site, local};
+
+mod cancelling;
+mod chat;
+mod closing;
+mod doors;
+pub mod jobs;
+mod marking;
+mod mine;
+mod opening;
+mod planning;
+mod plans;
+mod records;
+mod rules;
+mod site_doors;
+mod tables;
+mod working;
+
+/// What pages name in `data-live` to hear of plans, shifts and openings.
+pub const TOPIC: &str = "shifts";
+/// Who plans and works.
+pub const WORKERS: &[Role] = &[Role::Employee, Role::Master, Role::Manager];
+
+/// The room.
+#[derive(Debug)]
+pub struct ShiftsRoom;
+
+impl Room for ShiftsRoom {
+    fn name(&self) -> &'static str {
+        "shifts"
+    }
+
+    fn dialogues(&self, script: Script) -> Script {
+        script
+            .dialogue(planning::dialogue())
+            .dialogue(opening::dialogue())
+            .dialogue(marking::dialogue())
+            .dialogue(closing::dialogue())
+            .dialogue(site_doors::dialogue())
+            .dialogue(cancelling::dialogue())
+    }
+
+    fn menu(&self) -> Vec<MenuItem> {
+        let item = |caption, data| MenuItem { caption, data, roles: WORKERS };
+        vec![
+            item(key!("shifts-open-button"), opening::BEGIN),
+            item(key!("shifts-tasks-button"), marking::BEGIN),
+            item(key!("shifts-close-button"), closing::BEGIN),
+            item(key!("shifts-plan-button"), planning::BEGIN),
+            item(key!("shifts-mine-button"), mine::MINE),
+            item(key!("shifts-open-site-button"), site_doors::OPEN),
+            item(key!("shifts-close-site-button"), site_doors::CLOSE),
+        ]
+    }
+
+    fn jobs(&self) -> Vec<Job> {
+        let minutes = |count: u64| Duration::from_secs(60 * count);
+        vec![
+            Job { name: "shift-reminders", every: minutes(30), run: |app| Box::pin(jobs::remind(app)) },
+            Job { name: "shift-auto-close", every: minutes(30), run: |app| Box::pin(jobs::close_overdue(app)) },
+            Job { name: "shift-no-shows", every: minutes(10), run: |app| Box::pin(jobs::note_missed(app)) },
+            Job { name: "shift-adjustments", every: minutes(10), run: |app| Box::pin(jobs::post_missing(app)) },
+        ]
+    }
+}
+
+/// A period as people read it, by the clock of its place: the day, and from when to when.
+pub fn when(period: Period, site: &Site) -> String {
+    let (from, to) = (local(period.from, site.about.time_zone), local(period.to, site.about.time_zone));
+    format!("{} {}–{}", from.format("%d.%m"), from.format("%H:%M"), to.format("%H:%M"))
+}
+
+async fn settings_of(app: &App) -> Result<Fines, DbErr> {
+    Ok(Fines {
+        notice_hours: app.settings.get(&settings::CANCEL_NOTICE_HOURS).await?.into(),
+        short_notice: app.settings.get(&settings::CANCEL_SHORT_NOTICE_FINE).await?.into(),
+        invalid_reason: app.settings.get(&settings::CANCEL_INVALID_REASON_FINE).await?.into(),
+    })
+}

@@ -1,0 +1,200 @@
+//! Cancelling a plan: the reason, a paper that proves it, a photo. The place is free at once; staff judge the reason.
+
+use opora::prelude::*;
+
+use super::chat::{self, LIFE, last_words, refused, worker};
+use super::plans::{self, Excuse};
+use super::{Reason, Shifts, mine, when};
+use crate::application::App;
+use crate::domain::InTurn;
+use crate::people::Role;
+use crate::sites::{Permission, Sites, Why};
+use crate::texts::Language;
+use crate::web::OWNERS;
+use crate::{key, text};
+
+/// The number of a plan follows.
+pub const BEGIN: &str = "plan:cancel:";
+const REASON: &str = "cancel:why:";
+const SKIP: &str = "cancel:skip";
+const WORDS_MOST: usize = 300;
+
+/// Where cancelling stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "cancel_plan")]
+#[serde(tag = "at", rename_all = "snake_case")]
+pub enum CancelPlan {
+    Reason {
+        plan_id: i64,
+    },
+    /// In the person's own words, where none of the reasons fits.
+    Words {
+        plan_id: i64,
+    },
+    /// The number or the kind of a paper.
+    Document {
+        plan_id: i64,
+        reason: Reason,
+        words: Option<String>,
+    },
+    Photo {
+        plan_id: i64,
+        reason: Reason,
+        words: Option<String>,
+        document: Option<String>,
+    },
+}
+
+pub fn dialogue() -> Dialogue<CancelPlan> {
+    Dialogue::new()
+        .start(button(BEGIN), begin)
+        .ask(CancelPlan::REASON, ask_reason)
+        .on(CancelPlan::REASON, button(REASON), reason)
+        .ask(CancelPlan::WORDS, ask_words)
+        .on(CancelPlan::WORDS, text(), words)
+        .ask(CancelPlan::DOCUMENT, ask_document)
+        .on(CancelPlan::DOCUMENT, text(), document)
+        .on(CancelPlan::DOCUMENT, button(SKIP), no_document)
+        .ask(CancelPlan::PHOTO, ask_photo)
+        .on(CancelPlan::PHOTO, image(), photo)
+        .on(CancelPlan::PHOTO, button(SKIP), no_photo)
+        .anywhere(button(chat::BACK), chat::back)
+        .life(LIFE)
+        .timeout(timed_out)
+}
+
+async fn begin(turn: &mut Turn, press: Press) -> Step<CancelPlan> {
+    let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
+    let Ok(plan_id) = press.rest.parse() else { return Ok(Next::Stay) };
+    let plan = Shifts::of_app(&turn.context::<App>()).plan_of(plan_id).await?;
+    match plan.filter(|plan| plan.user_id == person.id) {
+        Some(plan) if plan.status == super::PlanStatus::Planned => Ok(Next::Go(CancelPlan::Reason { plan_id })),
+        Some(_) => turn.refuse(Why::PlanUsed.words(person.language)),
+        None => turn.refuse(Why::Gone.words(person.language)),
+    }
+}
+
+async fn ask_reason(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    let row = |reason: Reason| vec![Button::new(reason.words(language), format!("{REASON}{}", reason.name()))];
+    let mut rows: Vec<_> = Reason::OFFERED.into_iter().map(row).collect();
+    rows.push(vec![crate::front::menu_button(language)]);
+    turn.say(Say::text(text!(language, "shifts-cancel-reason")).buttons(rows));
+    Ok(())
+}
+
+async fn reason(_: &mut Turn, plan_id: i64, press: Press) -> Step<CancelPlan> {
+    let Ok(reason) = press.rest.parse::<Reason>() else { return Ok(Next::Again) };
+    Ok(Next::Go(match reason {
+        Reason::Other => CancelPlan::Words { plan_id },
+        reason => CancelPlan::Document { plan_id, reason, words: None },
+    }))
+}
+
+async fn ask_words(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
+    ask(turn, key!("shifts-cancel-words"), false).await
+}
+
+async fn words(turn: &mut Turn, plan_id: i64, text: String) -> Step<CancelPlan> {
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    let Some(words) = short(&text) else { return too_long(turn, language) };
+    Ok(Next::Go(CancelPlan::Document { plan_id, reason: Reason::Other, words: Some(words) }))
+}
+
+async fn ask_document(turn: &mut Turn, _: i64, _: Reason, _: Option<String>) -> Result<(), BoxError> {
+    ask(turn, key!("shifts-cancel-document"), true).await
+}
+
+async fn document(
+    turn: &mut Turn,
+    plan_id: i64,
+    reason: Reason,
+    words: Option<String>,
+    text: String,
+) -> Step<CancelPlan> {
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    let Some(document) = short(&text) else { return too_long(turn, language) };
+    Ok(Next::Go(CancelPlan::Photo { plan_id, reason, words, document: Some(document) }))
+}
+
+async fn no_document(_: &mut Turn, plan_id: i64, reason: Reason, words: Option<String>, _: Press) -> Step<CancelPlan> {
+    Ok(Next::Go(CancelPlan::Photo { plan_id, reason, words, document: None }))
+}
+
+async fn ask_photo(turn: &mut Turn, _: i64, _: Reason, _: Option<String>, _: Option<String>) -> Result<(), BoxError> {
+    ask(turn, key!("shifts-cancel-photo"), true).await
+}
+
+async fn photo(
+    turn: &mut Turn,
+    plan_id: i64,
+    reason: Reason,
+    words: Option<String>,
+    document: Option<String>,
+    image: Image,
+) -> Step<CancelPlan> {
+    let photo_file = Some(image.file_id().to_owned());
+    cancel(turn, plan_id, Excuse { reason, words, document, photo_file }).await
+}
+
+async fn no_photo(
+    turn: &mut Turn,
+    plan_id: i64,
+    reason: Reason,
+    words: Option<String>,
+    document: Option<String>,
+    _: Press,
+) -> Step<CancelPlan> {
+    cancel(turn, plan_id, Excuse { reason, words, document, photo_file: None }).await
+}
+
+async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse) -> Step<CancelPlan> {
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    let (app, language, at) = (turn.context::<App>(), person.language, turn.now());
+    if let Some(why) = refused(turn) {
+        return chat::give_up(turn, why, language);
+    }
+    let shifts = Shifts::of_app(&app);
+    let Some(plan) = shifts.plan_of(plan_id).await? else { return chat::give_up(turn, Why::Gone, language) };
+    let site = Sites::of_app(&app).of(plan.site_id).await?;
+    let Some(site) = site else { return chat::give_up(turn, Why::Gone, language) };
+    let notice_hours = shifts.fines().await?.notice_hours;
+    let told = judges(&app, site.id).await?;
+    let who = (person.id, person.full_name.clone());
+    turn.write(move |db| Box::pin(plans::cancel(db, plan_id, who, excuse, notice_hours, told, at)));
+    chat::tell(turn, person.id);
+    let words = text!(language, "shifts-cancelled", site = site.about.name.as_str(), when = when(plan.period, &site));
+    turn.say(last_words(words, language));
+    Ok(Next::End)
+}
+
+/// Who judges reasons at a site.
+pub async fn judges(app: &App, site_id: i64) -> Result<Vec<i64>, BoxError> {
+    let staff = app.people.with_any(&[OWNERS, &[Role::Manager]].concat()).await?;
+    let permitted = Sites::of_app(app).permitted_at(site_id, Permission::Employees).await?;
+    let is_judge = |id: &i64| permitted.contains(id);
+    Ok(staff.iter().filter(|one| one.may(OWNERS) || is_judge(&one.id)).map(|one| one.id).collect())
+}
+
+async fn timed_out(turn: &mut Turn, _: CancelPlan) -> Step<CancelPlan> {
+    chat::timed_out(turn, key!("shifts-mine-button"), mine::MINE).await
+}
+
+async fn ask(turn: &mut Turn, question: &'static str, may_skip: bool) -> Result<(), BoxError> {
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    let mut rows = vec![chat::way_out(language)];
+    if may_skip {
+        rows.insert(0, vec![Button::new(text!(language, "shifts-skip-button"), SKIP)]);
+    }
+    turn.say(Say::text(language.text(question)).buttons(rows));
+    Ok(())
+}
+
+fn short(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty() && text.chars().count() <= WORDS_MOST).then(|| text.to_owned())
+}
+
+fn too_long(turn: &mut Turn, language: Language) -> Step<CancelPlan> {
+    turn.refuse(text!(language, "shifts-too-long", count = WORDS_MOST))
+}

@@ -1,0 +1,206 @@
+//! What the dialogues of this room share: who speaks, how tasks and amounts are written, how a position is asked for.
+
+use std::time::Duration;
+
+use opora::prelude::*;
+use opora::telegram::Target;
+
+use super::doors::events;
+use super::records::ShiftTask;
+use super::rules::too_far;
+use super::{Shift, WORKERS};
+use crate::application::App;
+use crate::front::{self, menu_button};
+use crate::payroll::{Money, Row};
+use crate::people::Person;
+use crate::sites::{Position, Site, Sites, Why, local, notices};
+use crate::text;
+use crate::texts::Language;
+
+/// How long a step waits.
+pub const LIFE: Duration = Duration::from_secs(15 * 60);
+/// One step back.
+pub const BACK: &str = "shifts:back";
+/// A button's text, at most; longer ones are cut.
+const CAPTION_MOST: usize = 48;
+
+/// Who speaks, in a chat of their own; others are told.
+pub async fn worker(turn: &mut Turn) -> Result<Option<Person>, BoxError> {
+    let is_private = turn.key().chat == turn.key().user;
+    Ok(front::allowed(turn, WORKERS).await?.filter(|_| is_private))
+}
+
+/// Which rule has refused the writes of this turn.
+pub fn refused(turn: &Turn) -> Option<Why> {
+    turn.refused().map(|refusal| Why::of(&refusal.0).unwrap_or(Why::Stale))
+}
+
+/// The end of a dialogue: words, and the way to the main menu.
+pub fn last_words(words: impl Into<String>, language: Language) -> Say {
+    Say::text(words).buttons([[menu_button(language)]])
+}
+
+/// The same with more ways to go on.
+pub fn last_words_and(words: impl Into<String>, more: impl IntoIterator<Item = Button>, language: Language) -> Say {
+    let rows = more.into_iter().map(|button| vec![button]).chain([vec![menu_button(language)]]);
+    Say::text(words).buttons(rows.collect::<Vec<_>>())
+}
+
+/// Says that a rule has refused it, and ends.
+pub fn give_up<S>(turn: &mut Turn, why: Why, language: Language) -> Step<S> {
+    turn.say(last_words(why.words(language), language));
+    Ok(Next::End)
+}
+
+/// The last row of every question.
+pub fn way_out(language: Language) -> Vec<Button> {
+    vec![Button::new(text!(language, "shifts-back-button"), BACK), menu_button(language)]
+}
+
+pub async fn back<S: States>(_: &mut Turn, _: S, _: Press) -> Step<S> {
+    Ok(Next::Back)
+}
+
+/// A step has waited too long: what is in the database stays, and one button leads back.
+pub async fn timed_out<S>(turn: &mut Turn, caption: &'static str, data: &'static str) -> Step<S> {
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    let again = Button::raw(language.text(caption), data);
+    turn.say(Say::text(text!(language, "shifts-timed-out")).remove_keyboard());
+    turn.say(last_words_and(text!(language, "shifts-resume"), [again], language));
+    Ok(Next::End)
+}
+
+/// Asks for the person's position by a key of Telegram's.
+pub fn ask_position(turn: &mut Turn, words: String, language: Language) {
+    let share = Button::location(text!(language, "shifts-position-button"));
+    let back = Button::text(text!(language, "shifts-back-button"));
+    let menu = Button::text(text!(language, "main-menu-button"));
+    let keyboard = Keyboard::new([vec![share], vec![back, menu]]).one_time();
+    turn.say(Say::text(words).keyboard(keyboard));
+}
+
+/// What somebody has typed where a position was asked for.
+pub enum Typed {
+    Back,
+    Menu,
+    SomethingElse,
+}
+
+/// Takes the keyboard away where the person goes elsewhere.
+pub fn typed(turn: &mut Turn, text: &str, language: Language) -> Typed {
+    let text = text.trim();
+    if text == text!(language, "shifts-back-button") {
+        turn.say(Say::text(text!(language, "shifts-back-said")).remove_keyboard());
+        return Typed::Back;
+    }
+    if text == text!(language, "main-menu-button") {
+        turn.say(Say::text(text!(language, "shifts-left")).remove_keyboard());
+        turn.say(last_words(text!(language, "shifts-nothing-changed"), language));
+        return Typed::Menu;
+    }
+    Typed::SomethingElse
+}
+
+/// The position, if it is near enough to the site; otherwise the distance is said.
+pub fn near(turn: &mut Turn, site: &Site, sent: Location, language: Language) -> Option<Position> {
+    let position = Position { latitude: sent.latitude, longitude: sent.longitude };
+    match too_far(&site.about, position) {
+        None => Some(position),
+        Some(distance) => {
+            let (name, most) = (site.about.name.as_str(), site.about.max_distance_m);
+            let distance = distance_words(distance, language);
+            let most = distance_words(most, language);
+            let words = text!(language, "shifts-too-far", site = name, distance = distance, most = most);
+            let _: Step<()> = turn.refuse(words);
+            None
+        }
+    }
+}
+
+/// Metres, or kilometres where that says more.
+pub fn distance_words(metres: i64, language: Language) -> String {
+    if metres < 10_000 {
+        return text!(language, "shifts-metres", count = metres);
+    }
+    text!(language, "shifts-kilometres", count = metres / 1000)
+}
+
+/// A task as people read it: whether it is done, what it brings or costs, what it needs.
+pub fn task_line(task: &ShiftTask, language: Language) -> String {
+    let mut line = format!("{} {}", check(task), task.text);
+    if task.amount_kopecks != 0 {
+        line += &format!(" · {}", Money::from_kopecks(task.amount_kopecks).signed(language));
+    }
+    if task.is_mandatory {
+        line += &format!(" · {}", text!(language, "shifts-mandatory"));
+    }
+    if task.needs_media {
+        line += &format!(" · 📷 {}", task.media_count);
+    }
+    line
+}
+
+pub fn task_lines(tasks: &[ShiftTask], language: Language) -> String {
+    tasks.iter().map(|task| task_line(task, language)).collect::<Vec<_>>().join("\n")
+}
+
+/// A mark shows what is really so.
+pub fn check(task: &ShiftTask) -> &'static str {
+    if task.done_at.is_some() { "✅" } else { "⬜" }
+}
+
+/// What a shift came to, line by line, with the sign of each.
+pub fn amounts(rows: &[Row], language: Language) -> String {
+    let line = |row: &Row| {
+        let what = match &row.basis {
+            crate::payroll::Basis::Task { text, .. } => format!("{} «{text}»", language.text(row.kind.caption())),
+            _ => language.text(row.kind.caption()),
+        };
+        format!("{what}: {}", row.amount.signed(language))
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The hour of an instant, by the clock of its place.
+pub fn hour(at: opora::clock::Millis, site: &Site) -> String {
+    local(at, site.about.time_zone).format("%H:%M").to_string()
+}
+
+/// A text that fits a button.
+pub fn caption(text: &str) -> String {
+    if text.chars().count() <= CAPTION_MOST {
+        return text.to_owned();
+    }
+    text.chars().take(CAPTION_MOST - 1).chain(['…']).collect()
+}
+
+/// Open pages look anew after this turn, and those who are concerned are told.
+pub fn tell(turn: &mut Turn, user_id: i64) {
+    for event in events(user_id) {
+        event.after(turn);
+    }
+    notices::after(turn);
+}
+
+/// The person's open shift with its site; says so where there is none.
+pub async fn open_shift(turn: &mut Turn, person: &Person) -> Result<Option<(Shift, Site)>, BoxError> {
+    let app = turn.context::<App>();
+    let found = match super::Shifts::of_app(&app).active_of(person.id).await? {
+        Some(shift) => Sites::of_app(&app).of(shift.site_id).await?.map(|site| (shift, site)),
+        None => None,
+    };
+    if found.is_none() {
+        let open = Button::raw(text!(person.language, "shifts-open-button"), super::opening::BEGIN);
+        let words = text!(person.language, "shifts-none-open");
+        turn.say(last_words_and(words, [open], person.language));
+    }
+    Ok(found)
+}
+
+/// Changes the message under a press, or says it anew where there is none.
+pub fn show_again(turn: &mut Turn, press: &Press, words: String, rows: Vec<Vec<Button>>) {
+    match press.message_id {
+        Some(id) => turn.edit(Edit::text(Target::from(id), words).buttons(rows)),
+        None => turn.say(Say::text(words).buttons(rows)),
+    }
+}

@@ -1,0 +1,170 @@
+//! Closing a shift: what was done, the position, and then shift, plan and amounts in one commit.
+
+use opora::prelude::*;
+
+use super::chat::{self, LIFE, Typed, last_words, refused, worker};
+use super::marking::MyTasks;
+use super::rules::reckon;
+use super::working::{self, End};
+use super::{ClosedBy, Shift, Shifts, tasks_of};
+use crate::application::App;
+use crate::domain::InTurn;
+use crate::payroll::{Hours, Money};
+use crate::people::Person;
+use crate::sites::{Position, Site, Sites, Why};
+use crate::{key, text};
+
+pub const BEGIN: &str = "close:begin";
+const TASKS: &str = "close:tasks";
+const GO_ON: &str = "close:go";
+
+/// Where closing stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "close_shift")]
+#[serde(tag = "at", rename_all = "snake_case")]
+pub enum CloseShift {
+    /// What was done: go on, or change it first?
+    Review {
+        shift_id: i64,
+    },
+    Position {
+        shift_id: i64,
+    },
+}
+
+pub fn dialogue() -> Dialogue<CloseShift> {
+    Dialogue::new()
+        .start(button(BEGIN), begin)
+        .calls::<MyTasks>()
+        .ask(CloseShift::REVIEW, ask_review)
+        .on(CloseShift::REVIEW, button(TASKS), tasks)
+        .on(CloseShift::REVIEW, button(GO_ON), go_on)
+        .returned(CloseShift::REVIEW, tasks_are_marked)
+        .ask(CloseShift::POSITION, ask_position)
+        .on(CloseShift::POSITION, location(), position)
+        .on(CloseShift::POSITION, text(), typed)
+        .anywhere(button(chat::BACK), chat::back)
+        .life(LIFE)
+        .timeout(timed_out)
+}
+
+async fn begin(turn: &mut Turn, _: Press) -> Step<CloseShift> {
+    let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
+    let Some((shift, _)) = chat::open_shift(turn, &person).await? else { return Ok(Next::Stay) };
+    Ok(Next::Go(CloseShift::Review { shift_id: shift.id }))
+}
+
+async fn ask_review(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let (app, language) = (turn.context::<App>(), person.language);
+    let tasks = tasks_of(app.domain.read(), shift_id).await?;
+    let mut rows = vec![vec![Button::new(text!(language, "shifts-go-on-button"), GO_ON)]];
+    let words = if tasks.is_empty() {
+        text!(language, "shifts-close-review")
+    } else {
+        rows.insert(0, vec![Button::new(text!(language, "shifts-change-tasks-button"), TASKS)]);
+        let (title, question) = (text!(language, "shifts-tasks"), text!(language, "shifts-close-review"));
+        format!("{title}\n{}\n\n{question}", chat::task_lines(&tasks, language))
+    };
+    rows.push(vec![crate::front::menu_button(language)]);
+    turn.say(Say::text(words).buttons(rows));
+    Ok(())
+}
+
+async fn tasks(_: &mut Turn, shift_id: i64, _: Press) -> Step<CloseShift> {
+    Ok(Next::call(MyTasks::list(shift_id, true)))
+}
+
+async fn tasks_are_marked(_: &mut Turn, shift_id: i64, returned: Returned) -> Step<CloseShift> {
+    // Who left the list by Back wants to look again.
+    Ok(match returned.value::<bool>()? {
+        Some(true) => Next::Go(CloseShift::Position { shift_id }),
+        _ => Next::Again,
+    })
+}
+
+async fn go_on(_: &mut Turn, shift_id: i64, _: Press) -> Step<CloseShift> {
+    Ok(Next::Go(CloseShift::Position { shift_id }))
+}
+
+async fn ask_position(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let Some((_, site)) = found(&turn.context::<App>(), shift_id).await? else { return Ok(()) };
+    let words = text!(person.language, "shifts-close-position", site = site.about.name);
+    chat::ask_position(turn, words, person.language);
+    Ok(())
+}
+
+async fn position(turn: &mut Turn, shift_id: i64, sent: Location) -> Step<CloseShift> {
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    let (app, language) = (turn.context::<App>(), person.language);
+    let Some((shift, site)) = found(&app, shift_id).await? else { return chat::give_up(turn, Why::Gone, language) };
+    if let Some(why) = refused(turn) {
+        turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
+        return chat::give_up(turn, why, language);
+    }
+    if shift.user_id != person.id {
+        return chat::give_up(turn, Why::NotAllowed, language);
+    }
+    let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
+    turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
+    close(turn, &app, &person, (shift, site), position).await?;
+    turn.give_back(&true);
+    Ok(Next::End)
+}
+
+/// Writes it, and says what came of it.
+async fn close(
+    turn: &mut Turn,
+    app: &App,
+    person: &Person,
+    (shift, site): (Shift, Site),
+    position: Position,
+) -> Result<(), BoxError> {
+    let (language, at) = (person.language, turn.now());
+    let shifts = Shifts::of_app(app);
+    let mandatory_task_penalty = shifts.mandatory_task_penalty().await?;
+    let tasks = tasks_of(app.domain.read(), shift.id).await?;
+    let rows = reckon(&shift, &tasks, at, &site, mandatory_task_penalty);
+    let end = End {
+        shift_id: shift.id,
+        position: Some(position),
+        closed_by: ClosedBy::Person,
+        ended_at: at,
+        mandatory_task_penalty,
+        at,
+    };
+    turn.write(move |db| Box::pin(working::close(db, end)));
+    chat::tell(turn, person.id);
+    let total: Money = rows.iter().map(|row| row.amount).sum();
+    let hours = Hours::worked((at.0 - shift.started_at.0) / 1000).shown(language);
+    let (name, total) = (site.about.name.as_str(), total.shown(language));
+    let title = text!(language, "shifts-closed", site = name, hours = hours);
+    let sum = text!(language, "shifts-closed-total", total = total);
+    let mut words = format!("{title}\n\n{}\n{sum}", chat::amounts(&rows, language));
+    let others = shifts.works_somebody_else(site.id, shift.id).await?;
+    if !others {
+        words = format!("{words}\n\n{}", text!(language, "shifts-site-closed-too", site = name));
+    }
+    turn.say(last_words(words, language));
+    Ok(())
+}
+
+async fn typed(turn: &mut Turn, shift_id: i64, text: String) -> Step<CloseShift> {
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    match chat::typed(turn, &text, language) {
+        Typed::Back => Ok(Next::Go(CloseShift::Review { shift_id })),
+        Typed::Menu => Ok(Next::End),
+        Typed::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),
+    }
+}
+
+async fn timed_out(turn: &mut Turn, _: CloseShift) -> Step<CloseShift> {
+    chat::timed_out(turn, key!("shifts-close-button"), BEGIN).await
+}
+
+async fn found(app: &App, shift_id: i64) -> Result<Option<(Shift, Site)>, BoxError> {
+    let Some(shift) = Shifts::of_app(app).of(shift_id).await? else { return Ok(None) };
+    let site = Sites::of_app(app).of(shift.site_id).await?;
+    Ok(site.map(|site| (shift, site)))
+}

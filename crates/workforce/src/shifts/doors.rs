@@ -1,0 +1,290 @@
+//! The front door: who plans, who works, what was done; and changes from pages.
+//!
+//! Lists are asked for as wholes: a page of a hundred shifts takes as many queries as a page of one.
+
+use futures_util::future::BoxFuture;
+use opora::clock::Millis;
+use opora::store::WriteError;
+use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
+use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use serde_json::json;
+
+use super::plans::{self, Fines};
+use super::records::{
+    self, Cancellation, ClosedBy, Judgement, Medium, Opening, Plan, PlanStatus, Shift, ShiftStatus, ShiftTask,
+};
+use super::tables::{cancellation, medium, opening, plan, shift, task};
+use super::working::{self, End};
+use super::{TOPIC, settings_of};
+use crate::application::App;
+use crate::domain::Writing;
+use crate::payroll::Money;
+use crate::people::Person;
+use crate::settings;
+use crate::sites::{By, NotDone, Period, Permission, Sites, Why, notices};
+use crate::web::{Event, STAFF};
+
+/// The front door.
+#[derive(Clone, Debug)]
+pub struct Shifts {
+    app: App,
+}
+
+/// A period at some sites, as a dashboard shows it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overview {
+    /// Plans that begin in it, by their beginning; cancelled ones are left out.
+    pub plans: Vec<Plan>,
+    /// Shifts that began in it, and those that are still open.
+    pub shifts: Vec<Shift>,
+    /// Sites that are open now.
+    pub openings: Vec<Opening>,
+}
+
+/// What there is.
+impl Shifts {
+    pub fn of_app(app: &App) -> Self {
+        Self { app: app.clone() }
+    }
+
+    /// One shift.
+    pub async fn of(&self, id: i64) -> Result<Option<Shift>, DbErr> {
+        records::shift(self.app.domain.read(), id).await
+    }
+
+    /// The shift that a person works in now.
+    pub async fn active_of(&self, user_id: i64) -> Result<Option<Shift>, DbErr> {
+        let active = shift::Column::UserId.eq(user_id).and(shift::Column::Status.eq(ShiftStatus::Active.name()));
+        Ok(self.shifts(active).await?.pop())
+    }
+
+    /// The shifts of a person that began in a period, the newest first.
+    pub async fn of_person(&self, user_id: i64, period: Period) -> Result<Vec<Shift>, DbErr> {
+        self.shifts(began_in(period).add(shift::Column::UserId.eq(user_id))).await
+    }
+
+    /// The shifts at these sites that began in a period, the newest first.
+    pub async fn of_period(&self, sites: &[i64], period: Period) -> Result<Vec<Shift>, DbErr> {
+        self.shifts(began_in(period).add(shift::Column::SiteId.is_in(sites.iter().copied()))).await
+    }
+
+    /// A page of the same: how many to pass over, and how many to show.
+    pub async fn page_of_period(
+        &self,
+        sites: &[i64],
+        period: Period,
+        (skipped, shown): (u64, u64),
+    ) -> Result<Vec<Shift>, DbErr> {
+        let which = began_in(period).add(shift::Column::SiteId.is_in(sites.iter().copied()));
+        let newest = shift::Entity::find().filter(which).order_by_desc(shift::Column::StartedAt);
+        let page = newest.order_by_desc(shift::Column::Id).offset(skipped).limit(shown);
+        page.all(self.app.domain.read()).await?.into_iter().map(Shift::try_from).collect()
+    }
+
+    /// The tasks of these shifts, by shift and in their order.
+    pub async fn tasks(&self, shifts: &[i64]) -> Result<Vec<ShiftTask>, DbErr> {
+        records::tasks_of_all(self.app.domain.read(), shifts).await
+    }
+
+    /// What was sent for the tasks of a shift.
+    pub async fn media(&self, shift_id: i64) -> Result<Vec<Medium>, DbErr> {
+        let tasks = Query::select()
+            .column(task::Column::Id)
+            .from(task::Entity)
+            .and_where(task::Column::ShiftId.eq(shift_id))
+            .take();
+        let found = medium::Entity::find().filter(medium::Column::ShiftTaskId.in_subquery(tasks));
+        let rows = found.order_by_asc(medium::Column::Id).all(self.app.domain.read()).await?;
+        rows.into_iter().map(Medium::try_from).collect()
+    }
+
+    /// One plan.
+    pub async fn plan_of(&self, id: i64) -> Result<Option<Plan>, DbErr> {
+        records::plan(self.app.domain.read(), id).await
+    }
+
+    /// Plans of a person that are not over at an instant, by their beginning.
+    pub async fn plans_of(&self, user_id: i64, from: Millis) -> Result<Vec<Plan>, DbErr> {
+        let live = [PlanStatus::Planned.name(), PlanStatus::InProgress.name()];
+        let which = Condition::all()
+            .add(plan::Column::UserId.eq(user_id))
+            .add(plan::Column::EndsAt.gt(from.0))
+            .add(plan::Column::Status.is_in(live));
+        self.plans(which).await
+    }
+
+    /// Plans at these sites that begin in a period and were not cancelled, by their beginning.
+    pub async fn plans_of_period(&self, sites: &[i64], period: Period) -> Result<Vec<Plan>, DbErr> {
+        let which = Condition::all()
+            .add(plan::Column::SiteId.is_in(sites.iter().copied()))
+            .add(plan::Column::StartsAt.gte(period.from.0))
+            .add(plan::Column::StartsAt.lt(period.to.0))
+            .add(plan::Column::Status.ne(PlanStatus::Cancelled.name()));
+        self.plans(which).await
+    }
+
+    /// Everything that a dashboard needs of a period: three queries.
+    pub async fn today(&self, sites: &[i64], period: Period) -> Result<Overview, DbErr> {
+        let here = shift::Column::SiteId.is_in(sites.iter().copied());
+        let active = shift::Column::Status.eq(ShiftStatus::Active.name());
+        let which = Condition::all().add(here).add(Condition::any().add(active).add(began_in(period)));
+        Ok(Overview {
+            plans: self.plans_of_period(sites, period).await?,
+            shifts: self.shifts(which).await?,
+            openings: self.openings(sites).await?,
+        })
+    }
+
+    /// Which of these sites are open now.
+    pub async fn openings(&self, sites: &[i64]) -> Result<Vec<Opening>, DbErr> {
+        let open = opening::Entity::find().filter(opening::Column::ClosedAt.is_null());
+        let here = open.filter(opening::Column::SiteId.is_in(sites.iter().copied()));
+        let rows = here.order_by_asc(opening::Column::OpenedAt).all(self.app.domain.read()).await?;
+        Ok(rows.into_iter().map(Opening::from).collect())
+    }
+
+    /// Whether somebody works at a site in another shift than this one.
+    pub async fn works_somebody_else(&self, site_id: i64, shift_id: i64) -> Result<bool, DbErr> {
+        let active = shift::Column::SiteId.eq(site_id).and(shift::Column::Status.eq(ShiftStatus::Active.name()));
+        let others = shift::Entity::find().filter(active).filter(shift::Column::Id.ne(shift_id)).limit(1);
+        Ok(others.one(self.app.domain.read()).await?.is_some())
+    }
+
+    /// Reasons at these sites that wait to be judged, with their plans, the oldest first.
+    pub async fn cancellations(&self, sites: &[i64]) -> Result<Vec<(Cancellation, Plan)>, DbErr> {
+        let pending = cancellation::Column::Status.eq(Judgement::Pending.name());
+        let rows = cancellation::Entity::find().filter(pending).order_by_asc(cancellation::Column::Id);
+        let rows = rows.all(self.app.domain.read()).await?;
+        let plans = self.plans(plan::Column::Id.is_in(rows.iter().map(|row| row.plan_id))).await?;
+        let mut waiting = Vec::with_capacity(rows.len());
+        for row in rows {
+            let plan = plans.iter().find(|plan| plan.id == row.plan_id && sites.contains(&plan.site_id));
+            if let Some(plan) = plan {
+                waiting.push((Cancellation::try_from(row)?, plan.clone()));
+            }
+        }
+        Ok(waiting)
+    }
+
+    pub async fn cancellation(&self, id: i64) -> Result<Option<Cancellation>, DbErr> {
+        let found = cancellation::Entity::find_by_id(id).one(self.app.domain.read()).await?;
+        found.map(Cancellation::try_from).transpose()
+    }
+
+    /// What a mandatory task without a price costs whoever leaves it undone.
+    pub async fn mandatory_task_penalty(&self) -> Result<Money, DbErr> {
+        Ok(self.app.settings.get(&settings::MANDATORY_TASK_PENALTY).await?.into())
+    }
+
+    /// What cancelling costs.
+    pub async fn fines(&self) -> Result<Fines, DbErr> {
+        settings_of(&self.app).await
+    }
+
+    async fn shifts(&self, which: impl IntoCondition) -> Result<Vec<Shift>, DbErr> {
+        let newest = shift::Entity::find().filter(which).order_by_desc(shift::Column::StartedAt);
+        let rows = newest.order_by_desc(shift::Column::Id).all(self.app.domain.read()).await?;
+        rows.into_iter().map(Shift::try_from).collect()
+    }
+
+    async fn plans(&self, which: impl IntoCondition) -> Result<Vec<Plan>, DbErr> {
+        let first = plan::Entity::find().filter(which).order_by_asc(plan::Column::StartsAt);
+        let rows = first.order_by_asc(plan::Column::Id).all(self.app.domain.read()).await?;
+        rows.into_iter().map(Plan::try_from).collect()
+    }
+}
+
+/// Changes, from pages. Each says who wants it.
+impl Shifts {
+    /// Plans for somebody: oneself, or whom the person may plan for.
+    pub async fn plan(&self, by: &Person, user_id: i64, slot_id: i64) -> Result<i64, NotDone> {
+        if by.id != user_id {
+            let slot = Sites::of_app(&self.app).slot(slot_id).await?.ok_or(Why::Gone)?;
+            self.permitted(by, Permission::Schedule, slot.site_id).await?;
+        }
+        self.change(by, user_id, move |db, by| Box::pin(plans::plan(db, user_id, slot_id, by.at))).await
+    }
+
+    /// Cancels somebody's plan; the person is told, and it costs nothing.
+    pub async fn cancel(&self, by: &Person, plan_id: i64) -> Result<(), NotDone> {
+        let plan = self.plan_of(plan_id).await?.ok_or(Why::Gone)?;
+        self.permitted(by, Permission::Schedule, plan.site_id).await?;
+        self.change(by, plan.user_id, move |db, by| Box::pin(plans::cancel_by_staff(db, plan_id, by))).await
+    }
+
+    /// Judges the reason of a cancellation.
+    pub async fn judge(&self, by: &Person, id: i64, is_accepted: bool) -> Result<(), NotDone> {
+        let cancelled = self.cancellation(id).await?.ok_or(Why::Gone)?;
+        let plan = self.plan_of(cancelled.plan_id).await?.ok_or(Why::Gone)?;
+        self.permitted(by, Permission::Employees, plan.site_id).await?;
+        let fines = self.fines().await?;
+        self.change(by, plan.user_id, move |db, by| Box::pin(plans::judge(db, id, is_accepted, fines, by))).await
+    }
+
+    /// Closes somebody's shift now.
+    pub async fn close(&self, by: &Person, shift_id: i64) -> Result<(), NotDone> {
+        let shift = self.of(shift_id).await?.ok_or(Why::Gone)?;
+        self.permitted(by, Permission::Schedule, shift.site_id).await?;
+        let mandatory_task_penalty = self.mandatory_task_penalty().await?;
+        let end = move |at| End {
+            shift_id,
+            position: None,
+            closed_by: ClosedBy::Staff,
+            ended_at: at,
+            mandatory_task_penalty,
+            at,
+        };
+        self.change(by, shift.user_id, move |db, by| Box::pin(close_by_staff(db, end(by.at), by))).await
+    }
+
+    pub async fn open_site(&self, by: &Person, site_id: i64) -> Result<(), NotDone> {
+        self.permitted(by, Permission::Schedule, site_id).await?;
+        let id = by.id;
+        self.change(by, id, move |db, by| Box::pin(working::open_site(db, site_id, id, by.at))).await
+    }
+
+    pub async fn close_site(&self, by: &Person, site_id: i64) -> Result<(), NotDone> {
+        self.permitted(by, Permission::Schedule, site_id).await?;
+        let id = by.id;
+        self.change(by, id, move |db, by| Box::pin(working::close_site(db, site_id, id, by.at))).await
+    }
+
+    /// Writes, tells those who are concerned, and has open pages look anew.
+    async fn change<T, F>(&self, by: &Person, user_id: i64, run: F) -> Result<T, NotDone>
+    where
+        T: Send + 'static,
+        F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
+    {
+        let by = By { person: Some(by.id), at: self.app.clock.now() };
+        let got = self.app.domain.write_and_get(move |db| run(db, by)).await?;
+        publish(&self.app, user_id);
+        notices::soon(&self.app).await;
+        Ok(got)
+    }
+
+    async fn permitted(&self, by: &Person, what: Permission, site_id: i64) -> Result<(), NotDone> {
+        let is_allowed = Sites::of_app(&self.app).may(by, what, site_id).await?;
+        if is_allowed { Ok(()) } else { Err(Why::NotAllowed.into()) }
+    }
+}
+
+/// Has open pages look anew at shifts, those of staff and those of the person.
+pub fn publish(app: &App, user_id: i64) {
+    for event in events(user_id) {
+        app.events.publish(event);
+    }
+}
+
+/// The same for after a turn.
+pub fn events(user_id: i64) -> [Event; 2] {
+    [Event::to_roles(TOPIC, STAFF), Event::to_person(TOPIC, user_id)]
+}
+
+async fn close_by_staff(db: &Writing<'_, '_>, end: End, by: By) -> Result<(), WriteError> {
+    working::close(db, end).await?;
+    by.note(db, "shift closed", ("shift", end.shift_id), json!({})).await
+}
+
+fn began_in(period: Period) -> Condition {
+    Condition::all().add(shift::Column::StartedAt.gte(period.from.0)).add(shift::Column::StartedAt.lt(period.to.0))
+}

@@ -1,0 +1,173 @@
+//! What happens to plans and shifts by themselves. Each may run again at any time, and does nothing twice.
+
+use opora::clock::Millis;
+use opora::store::WriteError;
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
+
+use super::cancelling::judges;
+use super::doors::publish;
+use super::records::{ClosedBy, Plan, PlanStatus, Shift, ShiftStatus, tasks_of};
+use super::rules::{overdue, reckon};
+use super::tables::{plan, shift};
+use super::working::{self, End};
+use super::{Shifts, when};
+use crate::application::App;
+use crate::domain::{NotWritten, Writing};
+use crate::sites::{Notice, Site, Sites, local, notices};
+
+const HOUR_MS: i64 = 3_600_000;
+/// A reminder comes so long before the start.
+const REMINDED_MS: i64 = 2 * HOUR_MS;
+/// From so long after the start on somebody has not come, up to a day.
+const MISSED_MS: i64 = HOUR_MS;
+const FORGOTTEN_MS: i64 = 24 * HOUR_MS;
+/// How many rows one run looks at.
+const AT_ONCE: u64 = 500;
+/// Databases take only so many values at once.
+const IDS_AT_ONCE: usize = 500;
+/// How far back amounts are looked after.
+const LOOKED_AFTER_MS: i64 = 7 * 24 * HOUR_MS;
+
+/// Reminds people of plans that begin within two hours, once each.
+pub async fn remind(app: App) -> anyhow::Result<()> {
+    let now = app.clock.now();
+    let sites = Sites::of_app(&app).list().await?;
+    app.domain.write(move |db| Box::pin(remind_all(db, sites, now))).await?;
+    notices::soon(&app).await;
+    Ok(())
+}
+
+async fn remind_all(db: &Writing<'_, '_>, sites: Vec<Site>, now: Millis) -> Result<(), WriteError> {
+    let rows = plan::Entity::find()
+        .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
+        .filter(plan::Column::StartsAt.gt(now.0))
+        .filter(plan::Column::StartsAt.lte(now.0 + REMINDED_MS))
+        .filter(plan::Column::RemindedAt.is_null())
+        .limit(AT_ONCE)
+        .all(db)
+        .await?;
+    let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
+    let noted = plan::ActiveModel { reminded_at: Set(Some(now.0)), ..Default::default() };
+    plan::Entity::update_many().set(noted).filter(plan::Column::Id.is_in(ids)).exec(db).await?;
+    let mut told = Vec::with_capacity(rows.len());
+    for row in rows {
+        let plan = Plan::try_from(row)?;
+        if let Some(site) = sites.iter().find(|site| site.id == plan.site_id) {
+            let notice = Notice::Reminder { site: site.about.name.clone(), when: when(plan.period, site) };
+            told.push((plan.user_id, notice));
+        }
+    }
+    notices::write(db, told, now).await
+}
+
+/// Notes who has not come, and tells the person and staff, once.
+pub async fn note_missed(app: App) -> anyhow::Result<()> {
+    let now = app.clock.now();
+    let rows = plan::Entity::find()
+        .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
+        .filter(plan::Column::StartsAt.lte(now.0 - MISSED_MS))
+        .filter(plan::Column::StartsAt.gt(now.0 - FORGOTTEN_MS))
+        .filter(plan::Column::MissedAt.is_null())
+        .limit(AT_ONCE)
+        .all(app.domain.read())
+        .await?;
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let sites = Sites::of_app(&app).with_ids(&rows.iter().map(|row| row.site_id).collect::<Vec<_>>()).await?;
+    let people = app.people.with_ids(&rows.iter().map(|row| row.user_id).collect::<Vec<_>>()).await?;
+    let mut judges_of = Vec::with_capacity(sites.len());
+    for site in &sites {
+        let staff = judges(&app, site.id).await.map_err(|error| anyhow::anyhow!(error))?;
+        judges_of.push((site.id, staff));
+    }
+    for row in rows {
+        let plan = Plan::try_from(row)?;
+        let site = sites.iter().find(|site| site.id == plan.site_id);
+        let (Some(site), Some(person)) = (site, people.iter().find(|one| one.id == plan.user_id)) else { continue };
+        let (name, when) = (site.about.name.clone(), when(plan.period, site));
+        let mut told = vec![(person.id, Notice::YouMissed { site: name.clone(), when: when.clone() })];
+        let staff = judges_of.iter().find(|(id, _)| *id == site.id).map(|(_, staff)| staff.clone());
+        let missed = Notice::Missed { name: person.full_name.clone(), site: name, when };
+        told.extend(staff.unwrap_or_default().into_iter().map(|id| (id, missed.clone())));
+        app.domain.write(move |db| Box::pin(miss(db, plan.id, told, now))).await?;
+        publish(&app, person.id);
+    }
+    notices::soon(&app).await;
+    Ok(())
+}
+
+async fn miss(db: &Writing<'_, '_>, id: i64, told: Vec<(i64, Notice)>, now: Millis) -> Result<(), WriteError> {
+    let noted = plan::Entity::update_many()
+        .set(plan::ActiveModel { missed_at: Set(Some(now.0)), ..Default::default() })
+        .filter(plan::Column::Id.eq(id))
+        .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
+        .filter(plan::Column::MissedAt.is_null())
+        .exec(db)
+        .await?;
+    if noted.rows_affected == 0 { Ok(()) } else { notices::write(db, told, now).await }
+}
+
+/// Closes shifts whose time is over, and their sites if nobody is left.
+pub async fn close_overdue(app: App) -> anyhow::Result<()> {
+    let now = app.clock.now();
+    let active = shift::Entity::find().filter(shift::Column::Status.eq(ShiftStatus::Active.name()));
+    let rows = active.order_by_asc(shift::Column::StartedAt).all(app.domain.read()).await?;
+    let sites = Sites::of_app(&app).with_ids(&rows.iter().map(|row| row.site_id).collect::<Vec<_>>()).await?;
+    let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
+    for row in rows {
+        let shift = Shift::try_from(row)?;
+        let Some(site) = sites.iter().find(|site| site.id == shift.site_id).cloned() else { continue };
+        let over = overdue(shift.started_at, shift.planned.map(|planned| planned.to), &site.about);
+        if over.due_at > now {
+            continue;
+        }
+        let end = End {
+            shift_id: shift.id,
+            position: None,
+            closed_by: ClosedBy::Time,
+            ended_at: over.ends_at,
+            mandatory_task_penalty: mandatory,
+            at: now,
+        };
+        let user_id = shift.user_id;
+        match app.domain.write(move |db| Box::pin(close_and_tell(db, shift, site, end))).await {
+            Ok(()) => publish(&app, user_id),
+            // The person was faster.
+            Err(NotWritten::Refused(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    notices::soon(&app).await;
+    Ok(())
+}
+
+async fn close_and_tell(db: &Writing<'_, '_>, shift: Shift, site: Site, end: End) -> Result<(), WriteError> {
+    working::close(db, end).await?;
+    let tasks = tasks_of(db, shift.id).await?;
+    let rows = reckon(&shift, &tasks, end.ended_at, &site, end.mandatory_task_penalty);
+    let notice = Notice::ClosedByTime {
+        end: local(end.ended_at, site.about.time_zone).format("%d.%m %H:%M").to_string(),
+        total: rows.iter().map(|row| row.amount).sum(),
+        site: site.about.name,
+    };
+    notices::write(db, vec![(shift.user_id, notice)], end.at).await
+}
+
+/// A safety net: shifts that are over and have no amounts get them.
+pub async fn post_missing(app: App) -> anyhow::Result<()> {
+    let now = app.clock.now();
+    let over = shift::Column::Status.eq(ShiftStatus::Completed.name());
+    let found = shift::Entity::find().select_only().column(shift::Column::Id).filter(over);
+    let lately = found.filter(shift::Column::EndedAt.gt(now.0 - LOOKED_AFTER_MS)).order_by_asc(shift::Column::Id);
+    let ids: Vec<i64> = lately.into_tuple().all(app.domain.read()).await?;
+    let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
+    for ids in ids.chunks(IDS_AT_ONCE) {
+        let posted = app.payroll.totals_of_shifts(ids).await?;
+        for id in ids.iter().copied().filter(|id| !posted.contains_key(id)) {
+            tracing::warn!(shift = id, "a shift that is over had no amounts; they are posted now");
+            app.domain.write(move |db| Box::pin(working::post(db, id, mandatory, now))).await?;
+        }
+    }
+    Ok(())
+}

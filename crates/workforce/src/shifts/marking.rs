@@ -1,0 +1,248 @@
+//! "My tasks": mark, unmark, and send what proves it. Each of these is in the database with the turn that said it.
+//!
+//! The same list stands before closing a shift, as a child of that dialogue.
+
+use opora::prelude::*;
+
+use super::chat::{self, LIFE, last_words, last_words_and, refused, worker};
+use super::working::{self, Proof};
+use super::{MediumKind, ShiftTask, closing, tasks_of};
+use crate::application::App;
+use crate::domain::InTurn;
+use crate::front::menu_button;
+use crate::sites::Why;
+use crate::texts::Language;
+use crate::{key, text};
+
+pub const BEGIN: &str = "tasks:mine";
+const DONE: &str = "task:done:";
+const UNDO: &str = "task:undo:";
+const PHOTO: &str = "task:photo:";
+const READY: &str = "tasks:ready";
+
+/// Where marking stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "my_tasks")]
+#[serde(tag = "at", rename_all = "snake_case")]
+pub enum MyTasks {
+    List {
+        shift_id: i64,
+        /// It goes on to closing afterwards.
+        is_closing: bool,
+        /// What this very turn writes cannot be read yet when the list is asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attached: Option<Attached>,
+    },
+    /// Waits for a photo, a video or a file.
+    Media { shift_id: i64, task_id: i64, is_closing: bool },
+}
+
+/// Something was sent for a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attached {
+    task_id: i64,
+    /// How much there is with it.
+    media_count: i64,
+}
+
+impl MyTasks {
+    pub const fn list(shift_id: i64, is_closing: bool) -> Self {
+        Self::List { shift_id, is_closing, attached: None }
+    }
+}
+
+pub fn dialogue() -> Dialogue<MyTasks> {
+    Dialogue::new()
+        .start(button(BEGIN), begin)
+        .ask(MyTasks::LIST, ask_list)
+        .on(MyTasks::LIST, button(DONE), done)
+        .on(MyTasks::LIST, button(UNDO), undo)
+        .on(MyTasks::LIST, button(PHOTO), photo_wanted)
+        .on(MyTasks::LIST, button(READY), ready)
+        .ask(MyTasks::MEDIA, ask_media)
+        .on(MyTasks::MEDIA, photo(), photo_sent)
+        .on(MyTasks::MEDIA, document(), document_sent)
+        .on(MyTasks::MEDIA, media(), video_sent)
+        .on(MyTasks::MEDIA, album(), album_sent)
+        .anywhere(button(chat::BACK), back_to_list)
+        .life(LIFE)
+        .timeout(timed_out)
+}
+
+async fn begin(turn: &mut Turn, _: Press) -> Step<MyTasks> {
+    let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
+    let Some((shift, _)) = chat::open_shift(turn, &person).await? else { return Ok(Next::Stay) };
+    let app = turn.context::<App>();
+    if tasks_of(app.domain.read(), shift.id).await?.is_empty() {
+        turn.say(last_words(text!(person.language, "shifts-no-tasks"), person.language));
+        return Ok(Next::Stay);
+    }
+    Ok(Next::Go(MyTasks::list(shift.id, false)))
+}
+
+async fn ask_list(
+    turn: &mut Turn,
+    shift_id: i64,
+    is_closing: bool,
+    attached: Option<Attached>,
+) -> Result<(), BoxError> {
+    let (app, now) = (turn.context::<App>(), turn.now());
+    let language = app.speaker(turn).await?.language;
+    let mut tasks = tasks_of(app.domain.read(), shift_id).await?;
+    for task in tasks.iter_mut().filter(|task| attached.is_some_and(|attached| attached.task_id == task.id)) {
+        task.media_count = attached.map_or(0, |attached| attached.media_count).max(task.media_count);
+        task.done_at = task.done_at.or(Some(now));
+    }
+    let (words, rows) = list(&tasks, is_closing, language);
+    turn.say(Say::text(words).buttons(rows));
+    Ok(())
+}
+
+async fn done(turn: &mut Turn, shift_id: i64, is_closing: bool, _: Option<Attached>, press: Press) -> Step<MyTasks> {
+    set(turn, shift_id, is_closing, press, true).await
+}
+
+async fn undo(turn: &mut Turn, shift_id: i64, is_closing: bool, _: Option<Attached>, press: Press) -> Step<MyTasks> {
+    set(turn, shift_id, is_closing, press, false).await
+}
+
+/// Says what is wanted and not "the other way round": a second tap does nothing.
+async fn set(turn: &mut Turn, shift_id: i64, is_closing: bool, press: Press, is_done: bool) -> Step<MyTasks> {
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
+    match refused(turn) {
+        Some(Why::NotWorking | Why::Gone) => return chat::give_up(turn, Why::NotWorking, language),
+        Some(why) => return turn.refuse(why.words(language)),
+        None => {}
+    }
+    let Ok(task_id) = press.rest.parse::<i64>() else { return Ok(Next::Again) };
+    let mut tasks = tasks_of(app.domain.read(), shift_id).await?;
+    let Some(task) = tasks.iter_mut().find(|task| task.id == task_id) else { return Ok(Next::Again) };
+    task.done_at = is_done.then_some(at);
+    if is_done {
+        turn.write(move |db| Box::pin(working::mark(db, user_id, task_id, at)));
+    } else {
+        turn.write(move |db| Box::pin(working::unmark(db, user_id, task_id)));
+    }
+    chat::tell(turn, user_id);
+    let (words, rows) = list(&tasks, is_closing, language);
+    chat::show_again(turn, &press, words, rows);
+    Ok(Next::Keep(MyTasks::list(shift_id, is_closing)))
+}
+
+async fn photo_wanted(
+    _: &mut Turn,
+    shift_id: i64,
+    is_closing: bool,
+    _: Option<Attached>,
+    press: Press,
+) -> Step<MyTasks> {
+    let Ok(task_id) = press.rest.parse() else { return Ok(Next::Again) };
+    Ok(Next::Go(MyTasks::Media { shift_id, task_id, is_closing }))
+}
+
+async fn ask_media(turn: &mut Turn, shift_id: i64, task_id: i64, _: bool) -> Result<(), BoxError> {
+    let app = turn.context::<App>();
+    let language = app.speaker(turn).await?.language;
+    let tasks = tasks_of(app.domain.read(), shift_id).await?;
+    let task = tasks.iter().find(|task| task.id == task_id).map(|task| task.text.clone()).unwrap_or_default();
+    let words = text!(language, "shifts-send-media", task = chat::caption(&task));
+    turn.say(Say::text(words).buttons([chat::way_out(language)]));
+    Ok(())
+}
+
+async fn photo_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, photo: Photo) -> Step<MyTasks> {
+    attach(turn, (shift, task, is_closing), vec![proof(MediumKind::Photo, photo.file_id, photo.unique_id)]).await
+}
+
+async fn document_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, file: Document) -> Step<MyTasks> {
+    attach(turn, (shift, task, is_closing), vec![proof(MediumKind::Document, file.file_id, file.unique_id)]).await
+}
+
+async fn video_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, video: Media) -> Step<MyTasks> {
+    if !matches!(video.kind, "video" | "video_note") {
+        let language = turn.context::<App>().speaker(turn).await?.language;
+        return turn.refuse(text!(language, "shifts-media-wanted"));
+    }
+    attach(turn, (shift, task, is_closing), vec![proof(MediumKind::Video, video.file_id, video.unique_id)]).await
+}
+
+async fn album_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, album: Album) -> Step<MyTasks> {
+    let item = |item: Item| match item {
+        Item::Photo(photo) => proof(MediumKind::Photo, photo.file_id, photo.unique_id),
+        Item::Document(file) => proof(MediumKind::Document, file.file_id, file.unique_id),
+        Item::Media(media) => proof(MediumKind::Video, media.file_id, media.unique_id),
+    };
+    attach(turn, (shift, task, is_closing), album.items.into_iter().map(item).collect()).await
+}
+
+async fn attach(turn: &mut Turn, place: (i64, i64, bool), proofs: Vec<Proof>) -> Step<MyTasks> {
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
+    match refused(turn) {
+        Some(Why::NotWorking | Why::Gone) => return chat::give_up(turn, Why::NotWorking, language),
+        Some(why) => return turn.refuse(why.words(language)),
+        None => {}
+    }
+    let (shift_id, task_id, is_closing) = place;
+    let tasks = tasks_of(app.domain.read(), shift_id).await?;
+    let before = tasks.iter().find(|task| task.id == task_id).map_or(0, |task| task.media_count);
+    let attached = Attached { task_id, media_count: before + i64::try_from(proofs.len()).unwrap_or_default() };
+    for proof in proofs {
+        turn.write(move |db| Box::pin(working::attach(db, user_id, task_id, proof, at)));
+    }
+    chat::tell(turn, user_id);
+    turn.say(text!(language, "shifts-media-taken"));
+    Ok(Next::Go(MyTasks::List { shift_id, is_closing, attached: Some(attached) }))
+}
+
+async fn ready(turn: &mut Turn, _: i64, is_closing: bool, _: Option<Attached>, _: Press) -> Step<MyTasks> {
+    if is_closing {
+        turn.give_back(&true);
+        return Ok(Next::End);
+    }
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    let close = Button::raw(text!(language, "shifts-close-button"), closing::BEGIN);
+    turn.say(last_words_and(text!(language, "shifts-tasks-kept"), [close], language));
+    Ok(Next::End)
+}
+
+async fn back_to_list(_: &mut Turn, state: MyTasks, _: Press) -> Step<MyTasks> {
+    Ok(match state {
+        MyTasks::Media { shift_id, is_closing, .. } => Next::Go(MyTasks::list(shift_id, is_closing)),
+        MyTasks::List { .. } => Next::Back,
+    })
+}
+
+async fn timed_out(turn: &mut Turn, state: MyTasks) -> Step<MyTasks> {
+    let (MyTasks::List { is_closing, .. } | MyTasks::Media { is_closing, .. }) = state;
+    if is_closing {
+        return chat::timed_out(turn, key!("shifts-close-button"), closing::BEGIN).await;
+    }
+    chat::timed_out(turn, key!("shifts-tasks-button"), BEGIN).await
+}
+
+fn proof(kind: MediumKind, telegram_file: String, unique_id: String) -> Proof {
+    Proof { kind, telegram_file, unique_id }
+}
+
+/// The tasks with a button each. Marks show what is done.
+fn list(tasks: &[ShiftTask], is_closing: bool, language: Language) -> (String, Vec<Vec<Button>>) {
+    let mut rows: Vec<_> = tasks.iter().map(|task| vec![button_of(task, language)]).collect();
+    let ready = if is_closing { key!("shifts-go-on-button") } else { key!("shifts-ready-button") };
+    rows.push(vec![Button::new(language.text(ready), READY)]);
+    rows.push(vec![menu_button(language)]);
+    let title = text!(language, "shifts-tasks");
+    (format!("{title}\n{}", chat::task_lines(tasks, language)), rows)
+}
+
+fn button_of(task: &ShiftTask, language: Language) -> Button {
+    let (words, deed) = if task.done_at.is_some() {
+        (text!(language, "shifts-undo-choice", task = chat::caption(&task.text)), UNDO)
+    } else if task.needs_media && task.media_count == 0 {
+        (text!(language, "shifts-photo-choice", task = chat::caption(&task.text)), PHOTO)
+    } else {
+        (text!(language, "shifts-done-choice", task = chat::caption(&task.text)), DONE)
+    };
+    Button::new(chat::caption(&words), format!("{deed}{}", task.id)).repeatable()
+}

@@ -1,0 +1,68 @@
+//! "My shifts": what is planned, what is open, and what is over.
+
+use opora::clock::Millis;
+use opora::prelude::*;
+
+use super::chat::{last_words_and, worker};
+use super::planning::PlanShift;
+use super::{Plan, PlanStatus, Shift, Shifts, cancelling, planning, when};
+use crate::application::App;
+use crate::payroll::{Hours, Money};
+use crate::sites::{Period, Site, Sites};
+use crate::text;
+use crate::texts::Language;
+
+pub const MINE: &str = "shifts:mine";
+
+/// What is over is shown for so long.
+const BEHIND_MS: i64 = 14 * 24 * 3_600_000;
+const PLANS_MOST: usize = 10;
+const SHIFTS_MOST: usize = 5;
+
+pub async fn show(turn: &mut Turn, _: Press) -> Step<PlanShift> {
+    let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
+    let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
+    let shifts = Shifts::of_app(&app);
+    let plans = shifts.plans_of(person.id, now).await?;
+    let behind = Period { from: Millis(now.0 - BEHIND_MS), to: Millis(now.0 + 1) };
+    let worked = shifts.of_person(person.id, behind).await?;
+    let ids: Vec<_> = plans.iter().map(|plan| plan.site_id).chain(worked.iter().map(|shift| shift.site_id)).collect();
+    let sites = Sites::of_app(&app).with_ids(&ids).await?;
+    let site_of = |id: i64| sites.iter().find(|site| site.id == id);
+    let mut lines = vec![text!(language, "shifts-mine")];
+    let mut buttons = Vec::new();
+    for plan in plans.iter().take(PLANS_MOST) {
+        let Some(site) = site_of(plan.site_id) else { continue };
+        lines.push(plan_line(plan, site));
+        if plan.status == PlanStatus::Planned {
+            let caption = text!(language, "shifts-cancel-choice", when = when(plan.period, site));
+            buttons.push(Button::raw(caption, format!("{}{}", cancelling::BEGIN, plan.id)));
+        }
+    }
+    if plans.is_empty() {
+        lines.push(text!(language, "shifts-mine-none"));
+    }
+    for shift in worked.iter().take(SHIFTS_MOST) {
+        lines.extend(site_of(shift.site_id).map(|site| shift_line(shift, site, now, language)));
+    }
+    buttons.push(Button::raw(text!(language, "shifts-plan-button"), planning::BEGIN));
+    turn.say(last_words_and(lines.join("\n"), buttons, language));
+    Ok(Next::Stay)
+}
+
+fn plan_line(plan: &Plan, site: &Site) -> String {
+    let mark = if plan.status == PlanStatus::InProgress { "▶️" } else { "🗓" };
+    format!("{mark} {} · {}", when(plan.period, site), site.about.name)
+}
+
+fn shift_line(shift: &Shift, site: &Site, now: Millis, language: Language) -> String {
+    let ended_at = shift.ended_at.unwrap_or(now);
+    let period = Period { from: shift.started_at, to: ended_at };
+    let hours = Hours::worked((ended_at.0 - shift.started_at.0) / 1000).shown(language);
+    let rate = Money::from_kopecks(shift.rate_kopecks).shown(language);
+    let (name, when) = (site.about.name.as_str(), when(period, site));
+    if shift.ended_at.is_none() {
+        return text!(language, "shifts-mine-open", site = name, when = when, hours = hours, rate = rate);
+    }
+    text!(language, "shifts-mine-over", site = name, when = when, hours = hours, rate = rate)
+}

@@ -1,0 +1,269 @@
+//! Planning a shift: a site, a day, a free slot, and yes. Or one of the next free places anywhere.
+
+use chrono::{Datelike, NaiveDate, Weekday};
+use opora::clock::Millis;
+use opora::prelude::*;
+
+use super::chat::{self, LIFE, last_words, last_words_and, refused, way_out, worker};
+use super::rules::{LONG_DAY_MINUTES, minutes_of_day};
+use super::{Shifts, mine, plans, when};
+use crate::application::App;
+use crate::domain::InTurn;
+use crate::payroll::{Money, rate_of};
+use crate::people::Person;
+use crate::sites::{Period, Site, Sites, Slot, Why};
+use crate::texts::Language;
+use crate::{key, text};
+
+pub const BEGIN: &str = "plan:begin";
+const SITE: &str = "plan:site:";
+const FREE: &str = "plan:free";
+const DAY: &str = "plan:day:";
+const SLOT: &str = "plan:slot:";
+const YES: &str = "plan:yes";
+
+const DAY_MS: i64 = 24 * 3_600_000;
+/// How far ahead people plan.
+const AHEAD_MS: i64 = 21 * DAY_MS;
+/// Choices in one message.
+const SHOWN_MOST: usize = 10;
+
+/// Where planning stands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "plan_shift")]
+#[serde(tag = "at", rename_all = "snake_case")]
+pub enum PlanShift {
+    Site,
+    /// The next free places at all sites.
+    Free,
+    Day {
+        site_id: i64,
+    },
+    Slot {
+        site_id: i64,
+        day: NaiveDate,
+    },
+    Confirm {
+        slot_id: i64,
+    },
+}
+
+pub fn dialogue() -> Dialogue<PlanShift> {
+    Dialogue::new()
+        .start(button(BEGIN), begin)
+        .start(button(mine::MINE), mine::show)
+        .ask(PlanShift::SITE, ask_site)
+        .on(PlanShift::SITE, button(SITE), site)
+        .on(PlanShift::SITE, button(FREE), free)
+        .ask(PlanShift::FREE, ask_free)
+        .on(PlanShift::FREE, button(SLOT), slot_anywhere)
+        .ask(PlanShift::DAY, ask_day)
+        .on(PlanShift::DAY, button(DAY), day)
+        .ask(PlanShift::SLOT, ask_slot)
+        .on(PlanShift::SLOT, button(SLOT), slot)
+        .ask(PlanShift::CONFIRM, ask_yes)
+        .on(PlanShift::CONFIRM, button(YES), yes)
+        .anywhere(button(chat::BACK), chat::back)
+        .life(LIFE)
+        .timeout(timed_out)
+}
+
+async fn begin(turn: &mut Turn, _: Press) -> Step<PlanShift> {
+    let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
+    let sites = Sites::of_app(&turn.context::<App>()).of_worker(person.id).await?;
+    if sites.is_empty() {
+        turn.say(last_words(text!(person.language, "shifts-no-sites"), person.language));
+        return Ok(Next::Stay);
+    }
+    Ok(Next::Go(PlanShift::Site))
+}
+
+async fn ask_site(turn: &mut Turn) -> Result<(), BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let language = person.language;
+    let sites = Sites::of_app(&turn.context::<App>()).of_worker(person.id).await?;
+    let site = |site: &Site| vec![Button::new(chat::caption(&site.about.name), format!("{SITE}{}", site.id))];
+    let mut rows: Vec<_> = sites.iter().map(site).collect();
+    rows.push(vec![Button::new(text!(language, "shifts-free-button"), FREE)]);
+    rows.push(vec![crate::front::menu_button(language)]);
+    turn.say(Say::text(text!(language, "shifts-plan-site")).buttons(rows));
+    Ok(())
+}
+
+async fn site(_: &mut Turn, press: Press) -> Step<PlanShift> {
+    let Ok(site_id) = press.rest.parse() else { return Ok(Next::Again) };
+    Ok(Next::Go(PlanShift::Day { site_id }))
+}
+
+async fn free(_: &mut Turn, _: Press) -> Step<PlanShift> {
+    Ok(Next::Go(PlanShift::Free))
+}
+
+async fn ask_free(turn: &mut Turn) -> Result<(), BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let (app, now) = (turn.context::<App>(), turn.now());
+    let sites = Sites::of_app(&app).of_worker(person.id).await?;
+    let free = free_slots(&app, &person, &sites, now).await?;
+    let choice = |slot: &Slot| {
+        let site = sites.iter().find(|site| site.id == slot.site_id)?;
+        let words = format!("{} · {}", when(slot.period, site), site.about.name);
+        Some(vec![Button::new(chat::caption(&words), format!("{SLOT}{}", slot.id))])
+    };
+    let rows: Vec<_> = free.iter().filter_map(choice).take(SHOWN_MOST).collect();
+    offer(turn, rows, key!("shifts-plan-free"), person.language);
+    Ok(())
+}
+
+async fn ask_day(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let (app, now) = (turn.context::<App>(), turn.now());
+    let Some(site) = Sites::of_app(&app).of(site_id).await? else { return Ok(()) };
+    let free = free_slots(&app, &person, std::slice::from_ref(&site), now).await?;
+    let mut days: Vec<(NaiveDate, usize)> = Vec::new();
+    for slot in &free {
+        match days.last_mut() {
+            Some((day, count)) if *day == slot.about.day => *count += 1,
+            _ => days.push((slot.about.day, 1)),
+        }
+    }
+    let choice = |(day, count): &(NaiveDate, usize)| {
+        let words = format!("{} {} · {count}", weekday(day.weekday(), person.language), day.format("%d.%m"));
+        vec![Button::new(words, format!("{DAY}{day}"))]
+    };
+    let rows = days.iter().take(SHOWN_MOST).map(choice).collect();
+    offer(turn, rows, key!("shifts-plan-day"), person.language);
+    Ok(())
+}
+
+async fn day(_: &mut Turn, site_id: i64, press: Press) -> Step<PlanShift> {
+    let Ok(day) = press.rest.parse() else { return Ok(Next::Again) };
+    Ok(Next::Go(PlanShift::Slot { site_id, day }))
+}
+
+async fn ask_slot(turn: &mut Turn, site_id: i64, day: NaiveDate) -> Result<(), BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let (app, now) = (turn.context::<App>(), turn.now());
+    let Some(site) = Sites::of_app(&app).of(site_id).await? else { return Ok(()) };
+    let free = free_slots(&app, &person, std::slice::from_ref(&site), now).await?;
+    let choice = |slot: &Slot| {
+        let words = format!("{} · {} · {}", when(slot.period, &site), slot.about.title, slot.places_left());
+        let words = words.replace(" ·  · ", " · ");
+        vec![Button::new(chat::caption(&words), format!("{SLOT}{}", slot.id))]
+    };
+    let of_day = free.iter().filter(|slot| slot.about.day == day);
+    let rows = of_day.take(SHOWN_MOST).map(choice).collect();
+    offer(turn, rows, key!("shifts-plan-slot"), person.language);
+    Ok(())
+}
+
+async fn slot(_: &mut Turn, _: i64, _: NaiveDate, press: Press) -> Step<PlanShift> {
+    chosen(&press)
+}
+
+async fn slot_anywhere(_: &mut Turn, press: Press) -> Step<PlanShift> {
+    chosen(&press)
+}
+
+fn chosen(press: &Press) -> Step<PlanShift> {
+    let Ok(slot_id) = press.rest.parse() else { return Ok(Next::Again) };
+    Ok(Next::Go(PlanShift::Confirm { slot_id }))
+}
+
+async fn ask_yes(turn: &mut Turn, slot_id: i64) -> Result<(), BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let (app, language, now) = (turn.context::<App>(), person.language, turn.now());
+    let Some((slot, site)) = found(&app, slot_id).await? else {
+        turn.say(Say::text(Why::Gone.words(language)).buttons([way_out(language)]));
+        return Ok(());
+    };
+    let contract = Sites::of_app(&app).contract_for(person.id, site.id).await?;
+    let money = Money::from_kopecks;
+    let own = contract.and_then(|contract| contract.about.rate_kopecks).map(money);
+    let rate = rate_of(own, slot.about.rate_kopecks.map(money), money(site.about.rate_kopecks));
+    let (name, when, rate) = (site.about.name.as_str(), when(slot.period, &site), rate.shown(language));
+    let mut words = text!(language, "shifts-plan-confirm", site = name, when = when, rate = rate);
+    if let Some(warning) = warning(&app, &person, &slot, &site, now).await? {
+        words = format!("{words}\n\n{warning}");
+    }
+    let yes = Button::new(text!(language, "shifts-plan-yes-button"), YES);
+    turn.say(Say::text(words).buttons([vec![yes], way_out(language)]));
+    Ok(())
+}
+
+async fn yes(turn: &mut Turn, slot_id: i64, _: Press) -> Step<PlanShift> {
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
+    if let Some(why) = refused(turn) {
+        let again = Button::raw(text!(language, "shifts-plan-button"), BEGIN);
+        turn.say(last_words_and(why.words(language), [again], language));
+        return Ok(Next::End);
+    }
+    let Some((slot, site)) = found(&app, slot_id).await? else { return chat::give_up(turn, Why::Gone, language) };
+    turn.write(move |db| Box::pin(async move { plans::plan(db, user_id, slot_id, at).await.map(drop) }));
+    chat::tell(turn, user_id);
+    let (name, when) = (site.about.name.as_str(), when(slot.period, &site));
+    let mine = Button::raw(text!(language, "shifts-mine-button"), mine::MINE);
+    turn.say(last_words_and(text!(language, "shifts-planned", site = name, when = when), [mine], language));
+    Ok(Next::End)
+}
+
+async fn timed_out(turn: &mut Turn, _: PlanShift) -> Step<PlanShift> {
+    chat::timed_out(turn, key!("shifts-plan-button"), BEGIN).await
+}
+
+/// Free places that do not meet a plan of the person's own.
+async fn free_slots(app: &App, person: &Person, sites: &[Site], now: Millis) -> Result<Vec<Slot>, BoxError> {
+    let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
+    let period = Period { from: Millis(now.0 - DAY_MS), to: Millis(now.0 + AHEAD_MS) };
+    let mut slots = Sites::of_app(app).slots(&ids, period).await?;
+    let own = Shifts::of_app(app).plans_of(person.id, now).await?;
+    slots.retain(|slot| {
+        let is_free = slot.places_left() > 0 && slot.period.to > now;
+        is_free && own.iter().all(|plan| !plan.period.overlaps(slot.period))
+    });
+    Ok(slots)
+}
+
+/// That the time is taken, or that the day gets long.
+async fn warning(
+    app: &App,
+    person: &Person,
+    slot: &Slot,
+    site: &Site,
+    now: Millis,
+) -> Result<Option<String>, BoxError> {
+    let own: Vec<_> = Shifts::of_app(app).plans_of(person.id, now).await?.iter().map(|plan| plan.period).collect();
+    if own.iter().any(|period| period.overlaps(slot.period)) {
+        return Ok(Some(text!(person.language, "shifts-overlap-warning")));
+    }
+    let minutes = minutes_of_day(slot.period, &own, &site.about);
+    let is_long = minutes > LONG_DAY_MINUTES;
+    Ok(is_long.then(|| text!(person.language, "shifts-long-day-warning", hours = (minutes + 30) / 60)))
+}
+
+async fn found(app: &App, slot_id: i64) -> Result<Option<(Slot, Site)>, BoxError> {
+    let sites = Sites::of_app(app);
+    let Some(slot) = sites.slot(slot_id).await?.filter(|slot| slot.deleted_at.is_none()) else { return Ok(None) };
+    let site = sites.of(slot.site_id).await?;
+    Ok(site.map(|site| (slot, site)))
+}
+
+/// Choices with a question, or that there are none.
+fn offer(turn: &mut Turn, mut rows: Vec<Vec<Button>>, question: &'static str, language: Language) {
+    let words = if rows.is_empty() { text!(language, "shifts-nothing-free") } else { language.text(question) };
+    rows.push(way_out(language));
+    turn.say(Say::text(words).buttons(rows));
+}
+
+/// What people call a day of the week, short.
+pub fn weekday(day: Weekday, language: Language) -> String {
+    language.text(match day {
+        Weekday::Mon => key!("weekday-mon"),
+        Weekday::Tue => key!("weekday-tue"),
+        Weekday::Wed => key!("weekday-wed"),
+        Weekday::Thu => key!("weekday-thu"),
+        Weekday::Fri => key!("weekday-fri"),
+        Weekday::Sat => key!("weekday-sat"),
+        Weekday::Sun => key!("weekday-sun"),
+    })
+}

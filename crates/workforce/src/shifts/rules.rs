@@ -1,0 +1,181 @@
+//! What follows from a shift and its site, by calculation alone: when it should have ended, who is late, who is too far.
+
+use chrono::{Days, NaiveDate};
+use opora::clock::Millis;
+
+use super::records::{Shift, ShiftTask};
+use crate::payroll::{self, LatenessFacts, Money, Row, ShiftFacts, TaskFacts};
+use crate::sites::{AboutSite, Period, Position, Site, local};
+
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+/// Longer ones are no shifts: a site that closes later than that was not meant.
+const LONGEST_HOURS: i64 = 16;
+/// A day of work that is longer is worth a warning.
+pub const LONG_DAY_MINUTES: i64 = 12 * 60;
+/// How long before its start a planned shift may be opened.
+pub const EARLIEST_MS: i64 = 12 * HOUR_MS;
+
+/// When a shift that nobody closed ends, and from when on it may be closed for that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overdue {
+    /// It is paid up to here.
+    pub ends_at: Millis,
+    pub due_at: Millis,
+}
+
+/// The slot's end, else the site's closing time, else so many minutes after the start.
+pub fn overdue(started_at: Millis, planned_end: Option<Millis>, site: &AboutSite) -> Overdue {
+    let patience_ms = site.auto_close_minutes * MINUTE_MS;
+    match planned_end.or_else(|| closing_after(started_at, site)) {
+        Some(end) => {
+            let ends_at = end.max(started_at);
+            Overdue { ends_at, due_at: Millis(ends_at.0 + patience_ms) }
+        }
+        None => {
+            let ends_at = Millis(started_at.0 + patience_ms);
+            Overdue { ends_at, due_at: ends_at }
+        }
+    }
+}
+
+/// How far off somebody is who is too far; none for who is near, and where nobody knows the site's position.
+pub fn too_far(site: &AboutSite, position: Position) -> Option<i64> {
+    let distance_m = site.position?.distance_m(position);
+    (distance_m > site.max_distance_m).then_some(distance_m)
+}
+
+/// Minutes of work on the day of a period, by its place's clock, if it is added to these.
+pub fn minutes_of_day(of: Period, others: &[Period], site: &AboutSite) -> i64 {
+    let day = local(of.from, site.time_zone).date();
+    let same = others.iter().filter(|other| local(other.from, site.time_zone).date() == day);
+    of.minutes() + same.map(|other| other.minutes()).sum::<i64>()
+}
+
+/// The day that a shift belongs to: that of its start, by its place's clock.
+pub fn day_of(shift: &Shift, site: &AboutSite) -> NaiveDate {
+    local(shift.started_at, site.time_zone).date()
+}
+
+/// Whole minutes past the threshold; zero for those who are not late, or whose lateness does not count.
+pub fn minutes_late(shift: &Shift) -> i64 {
+    lateness(shift).map_or(0, |late| payroll::minutes_late(&late))
+}
+
+/// What a shift comes to if it ends then.
+pub fn reckon(shift: &Shift, tasks: &[ShiftTask], ended_at: Millis, site: &Site, mandatory: Money) -> Vec<Row> {
+    let facts = ShiftFacts {
+        shift_id: shift.id,
+        user_id: shift.user_id,
+        day: day_of(shift, &site.about).to_string(),
+        worked_seconds: (ended_at.0 - shift.started_at.0).max(0) / 1000,
+        rate: Money::from_kopecks(shift.rate_kopecks),
+        lateness: lateness(shift),
+        mandatory_task_penalty: mandatory,
+    };
+    let tasks: Vec<_> = tasks.iter().map(task_facts).collect();
+    payroll::adjustments_of(&facts, &tasks)
+}
+
+fn lateness(shift: &Shift) -> Option<LatenessFacts> {
+    let planned_start = shift.planned.filter(|_| shift.penalises_lateness)?.from;
+    Some(LatenessFacts {
+        planned_start,
+        actual_start: shift.started_at,
+        threshold_minutes: shift.late_threshold_minutes,
+        penalty_per_minute: Money::from_kopecks(shift.late_minute_kopecks),
+    })
+}
+
+fn task_facts(task: &ShiftTask) -> TaskFacts {
+    TaskFacts {
+        task_id: task.id,
+        text: task.text.clone(),
+        amount: Money::from_kopecks(task.amount_kopecks),
+        is_mandatory: task.is_mandatory,
+        is_done: task.done_at.is_some(),
+    }
+}
+
+/// The closing time that a start belongs to; none around the clock, or where it is too far away.
+fn closing_after(started_at: Millis, site: &AboutSite) -> Option<Millis> {
+    let hours = site.closing_hours()?;
+    let today = local(started_at, site.time_zone).date();
+    // Yesterday's hours may go on into today.
+    let days = [today.checked_sub_days(Days::new(1))?, today, today.checked_add_days(Days::new(1))?];
+    let ends = days.into_iter().filter_map(|day| Some(hours.on(day, site.time_zone)?.to));
+    let next = ends.filter(|end| *end > started_at).min()?;
+    (next.0 - started_at.0 <= LONGEST_HOURS * HOUR_MS).then_some(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono_tz::Europe::{Berlin, Moscow};
+    use chrono_tz::Tz;
+
+    use super::*;
+    use crate::sites::Hours;
+
+    fn at(text: &str, zone: Tz) -> Millis {
+        let local: chrono::NaiveDateTime = text.parse().unwrap();
+        Millis(local.and_local_timezone(zone).unwrap().timestamp_millis())
+    }
+
+    fn site(zone: Tz, from: i64, to: i64) -> AboutSite {
+        AboutSite { hours: Hours::new(from * 60, to * 60), ..AboutSite::usual(zone) }
+    }
+
+    fn ends(start: &str, site: &AboutSite) -> String {
+        let overdue = overdue(at(start, site.time_zone), None, site);
+        local(overdue.ends_at, site.time_zone).format("%d %H:%M").to_string()
+    }
+
+    #[test]
+    fn a_planned_shift_ends_with_its_slot_and_is_left_alone_for_a_while() {
+        let shop = site(Moscow, 9, 18);
+        let (start, end) = (at("2026-01-10T09:00:00", Moscow), at("2026-01-10T15:00:00", Moscow));
+        let overdue = overdue(start, Some(end), &shop);
+        assert_eq!(overdue, Overdue { ends_at: end, due_at: Millis(end.0 + 3_600_000) });
+        // Who came after the end is paid nothing, and not less.
+        assert_eq!(super::overdue(Millis(end.0 + 5), Some(end), &shop).ends_at, Millis(end.0 + 5));
+    }
+
+    #[test]
+    fn a_shift_without_a_plan_ends_at_closing_time_also_at_night() {
+        assert_eq!(ends("2026-01-10T09:30:00", &site(Moscow, 9, 18)), "10 18:00");
+        assert_eq!(ends("2026-01-10T08:30:00", &site(Moscow, 9, 18)), "10 18:00");
+        let bar = site(Moscow, 20, 4);
+        assert_eq!(ends("2026-01-10T21:00:00", &bar), "11 04:00");
+        assert_eq!(ends("2026-01-11T01:00:00", &bar), "11 04:00");
+        // The night on which the clock is put forward.
+        assert_eq!(ends("2026-03-28T23:00:00", &site(Berlin, 20, 4)), "29 04:00");
+    }
+
+    #[test]
+    fn without_a_closing_time_it_ends_some_minutes_after_its_start() {
+        assert_eq!(ends("2026-01-10T13:00:00", &site(Moscow, 0, 0)), "10 14:00");
+        // After closing: the next closing time is tomorrow's.
+        assert_eq!(ends("2026-01-10T19:00:00", &site(Moscow, 9, 18)), "10 20:00");
+    }
+
+    #[test]
+    fn only_who_is_farther_than_allowed_is_too_far() {
+        let here = Position { latitude: 55.75, longitude: 37.61 };
+        let mut shop = AboutSite { position: Some(here), ..site(Moscow, 9, 18) };
+        let there = Position { latitude: 55.76, ..here };
+        assert_eq!(too_far(&shop, there), Some(1112));
+        shop.max_distance_m = 1112;
+        assert_eq!(too_far(&shop, there), None);
+        assert_eq!(too_far(&site(Moscow, 9, 18), there), None);
+    }
+
+    #[test]
+    fn the_work_of_a_day_is_counted_by_the_place_it_is_in() {
+        let shop = site(Moscow, 9, 18);
+        let of = |from: &str, to: &str| Period { from: at(from, Moscow), to: at(to, Moscow) };
+        let late = of("2026-01-10T22:00:00", "2026-01-11T06:00:00");
+        let early = of("2026-01-10T08:00:00", "2026-01-10T13:00:00");
+        let next = of("2026-01-11T08:00:00", "2026-01-11T13:00:00");
+        assert_eq!(minutes_of_day(late, &[early, next], &shop), 13 * 60);
+    }
+}

@@ -1,0 +1,284 @@
+//! Opening, marking, attaching and closing, within a commit.
+//!
+//! A shift keeps what its pay depends on as it was when it was opened. Closing writes the shift, its plan and the amounts
+//! together, and only once: whoever closes second is refused.
+
+use opora::clock::Millis;
+use opora::store::WriteError;
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
+use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, Set};
+
+use super::plans::{self, works_somebody};
+use super::records::{self, ClosedBy, MediumKind, PlanStatus, ShiftStatus, tasks_of};
+use super::rules::reckon;
+use super::tables::{medium, opening, plan, shift, task};
+use crate::domain::Writing;
+use crate::payroll::{Money, Payroll, rate_of};
+use crate::sites::{self, Position, Task, Why, kept};
+
+/// Photos of one task, at most.
+const MEDIA_MOST: i64 = 10;
+
+/// A shift to be opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    pub user_id: i64,
+    pub site_id: i64,
+    /// None: without a plan, where the contract allows that.
+    pub plan_id: Option<i64>,
+    pub position: Option<Position>,
+    pub at: Millis,
+}
+
+/// A shift to be closed.
+#[derive(Clone, Copy, Debug)]
+pub struct End {
+    pub shift_id: i64,
+    pub position: Option<Position>,
+    pub closed_by: ClosedBy,
+    /// It is paid up to here.
+    pub ended_at: Millis,
+    /// The setting, as it is now.
+    pub mandatory_task_penalty: Money,
+    pub at: Millis,
+}
+
+/// What was sent for a task.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    pub kind: MediumKind,
+    pub telegram_file: String,
+    /// The same for the same picture: sent twice, it counts once.
+    pub unique_id: String,
+}
+
+/// Opens a shift with its tasks, and its site if that was closed; answers its number.
+pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError> {
+    let Start { user_id, site_id, plan_id, position, at } = start;
+    let site = sites::live_site(db, site_id).await?;
+    let contract = sites::contract_for(db, user_id, site_id).await?.ok_or_else(|| Why::NoContract.refusal())?;
+    let plan = match plan_id {
+        Some(id) => Some(used(db, id, user_id, site_id, at).await?),
+        None if contract.about.allows_spontaneous => None,
+        None => return Err(Why::NotSpontaneous.refusal()),
+    };
+    let slot = match &plan {
+        Some(plan) => sites::slot(db, plan.slot_id).await?,
+        None => None,
+    };
+    let money = Money::from_kopecks;
+    let slot_rate = slot.as_ref().and_then(|slot| slot.about.rate_kopecks).map(money);
+    let rate = rate_of(contract.about.rate_kopecks.map(money), slot_rate, money(site.about.rate_kopecks));
+    let row = shift::ActiveModel {
+        user_id: Set(user_id),
+        site_id: Set(site_id),
+        slot_id: Set(slot.as_ref().map(|slot| slot.id)),
+        plan_id: Set(plan_id),
+        contract_id: Set(Some(contract.id)),
+        planned_start: Set(plan.as_ref().map(|plan| plan.period.from.0)),
+        planned_end: Set(plan.as_ref().map(|plan| plan.period.to.0)),
+        started_at: Set(at.0),
+        rate_kopecks: Set(rate.kopecks()),
+        penalises_lateness: Set(slot.as_ref().is_some_and(|slot| slot.about.penalises_lateness)),
+        late_threshold_minutes: Set(site.about.late_threshold_minutes),
+        late_minute_kopecks: Set(site.about.late_minute_kopecks),
+        opened_latitude: Set(position.map(|position| position.latitude)),
+        opened_longitude: Set(position.map(|position| position.longitude)),
+        ..Default::default()
+    };
+    let id = row.insert(db).await.map_err(kept)?.id;
+    let tasks = sites::tasks_for(db, site_id, slot.map(|slot| slot.id)).await?;
+    let rows: Vec<_> = (1..).zip(tasks).map(|(place, task)| snapshot(id, place, task)).collect();
+    if !rows.is_empty() {
+        task::Entity::insert_many(rows).exec_without_returning(db).await?;
+    }
+    let open_already = OnConflict::new().do_nothing().to_owned();
+    let opened = opening_row(site_id, user_id, at);
+    opening::Entity::insert(opened).on_conflict(open_already).exec_without_returning(db).await?;
+    Ok(id)
+}
+
+/// Marks a task of somebody's open shift as done; once more does nothing.
+pub async fn mark(db: &Writing<'_, '_>, user_id: i64, task_id: i64, at: Millis) -> Result<(), WriteError> {
+    let done = task::ActiveModel { done_at: Set(Some(at.0)), ..Default::default() };
+    set_mark(db, user_id, task_id, done, task::Column::DoneAt.is_null()).await
+}
+
+/// Takes a mark back.
+pub async fn unmark(db: &Writing<'_, '_>, user_id: i64, task_id: i64) -> Result<(), WriteError> {
+    let undone = task::ActiveModel { done_at: Set(None), ..Default::default() };
+    set_mark(db, user_id, task_id, undone, task::Column::DoneAt.is_not_null()).await
+}
+
+/// Adds what proves a task, and marks it as done with it.
+pub async fn attach(
+    db: &Writing<'_, '_>,
+    user_id: i64,
+    task_id: i64,
+    proof: Proof,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let row = task::Entity::find_by_id(task_id).one(db).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let shift = records::shift(db, row.shift_id).await?;
+    if !shift.is_some_and(|shift| shift.user_id == user_id && shift.status == ShiftStatus::Active) {
+        return Err(Why::NotWorking.refusal());
+    }
+    let medium = medium::ActiveModel {
+        shift_task_id: Set(task_id),
+        kind: Set(proof.kind.name().to_owned()),
+        telegram_file: Set(proof.telegram_file),
+        unique_id: Set(proof.unique_id),
+        created_at: Set(at.0),
+        ..Default::default()
+    };
+    let once = OnConflict::new().do_nothing().to_owned();
+    let added = medium::Entity::insert(medium).on_conflict(once).exec_without_returning(db).await?;
+    if added > 0 && row.media_count >= MEDIA_MOST {
+        return Err(Why::TooMuchMedia.refusal());
+    }
+    task::Entity::update_many()
+        .col_expr(task::Column::MediaCount, Expr::col(task::Column::MediaCount).add(added as i64))
+        .col_expr(task::Column::DoneAt, Expr::value(row.done_at.unwrap_or(at.0)))
+        .filter(task::Column::Id.eq(task_id))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// Closes a shift: shift, plan and amounts in one commit, and the site if nobody is left there.
+pub async fn close(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
+    let closed = shift::Entity::update_many()
+        .set(shift::ActiveModel {
+            status: Set(ShiftStatus::Completed.name().to_owned()),
+            ended_at: Set(Some(end.ended_at.0)),
+            closed_latitude: Set(end.position.map(|position| position.latitude)),
+            closed_longitude: Set(end.position.map(|position| position.longitude)),
+            closed_by: Set(Some(end.closed_by.name().to_owned())),
+            ..Default::default()
+        })
+        .col_expr(shift::Column::Version, Expr::col(shift::Column::Version).add(1))
+        .filter(shift::Column::Id.eq(end.shift_id))
+        .filter(shift::Column::Status.eq(ShiftStatus::Active.name()))
+        .exec(db)
+        .await?;
+    if closed.rows_affected == 0 {
+        return Err(Why::NotWorking.refusal());
+    }
+    let shift = records::shift(db, end.shift_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    if let Some(plan_id) = shift.plan_id {
+        plan::Entity::update_many()
+            .set(plan::ActiveModel {
+                status: Set(PlanStatus::Completed.name().to_owned()),
+                updated_at: Set(end.at.0),
+                ..Default::default()
+            })
+            .filter(plan::Column::Id.eq(plan_id))
+            .exec(db)
+            .await?;
+    }
+    post(db, end.shift_id, end.mandatory_task_penalty, end.at).await?;
+    if !works_somebody(db, shift.site_id).await? {
+        shut(db, shift.site_id, None, end.at).await?;
+    }
+    Ok(())
+}
+
+/// Posts what a shift that is over comes to; what was posted already stays.
+pub async fn post(db: &Writing<'_, '_>, shift_id: i64, mandatory: Money, at: Millis) -> Result<(), WriteError> {
+    let shift = records::shift(db, shift_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let Some(ended_at) = shift.ended_at.filter(|_| shift.status == ShiftStatus::Completed) else { return Ok(()) };
+    let site = sites::site(db, shift.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let tasks = tasks_of(db, shift_id).await?;
+    Payroll::post(db, reckon(&shift, &tasks, ended_at, &site, mandatory), at).await
+}
+
+pub async fn open_site(db: &Writing<'_, '_>, site_id: i64, user_id: i64, at: Millis) -> Result<(), WriteError> {
+    sites::live_site(db, site_id).await?;
+    opening_row(site_id, user_id, at).insert(db).await.map_err(kept)?;
+    Ok(())
+}
+
+/// Refused while somebody works there.
+pub async fn close_site(db: &Writing<'_, '_>, site_id: i64, user_id: i64, at: Millis) -> Result<(), WriteError> {
+    if works_somebody(db, site_id).await? {
+        return Err(Why::OthersWork.refusal());
+    }
+    if shut(db, site_id, Some(user_id), at).await? { Ok(()) } else { Err(Why::SiteClosed.refusal()) }
+}
+
+/// Uses a plan up; answers it.
+async fn used(
+    db: &Writing<'_, '_>,
+    id: i64,
+    user_id: i64,
+    site_id: i64,
+    at: Millis,
+) -> Result<records::Plan, WriteError> {
+    let plan = records::plan(db, id).await?.filter(|plan| plan.user_id == user_id && plan.site_id == site_id);
+    let plan = plan.ok_or_else(|| Why::Gone.refusal())?;
+    if plan.period.to <= at {
+        return Err(Why::Past.refusal());
+    }
+    plans::end(db, id, PlanStatus::InProgress, at).await?;
+    Ok(plan)
+}
+
+fn snapshot(shift_id: i64, place: i64, task: Task) -> task::ActiveModel {
+    let source = if task.slot_id.is_some() { "slot" } else { "site" };
+    task::ActiveModel {
+        shift_id: Set(shift_id),
+        task_id: Set(Some(task.id)),
+        source: Set(source.to_owned()),
+        place: Set(place),
+        text: Set(task.about.text),
+        amount_kopecks: Set(task.about.amount_kopecks),
+        is_mandatory: Set(task.about.is_mandatory),
+        needs_media: Set(task.about.needs_media),
+        ..Default::default()
+    }
+}
+
+fn opening_row(site_id: i64, user_id: i64, at: Millis) -> opening::ActiveModel {
+    opening::ActiveModel { site_id: Set(site_id), opened_by: Set(user_id), opened_at: Set(at.0), ..Default::default() }
+}
+
+/// Closes a site; false if it was closed.
+async fn shut(db: &Writing<'_, '_>, site_id: i64, by: Option<i64>, at: Millis) -> Result<bool, WriteError> {
+    let shut = opening::Entity::update_many()
+        .set(opening::ActiveModel { closed_at: Set(Some(at.0)), closed_by: Set(by), ..Default::default() })
+        .filter(opening::Column::SiteId.eq(site_id))
+        .filter(opening::Column::ClosedAt.is_null())
+        .exec(db)
+        .await?;
+    Ok(shut.rows_affected > 0)
+}
+
+async fn set_mark(
+    db: &Writing<'_, '_>,
+    user_id: i64,
+    task_id: i64,
+    marked: task::ActiveModel,
+    where_not_yet: sea_orm::sea_query::SimpleExpr,
+) -> Result<(), WriteError> {
+    let own = Query::select()
+        .column(shift::Column::Id)
+        .from(shift::Entity)
+        .and_where(shift::Column::UserId.eq(user_id))
+        .and_where(shift::Column::Status.eq(ShiftStatus::Active.name()))
+        .take();
+    let changed = task::Entity::update_many()
+        .set(marked)
+        .filter(task::Column::Id.eq(task_id))
+        .filter(task::Column::ShiftId.in_subquery(own.clone()))
+        .filter(where_not_yet)
+        .exec(db)
+        .await
+        .map_err(kept)?;
+    if changed.rows_affected == 0 {
+        let is_own = task::Column::Id.eq(task_id).and(task::Column::ShiftId.in_subquery(own));
+        if task::Entity::find().filter(is_own).one(db).await?.is_none() {
+            return Err(Why::NotWorking.refusal());
+        }
+    }
+    Ok(())
+}

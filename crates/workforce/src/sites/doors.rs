@@ -1,0 +1,370 @@
+//! The front door: what there is, who may do what, and changes from pages.
+//!
+//! Every change checks the person's permission first. In turns the functions of the room are called within the turn's
+//! commit instead, after the same check.
+
+use chrono::NaiveDate;
+use futures_util::future::BoxFuture;
+use opora::store::WriteError;
+use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
+use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder};
+
+use super::changes::{self, By};
+use super::contracts::{self, AboutContract, Contract, Permission, Scope};
+use super::records::{AboutSite, AboutSlot, AboutTask, Site, Slot, Task};
+use super::rules::Period;
+use super::tables::{contract, contract_site, permission, site, slot, task};
+use super::{NotDone, Why, notices, slots};
+use crate::application::App;
+use crate::domain::Writing;
+use crate::people::{Person, Role};
+use crate::web::{Event, OWNERS, STAFF};
+
+/// What pages name in `data-live` to hear of sites, slots, tasks and contracts.
+pub const TOPIC: &str = "sites";
+
+/// The front door.
+#[derive(Clone, Debug)]
+pub struct Sites {
+    app: App,
+}
+
+/// What there is.
+impl Sites {
+    pub fn of_app(app: &App) -> Self {
+        Self { app: app.clone() }
+    }
+
+    /// Every site that is not deleted, by name.
+    pub async fn list(&self) -> Result<Vec<Site>, DbErr> {
+        self.sites(site::Column::DeletedAt.is_null()).await
+    }
+
+    /// Those that can be brought back, the last deleted first.
+    pub async fn deleted(&self) -> Result<Vec<Site>, DbErr> {
+        let mut sites = self.sites(site::Column::DeletedAt.is_not_null()).await?;
+        sites.sort_by_key(|site| std::cmp::Reverse(site.deleted_at));
+        Ok(sites)
+    }
+
+    /// One site, deleted or not.
+    pub async fn of(&self, id: i64) -> Result<Option<Site>, DbErr> {
+        changes::site(self.app.domain.read(), id).await
+    }
+
+    /// Those of these numbers, deleted or not.
+    pub async fn with_ids(&self, ids: &[i64]) -> Result<Vec<Site>, DbErr> {
+        self.sites(site::Column::Id.is_in(ids.iter().copied())).await
+    }
+
+    /// Where a person may do something: owners everywhere, managers where they were permitted.
+    pub async fn where_may(&self, person: &Person, what: Permission) -> Result<Vec<Site>, DbErr> {
+        if person.may(OWNERS) {
+            return self.list().await;
+        }
+        if !person.may(&[Role::Manager]) {
+            return Ok(Vec::new());
+        }
+        let permitted = Query::select()
+            .column(permission::Column::SiteId)
+            .from(permission::Entity)
+            .and_where(permission::Column::UserId.eq(person.id))
+            .and_where(permission::Column::Permission.eq(what.name()))
+            .and_where(permission::Column::SiteId.is_not_null())
+            .take();
+        self.sites(site::Column::DeletedAt.is_null().and(site::Column::Id.in_subquery(permitted))).await
+    }
+
+    /// Where a person works by a contract that is active.
+    pub async fn of_worker(&self, user_id: i64) -> Result<Vec<Site>, DbErr> {
+        let by_contract = Query::select()
+            .column(contract_site::Column::SiteId)
+            .from(contract_site::Entity)
+            .inner_join(
+                contract::Entity,
+                contract::Column::Id
+                    .into_expr()
+                    .eq(sea_orm::sea_query::Expr::col((contract_site::Entity, contract_site::Column::ContractId))),
+            )
+            .and_where(contract::Column::UserId.eq(user_id))
+            .and_where(contract::Column::Status.eq(contracts::ContractStatus::Active.name()))
+            .and_where(contract::Column::DeletedAt.is_null())
+            .take();
+        self.sites(site::Column::DeletedAt.is_null().and(site::Column::Id.in_subquery(by_contract))).await
+    }
+
+    /// Whether a person may do something at a site.
+    pub async fn may(&self, person: &Person, what: Permission, site_id: i64) -> Result<bool, DbErr> {
+        if person.may(OWNERS) {
+            return Ok(true);
+        }
+        Ok(self.where_may(person, what).await?.iter().any(|site| site.id == site_id))
+    }
+
+    /// Whether a person may do something with a contract: by that contract, or by one of its sites.
+    pub async fn may_with(&self, person: &Person, what: Permission, contract: &Contract) -> Result<bool, DbErr> {
+        if person.may(OWNERS) {
+            return Ok(true);
+        }
+        if !person.may(&[Role::Manager]) {
+            return Ok(false);
+        }
+        let here = Condition::any()
+            .add(permission::Column::ContractId.eq(contract.id))
+            .add(permission::Column::SiteId.is_in(contract.about.sites.iter().copied()));
+        let own = permission::Entity::find().filter(permission::Column::UserId.eq(person.id)).filter(here);
+        let found = own.filter(permission::Column::Permission.eq(what.name())).one(self.app.domain.read()).await?;
+        Ok(found.is_some())
+    }
+
+    /// The managers who may do something at a site.
+    pub async fn permitted_at(&self, site_id: i64, what: Permission) -> Result<Vec<i64>, DbErr> {
+        let here = permission::Entity::find().filter(permission::Column::SiteId.eq(site_id));
+        let rows = here.filter(permission::Column::Permission.eq(what.name())).all(self.app.domain.read()).await?;
+        Ok(rows.into_iter().map(|row| row.user_id).collect())
+    }
+
+    /// What a manager may do, and where.
+    pub async fn permissions_of(&self, user_id: i64) -> Result<Vec<(Scope, Permission)>, DbErr> {
+        let own = permission::Entity::find().filter(permission::Column::UserId.eq(user_id));
+        let rows = own.order_by_asc(permission::Column::Id).all(self.app.domain.read()).await?;
+        let read = |row: permission::Model| {
+            let scope = match (row.site_id, row.contract_id) {
+                (Some(id), _) => Scope::Site(id),
+                (None, id) => Scope::Contract(id.unwrap_or_default()),
+            };
+            Ok((scope, row.permission.parse().map_err(DbErr::Custom)?))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// The tasks of a site and of its slots, in their order; deleted ones only if they are asked for.
+    pub async fn tasks(&self, site_id: i64, with_deleted: bool) -> Result<Vec<Task>, DbErr> {
+        let mut found = task::Entity::find().filter(task::Column::SiteId.eq(site_id));
+        if !with_deleted {
+            found = found.filter(task::Column::DeletedAt.is_null());
+        }
+        let rows = found.order_by_asc(task::Column::Place).all(self.app.domain.read()).await?;
+        Ok(rows.into_iter().map(Task::from).collect())
+    }
+
+    /// The slots of these sites that begin in a period, by their beginning.
+    pub async fn slots(&self, sites: &[i64], period: Period) -> Result<Vec<Slot>, DbErr> {
+        let of_these = slot::Column::SiteId.is_in(sites.iter().copied());
+        let then = slot::Column::StartsAt.gte(period.from.0).and(slot::Column::StartsAt.lt(period.to.0));
+        let found = slot::Entity::find().filter(of_these).filter(then).filter(slot::Column::DeletedAt.is_null());
+        let ordered = found.order_by_asc(slot::Column::StartsAt).order_by_asc(slot::Column::Id);
+        ordered.all(self.app.domain.read()).await?.into_iter().map(Slot::try_from).collect()
+    }
+
+    /// One slot, deleted or not.
+    pub async fn slot(&self, id: i64) -> Result<Option<Slot>, DbErr> {
+        slots::slot(self.app.domain.read(), id).await
+    }
+
+    /// Slots of a site that can be brought back.
+    pub async fn deleted_slots(&self, site_id: i64) -> Result<Vec<Slot>, DbErr> {
+        let gone = slot::Entity::find().filter(slot::Column::SiteId.eq(site_id));
+        let gone = gone.filter(slot::Column::DeletedAt.is_not_null()).order_by_desc(slot::Column::DeletedAt);
+        gone.all(self.app.domain.read()).await?.into_iter().map(Slot::try_from).collect()
+    }
+
+    /// The contracts of a person, deleted ones too.
+    pub async fn contracts_of(&self, user_id: i64) -> Result<Vec<Contract>, DbErr> {
+        contracts::contracts(self.app.domain.read(), contract::Column::UserId.eq(user_id)).await
+    }
+
+    /// All contracts that are not deleted.
+    pub async fn contracts(&self) -> Result<Vec<Contract>, DbErr> {
+        contracts::contracts(self.app.domain.read(), contract::Column::DeletedAt.is_null()).await
+    }
+
+    pub async fn contract(&self, id: i64) -> Result<Option<Contract>, DbErr> {
+        Ok(contracts::contracts(self.app.domain.read(), contract::Column::Id.eq(id)).await?.pop())
+    }
+
+    /// The contract by which somebody works at a site.
+    pub async fn contract_for(&self, user_id: i64, site_id: i64) -> Result<Option<Contract>, DbErr> {
+        contracts::contract_for(self.app.domain.read(), user_id, site_id).await
+    }
+
+    async fn sites(&self, which: impl IntoCondition) -> Result<Vec<Site>, DbErr> {
+        let found = site::Entity::find().filter(which).order_by_asc(site::Column::Name).order_by_asc(site::Column::Id);
+        found.all(self.app.domain.read()).await?.into_iter().map(Site::try_from).collect()
+    }
+}
+
+/// Changes, from pages. Each says who wants it.
+impl Sites {
+    pub async fn create(&self, by: &Person, about: AboutSite) -> Result<i64, NotDone> {
+        self.owners_only(by)?;
+        self.change(by, move |db, by| Box::pin(changes::create_site(db, about, by))).await
+    }
+
+    /// Refused as [`Why::Stale`] where the site has another version than the one that was looked at.
+    pub async fn edit(&self, by: &Person, id: i64, version: i64, about: AboutSite) -> Result<(), NotDone> {
+        self.permitted(by, Permission::Edit, id).await?;
+        if let Some(now) = self.of(id).await?
+            && (now.about.rate_kopecks, now.about.late_minute_kopecks)
+                != (about.rate_kopecks, about.late_minute_kopecks)
+        {
+            self.permitted(by, Permission::Rates, id).await?;
+        }
+        self.change(by, move |db, by| Box::pin(changes::edit_site(db, id, version, about, by))).await
+    }
+
+    pub async fn delete(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
+        self.permitted(by, Permission::Delete, id).await?;
+        self.change(by, move |db, by| Box::pin(changes::delete_site(db, id, version, by))).await
+    }
+
+    /// Undoes a deletion.
+    pub async fn restore(&self, by: &Person, id: i64) -> Result<(), NotDone> {
+        self.owners_only(by)?;
+        self.change(by, move |db, by| Box::pin(changes::restore_site(db, id, by))).await
+    }
+
+    /// A task of a site, or of one of its slots.
+    pub async fn create_task(
+        &self,
+        by: &Person,
+        site_id: i64,
+        slot_id: Option<i64>,
+        about: AboutTask,
+    ) -> Result<i64, NotDone> {
+        self.permitted(by, Permission::Edit, site_id).await?;
+        self.change(by, move |db, by| Box::pin(changes::create_task(db, site_id, slot_id, about, by))).await
+    }
+
+    pub async fn edit_task(&self, by: &Person, id: i64, version: i64, about: AboutTask) -> Result<(), NotDone> {
+        self.permitted(by, Permission::Edit, self.site_of_task(id).await?).await?;
+        self.change(by, move |db, by| Box::pin(changes::edit_task(db, id, version, about, by))).await
+    }
+
+    pub async fn delete_task(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
+        self.permitted(by, Permission::Edit, self.site_of_task(id).await?).await?;
+        self.change(by, move |db, by| Box::pin(changes::delete_task(db, id, version, by))).await
+    }
+
+    pub async fn restore_task(&self, by: &Person, id: i64) -> Result<(), NotDone> {
+        self.permitted(by, Permission::Edit, self.site_of_task(id).await?).await?;
+        self.change(by, move |db, by| Box::pin(changes::restore_task(db, id, by))).await
+    }
+
+    pub async fn create_slot(&self, by: &Person, site_id: i64, about: AboutSlot) -> Result<i64, NotDone> {
+        self.permitted(by, Permission::Schedule, site_id).await?;
+        self.change(by, move |db, by| Box::pin(slots::create_slot(db, site_id, about, by))).await
+    }
+
+    pub async fn edit_slot(&self, by: &Person, id: i64, version: i64, about: AboutSlot) -> Result<(), NotDone> {
+        self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
+        self.change(by, move |db, by| Box::pin(slots::edit_slot(db, id, version, about, by))).await
+    }
+
+    pub async fn delete_slot(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
+        self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
+        self.change(by, move |db, by| Box::pin(slots::delete_slot(db, id, version, by))).await
+    }
+
+    pub async fn restore_slot(&self, by: &Person, id: i64) -> Result<(), NotDone> {
+        self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
+        self.change(by, move |db, by| Box::pin(slots::restore_slot(db, id, by))).await
+    }
+
+    /// Copies a week of slots; both days are Mondays. Answers how many are new.
+    pub async fn copy_week(&self, by: &Person, site_id: i64, from: NaiveDate, to: NaiveDate) -> Result<u64, NotDone> {
+        self.permitted(by, Permission::Schedule, site_id).await?;
+        self.change(by, move |db, by| Box::pin(slots::copy_week(db, site_id, from, to, by))).await
+    }
+
+    /// A slot like this one on every working day of these. Answers how many are new.
+    pub async fn fill(
+        &self,
+        by: &Person,
+        site_id: i64,
+        days: (NaiveDate, NaiveDate),
+        like: AboutSlot,
+    ) -> Result<u64, NotDone> {
+        self.permitted(by, Permission::Schedule, site_id).await?;
+        self.change(by, move |db, by| Box::pin(slots::fill(db, site_id, days, like, by))).await
+    }
+
+    pub async fn create_contract(&self, by: &Person, user_id: i64, about: AboutContract) -> Result<i64, NotDone> {
+        self.permitted_at_all(by, Permission::Employees, &about.sites).await?;
+        self.change(by, move |db, by| Box::pin(contracts::create_contract(db, user_id, about, by))).await
+    }
+
+    pub async fn edit_contract(&self, by: &Person, id: i64, version: i64, about: AboutContract) -> Result<(), NotDone> {
+        let contract = self.contract(id).await?.ok_or(Why::Gone)?;
+        if !self.may_with(by, Permission::Employees, &contract).await? {
+            return Err(Why::NotAllowed.into());
+        }
+        let new: Vec<_> = about.sites.iter().copied().filter(|site| !contract.about.sites.contains(site)).collect();
+        if !new.is_empty() {
+            self.permitted_at_all(by, Permission::Employees, &new).await?;
+        }
+        if contract.about.rate_kopecks != about.rate_kopecks && !self.may_with(by, Permission::Rates, &contract).await?
+        {
+            return Err(Why::NotAllowed.into());
+        }
+        self.change(by, move |db, by| Box::pin(contracts::edit_contract(db, id, version, about, by))).await
+    }
+
+    pub async fn delete_contract(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
+        self.owners_only(by)?;
+        self.change(by, move |db, by| Box::pin(contracts::delete_contract(db, id, version, by))).await
+    }
+
+    pub async fn restore_contract(&self, by: &Person, id: i64) -> Result<(), NotDone> {
+        self.owners_only(by)?;
+        self.change(by, move |db, by| Box::pin(contracts::restore_contract(db, id, by))).await
+    }
+
+    /// What a manager may do somewhere from now on.
+    pub async fn permit(
+        &self,
+        by: &Person,
+        user_id: i64,
+        scope: Scope,
+        allowed: Vec<Permission>,
+    ) -> Result<(), NotDone> {
+        self.owners_only(by)?;
+        self.change(by, move |db, by| Box::pin(contracts::permit(db, user_id, scope, allowed, by))).await
+    }
+
+    /// Writes, tells those who are concerned, and has open pages look anew.
+    async fn change<T, F>(&self, by: &Person, run: F) -> Result<T, NotDone>
+    where
+        T: Send + 'static,
+        F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
+    {
+        let by = By { person: Some(by.id), at: self.app.clock.now() };
+        let got = self.app.domain.write_and_get(move |db| run(db, by)).await?;
+        self.app.events.publish(Event::to_roles(TOPIC, STAFF));
+        notices::soon(&self.app).await;
+        Ok(got)
+    }
+
+    fn owners_only(&self, by: &Person) -> Result<(), NotDone> {
+        if by.may(OWNERS) { Ok(()) } else { Err(Why::NotAllowed.into()) }
+    }
+
+    async fn permitted(&self, by: &Person, what: Permission, site_id: i64) -> Result<(), NotDone> {
+        if self.may(by, what, site_id).await? { Ok(()) } else { Err(Why::NotAllowed.into()) }
+    }
+
+    async fn permitted_at_all(&self, by: &Person, what: Permission, sites: &[i64]) -> Result<(), NotDone> {
+        let allowed = self.where_may(by, what).await?;
+        let is_allowed = sites.iter().all(|id| allowed.iter().any(|site| site.id == *id));
+        if is_allowed && (by.may(OWNERS) || !sites.is_empty()) { Ok(()) } else { Err(Why::NotAllowed.into()) }
+    }
+
+    async fn site_of_slot(&self, id: i64) -> Result<i64, NotDone> {
+        Ok(self.slot(id).await?.ok_or(Why::Gone)?.site_id)
+    }
+
+    async fn site_of_task(&self, id: i64) -> Result<i64, NotDone> {
+        let found = task::Entity::find_by_id(id).one(self.app.domain.read()).await?;
+        Ok(found.ok_or(Why::Gone)?.site_id)
+    }
+}

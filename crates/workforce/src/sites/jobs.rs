@@ -1,0 +1,43 @@
+//! What happens to sites by itself: from the first of December on, the slots of the next year.
+
+use chrono::{Datelike, NaiveDate, NaiveDateTime};
+
+use super::changes::By;
+use super::rules::local;
+use super::{Sites, slots};
+use crate::application::App;
+
+/// Makes the slots of the next year where it is the first of December, 3:00, or later; for each site once.
+pub async fn fill_next_year(app: App) -> anyhow::Result<()> {
+    let now = app.clock.now();
+    for site in Sites::of_app(&app).list().await? {
+        let local = local(now, site.about.time_zone);
+        if !is_time(local) {
+            continue;
+        }
+        let (year, by) = (local.year() + 1, By { person: None, at: now });
+        let id = site.id;
+        let made = app.domain.write_and_get(move |db| Box::pin(slots::fill_year(db, id, year, by))).await?;
+        if made > 0 {
+            tracing::info!(site = id, year, slots = made, "the slots of the next year are there");
+        }
+    }
+    Ok(())
+}
+
+fn is_time(local: NaiveDateTime) -> bool {
+    let from = NaiveDate::from_ymd_opt(local.year(), 12, 1).and_then(|day| day.and_hms_opt(3, 0, 0));
+    from.is_some_and(|from| local >= from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_time_from_the_first_of_december_three_oclock_on() {
+        let at = |text: &str| text.parse::<NaiveDateTime>().unwrap();
+        assert!(!is_time(at("2026-11-30T23:59:59")) && !is_time(at("2026-12-01T02:59:59")));
+        assert!(is_time(at("2026-12-01T03:00:00")) && is_time(at("2026-12-31T23:00:00")));
+    }
+}

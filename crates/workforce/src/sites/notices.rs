@@ -1,0 +1,191 @@
+//! News for people: written in the commit of what they tell of, and sent after it, once.
+//!
+//! Whoever changes something on a page or by a job has no turn to speak in. So a notice is a row first; the bot sends what
+//! was not sent, after turns that ask for it and every minute.
+
+use opora::bot::Bot;
+use opora::clock::Millis;
+use opora::store::WriteError;
+use opora::telegram::Say;
+use opora::turn::Turn;
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::tables::notice;
+use crate::application::App;
+use crate::domain::{Domain, Writing};
+use crate::front::menu_button;
+use crate::payroll::Money;
+use crate::text;
+use crate::texts::Language;
+
+const EFFECT: &str = "notices";
+/// How many are sent in one run.
+const AT_ONCE: u64 = 100;
+
+/// What somebody is told. Times are written by the clock of the place already.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum Notice {
+    /// The hours of a slot that the person has planned for have changed.
+    PlanMoved {
+        site: String,
+        before: String,
+        after: String,
+    },
+    PlanCancelled {
+        site: String,
+        when: String,
+    },
+    PlanRestored {
+        site: String,
+        when: String,
+    },
+    /// A shift begins soon.
+    Reminder {
+        site: String,
+        when: String,
+    },
+    /// Nobody came.
+    Missed {
+        name: String,
+        site: String,
+        when: String,
+    },
+    /// The person was expected and did not come.
+    YouMissed {
+        site: String,
+        when: String,
+    },
+    /// A shift was closed because its time was over.
+    ClosedByTime {
+        site: String,
+        end: String,
+        total: Money,
+    },
+    /// Somebody does not come after all, and says why.
+    Cancelled {
+        name: String,
+        site: String,
+        when: String,
+    },
+    ReasonAccepted {
+        site: String,
+        when: String,
+    },
+    ReasonRejected {
+        site: String,
+        when: String,
+        fine: Money,
+    },
+}
+
+/// Writes notices, each for a person.
+pub async fn write(db: &Writing<'_, '_>, notices: Vec<(i64, Notice)>, at: Millis) -> Result<(), WriteError> {
+    let mut rows = Vec::with_capacity(notices.len());
+    for (user_id, notice) in notices {
+        rows.push(notice::ActiveModel {
+            user_id: Set(user_id),
+            body: Set(serde_json::to_string(&notice)?),
+            created_at: Set(at.0),
+            ..Default::default()
+        });
+    }
+    if !rows.is_empty() {
+        notice::Entity::insert_many(rows).exec_without_returning(db).await?;
+    }
+    Ok(())
+}
+
+/// Lets what a turn writes be told right after it.
+pub fn after(turn: &mut Turn) {
+    turn.effect(EFFECT, &());
+}
+
+/// Lets a bot send what its turns have written.
+pub fn work(app: &App, bot: Bot) -> Bot {
+    let app = app.clone();
+    bot.effect(EFFECT, move |_| {
+        let app = app.clone();
+        async move {
+            soon(&app).await;
+            Ok(Value::Null)
+        }
+    })
+}
+
+/// Tells what was not told yet; what cannot be told now is by the job.
+pub async fn soon(app: &App) {
+    if let Err(error) = tell(app.clone()).await {
+        tracing::debug!(error = format!("{error:#}"), "notices will be sent later");
+    }
+}
+
+/// The job.
+pub async fn tell(app: App) -> anyhow::Result<()> {
+    let rows = untold(&app.domain).await?;
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let people = app.people.with_ids(&rows.iter().map(|row| row.1).collect::<Vec<_>>()).await?;
+    for (id, user_id, notice) in &rows {
+        if let Some(person) = people.iter().find(|person| person.id == *user_id) {
+            let said = Say::text(notice.words(person.language)).buttons([[menu_button(person.language)]]);
+            app.bot.post(&format!("notice-{id}"), person.telegram_id, said).await?;
+        }
+    }
+    let told: Vec<_> = rows.iter().map(|row| row.0).collect();
+    app.domain.write(move |db| Box::pin(mark_told(db, told))).await?;
+    Ok(())
+}
+
+/// What waits to be told: number, person, notice.
+pub async fn untold(domain: &Domain) -> Result<Vec<(i64, i64, Notice)>, DbErr> {
+    let waiting = notice::Entity::find().filter(notice::Column::IsTold.eq(false));
+    let rows = waiting.order_by_asc(notice::Column::Id).limit(AT_ONCE).all(domain.read()).await?;
+    let read = |row: notice::Model| {
+        let notice = serde_json::from_str(&row.body).map_err(|error| DbErr::Custom(error.to_string()))?;
+        Ok((row.id, row.user_id, notice))
+    };
+    rows.into_iter().map(read).collect()
+}
+
+async fn mark_told(db: &Writing<'_, '_>, ids: Vec<i64>) -> Result<(), WriteError> {
+    notice::Entity::update_many()
+        .set(notice::ActiveModel { is_told: Set(true), ..Default::default() })
+        .filter(notice::Column::Id.is_in(ids))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+impl Notice {
+    /// What the person reads.
+    pub fn words(&self, language: Language) -> String {
+        match self.clone() {
+            Self::PlanMoved { site, before, after } => {
+                text!(language, "notice-plan-moved", site = site, before = before, after = after)
+            }
+            Self::PlanCancelled { site, when } => text!(language, "notice-plan-cancelled", site = site, when = when),
+            Self::PlanRestored { site, when } => text!(language, "notice-plan-restored", site = site, when = when),
+            Self::Reminder { site, when } => text!(language, "notice-reminder", site = site, when = when),
+            Self::Missed { name, site, when } => {
+                text!(language, "notice-missed", name = name, site = site, when = when)
+            }
+            Self::YouMissed { site, when } => text!(language, "notice-you-missed", site = site, when = when),
+            Self::ClosedByTime { site, end, total } => {
+                let total = total.shown(language);
+                text!(language, "notice-closed-by-time", site = site, end = end, total = total)
+            }
+            Self::Cancelled { name, site, when } => {
+                text!(language, "notice-cancelled", name = name, site = site, when = when)
+            }
+            Self::ReasonAccepted { site, when } => text!(language, "notice-reason-accepted", site = site, when = when),
+            Self::ReasonRejected { site, when, fine } => {
+                let fine = fine.shown(language);
+                text!(language, "notice-reason-rejected", site = site, when = when, fine = fine)
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The owner in the bot: today, the sites, their slots, a new slot in one line; and reasons that wait to be judged.
+
+use std::time::Duration;
+
+use chrono::{Datelike, NaiveDate};
+use opora::clock::Millis;
+use opora::prelude::*;
+
+use super::contracts::Permission;
+use super::records::{AboutSlot, Site};
+use super::rules::{Hours, Period, local};
+use super::{KEEPERS, Sites, Why, changes::By, notices, slots};
+use crate::application::App;
+use crate::domain::InTurn;
+use crate::front::{self, menu_button};
+use crate::payroll::Money;
+use crate::people::Person;
+use crate::shifts::{self, PlanStatus, ShiftStatus, Shifts, minutes_late, when};
+use crate::text;
+use crate::texts::Language;
+use crate::web::{Event, STAFF};
+
+pub const TODAY: &str = "owner:today";
+pub const SITES: &str = "owner:sites";
+const SITE: &str = "owner:site:";
+const NEW_SLOT: &str = "owner:slot:";
+const JUDGE_YES: &str = "judge:yes:";
+const JUDGE_NO: &str = "judge:no:";
+
+const LIFE: Duration = Duration::from_secs(15 * 60);
+const WEEK_DAYS: u64 = 7;
+const SHOWN_MOST: usize = 20;
+
+/// Making a slot takes a second step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "owner_sites")]
+#[serde(tag = "at", rename_all = "snake_case")]
+pub enum OwnerSites {
+    /// Waits for a line such as `31.12 09:00-18:00 2`.
+    NewSlot { site_id: i64 },
+}
+
+pub fn dialogue() -> Dialogue<OwnerSites> {
+    Dialogue::new()
+        .start(button(TODAY), today)
+        .start(button(SITES), list)
+        .start(button(SITE), show)
+        .start(button(NEW_SLOT), new_slot)
+        .start(button(JUDGE_YES), accept)
+        .start(button(JUDGE_NO), reject)
+        .ask(OwnerSites::NEW_SLOT, ask_slot)
+        .on(OwnerSites::NEW_SLOT, text(), slot)
+        .life(LIFE)
+}
+
+/// Who works where, who is late, who has not come, which sites are open, which reasons wait.
+async fn today(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
+    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
+    let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
+    let sites = Sites::of_app(&app).where_may(&person, Permission::View).await?;
+    let lines = overview(&app, &sites, now, language).await?;
+    let mut rows = Vec::new();
+    let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
+    let waiting = Shifts::of_app(&app).cancellations(&ids).await?;
+    turn.say(Say::text(lines.join("\n")).buttons([[menu_button(language)]]));
+    let people = app.people.with_ids(&waiting.iter().map(|(one, _)| one.user_id).collect::<Vec<_>>()).await?;
+    for (one, plan) in waiting.iter().take(SHOWN_MOST) {
+        let site = sites.iter().find(|site| site.id == plan.site_id);
+        let (Some(site), Some(who)) = (site, people.iter().find(|who| who.id == one.user_id)) else { continue };
+        let reason = [Some(one.reason.words(language)), one.words.clone(), one.document.clone()];
+        let reason = reason.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let (name, site_name) = (who.full_name.as_str(), site.about.name.as_str());
+        let when = when(plan.period, site);
+        let words = text!(language, "sites-cancellation", name = name, site = site_name, when = when, reason = reason);
+        let yes = Button::raw(text!(language, "sites-accept-button"), format!("{JUDGE_YES}{}", one.id));
+        let no = Button::raw(text!(language, "sites-reject-button"), format!("{JUDGE_NO}{}", one.id));
+        rows.clear();
+        rows.push(vec![yes, no]);
+        match &one.photo_file {
+            Some(file) => turn.say(Say::photo(FileRef::id(file.clone())).caption(words).buttons(rows.clone())),
+            None => turn.say(Say::text(words).buttons(rows.clone())),
+        }
+    }
+    Ok(Next::Stay)
+}
+
+async fn overview(app: &App, sites: &[Site], now: Millis, language: Language) -> Result<Vec<String>, BoxError> {
+    let mut lines = vec![text!(language, "sites-today")];
+    if sites.is_empty() {
+        lines.push(text!(language, "sites-none"));
+    }
+    let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
+    let day = Period { from: Millis(now.0 - 24 * 3_600_000), to: Millis(now.0 + 24 * 3_600_000) };
+    let all = Shifts::of_app(app).today(&ids, day).await?;
+    let users = all.plans.iter().map(|plan| plan.user_id).chain(all.shifts.iter().map(|shift| shift.user_id));
+    let people = app.people.with_ids(&users.collect::<Vec<_>>()).await?;
+    let name = |id: i64| people.iter().find(|one| one.id == id).map_or("–", |one| one.full_name.as_str()).to_owned();
+    for site in sites {
+        let today = local(now, site.about.time_zone).date();
+        let is_today = |at: Millis| local(at, site.about.time_zone).date() == today;
+        let is_open = all.openings.iter().any(|opening| opening.site_id == site.id);
+        lines.push(format!("\n{} {}", if is_open { "🟢" } else { "⚪" }, site.about.name));
+        for shift in all.shifts.iter().filter(|shift| shift.site_id == site.id) {
+            let since = local(shift.started_at, site.about.time_zone).format("%H:%M").to_string();
+            if shift.status == ShiftStatus::Active {
+                let late = minutes_late(shift);
+                lines.push(text!(language, "sites-works", name = name(shift.user_id), since = since));
+                if late > 0 {
+                    lines.push(text!(language, "sites-late", count = late));
+                }
+            } else if is_today(shift.started_at) {
+                lines.push(text!(language, "sites-was-here", name = name(shift.user_id), since = since));
+            }
+        }
+        let planned = all.plans.iter().filter(|plan| plan.site_id == site.id && plan.status == PlanStatus::Planned);
+        for plan in planned.filter(|plan| is_today(plan.period.from)) {
+            let (name, when) = (name(plan.user_id), when(plan.period, site));
+            lines.push(match plan.period.from < now {
+                true => text!(language, "sites-not-come", name = name, when = when),
+                false => text!(language, "sites-comes", name = name, when = when),
+            });
+        }
+    }
+    Ok(lines)
+}
+
+async fn list(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
+    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
+    let language = person.language;
+    let sites = Sites::of_app(&turn.context::<App>()).where_may(&person, Permission::View).await?;
+    let words = if sites.is_empty() { text!(language, "sites-none") } else { text!(language, "sites-list") };
+    let shown = sites.iter().take(SHOWN_MOST);
+    let mut rows: Vec<_> =
+        shown.map(|site| vec![Button::raw(site.about.name.clone(), format!("{SITE}{}", site.id))]).collect();
+    rows.push(vec![menu_button(language)]);
+    turn.say(Say::text(words).buttons(rows));
+    Ok(Next::Stay)
+}
+
+/// A site with its tasks and the slots of a week.
+async fn show(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
+    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
+    let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
+    let Some(site) = permitted(&app, &person, Permission::View, &press.rest).await? else {
+        return turn.refuse(Why::NotAllowed.words(language));
+    };
+    let sites = Sites::of_app(&app);
+    let rate = Money::from_kopecks(site.about.rate_kopecks).shown(language);
+    let (name, address) = (site.about.name.as_str(), site.about.address.as_str());
+    let mut lines = vec![text!(language, "sites-card", site = name, address = address, rate = rate)];
+    for task in sites.tasks(site.id, false).await?.iter().filter(|task| task.slot_id.is_none()) {
+        let amount = Money::from_kopecks(task.about.amount_kopecks).signed(language);
+        lines.push(format!("• {} · {amount}", task.about.text));
+    }
+    let today = local(now, site.about.time_zone).date();
+    if let Some(week) = Period::of_days(today, WEEK_DAYS, site.about.time_zone) {
+        lines.push(text!(language, "sites-week"));
+        for slot in sites.slots(&[site.id], week).await?.iter().take(SHOWN_MOST) {
+            let places = format!("{}/{}", slot.taken, slot.about.capacity);
+            lines.push(format!("{} {} · {places}", when(slot.period, &site), slot.about.title).replace("  ", " "));
+        }
+    }
+    let new = Button::raw(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{}", site.id));
+    turn.say(Say::text(lines.join("\n")).buttons([[new], [menu_button(language)]]));
+    Ok(Next::Stay)
+}
+
+async fn new_slot(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
+    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
+    match permitted(&turn.context::<App>(), &person, Permission::Schedule, &press.rest).await? {
+        Some(site) => Ok(Next::Go(OwnerSites::NewSlot { site_id: site.id })),
+        None => turn.refuse(Why::NotAllowed.words(person.language)),
+    }
+}
+
+async fn ask_slot(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
+    let language = turn.context::<App>().speaker(turn).await?.language;
+    turn.say(Say::text(text!(language, "sites-new-slot")).buttons([[menu_button(language)]]));
+    Ok(())
+}
+
+async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {
+    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::End) };
+    let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
+    let Some(site) = permitted(&app, &person, Permission::Schedule, &site_id.to_string()).await? else {
+        return turn.refuse(Why::NotAllowed.words(language));
+    };
+    if let Some(why) = turn.refused().and_then(|refusal| Why::of(&refusal.0)) {
+        return turn.refuse(why.words(language));
+    }
+    let today = local(now, site.about.time_zone).date();
+    let about = read_slot(&line, today);
+    let Some((about, period)) =
+        about.and_then(|about| about.hours.on(about.day, site.about.time_zone).map(|period| (about, period)))
+    else {
+        return turn.refuse(text!(language, "sites-slot-not-understood"));
+    };
+    let by = By { person: Some(person.id), at: now };
+    turn.write(move |db| Box::pin(async move { slots::create_slot(db, site_id, about, by).await.map(drop) }));
+    Event::to_roles(super::TOPIC, STAFF).after(turn);
+    let again = Button::raw(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{site_id}"));
+    let (name, when) = (site.about.name.as_str(), when(period, &site));
+    let words = text!(language, "sites-slot-made", site = name, when = when);
+    turn.say(Say::text(words).buttons([[again], [menu_button(language)]]));
+    Ok(Next::End)
+}
+
+async fn accept(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
+    judge(turn, &press, true).await
+}
+
+async fn reject(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
+    judge(turn, &press, false).await
+}
+
+async fn judge(turn: &mut Turn, press: &Press, is_accepted: bool) -> Step<OwnerSites> {
+    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
+    let (app, at, language) = (turn.context::<App>(), turn.now(), person.language);
+    if let Some(why) = turn.refused().and_then(|refusal| Why::of(&refusal.0)) {
+        return turn.refuse(why.words(language));
+    }
+    let shifts = Shifts::of_app(&app);
+    let Ok(id) = press.rest.parse::<i64>() else { return Ok(Next::Stay) };
+    let Some(cancelled) = shifts.cancellation(id).await? else { return turn.refuse(Why::Gone.words(language)) };
+    let Some(plan) = shifts.plan_of(cancelled.plan_id).await? else { return turn.refuse(Why::Gone.words(language)) };
+    if !Sites::of_app(&app).may(&person, Permission::Employees, plan.site_id).await? {
+        return turn.refuse(Why::NotAllowed.words(language));
+    }
+    let (fines, by) = (shifts.fines().await?, By { person: Some(person.id), at });
+    turn.write(move |db| Box::pin(shifts::judge(db, id, is_accepted, fines, by)));
+    notices::after(turn);
+    Event::to_roles(shifts::TOPIC, STAFF).after(turn);
+    let words = if is_accepted { text!(language, "sites-accepted") } else { text!(language, "sites-rejected") };
+    turn.say(Say::text(words).buttons([[menu_button(language)]]));
+    Ok(Next::Stay)
+}
+
+/// The site that a button names, if the person may do this there.
+async fn permitted(app: &App, person: &Person, what: Permission, id: &str) -> Result<Option<Site>, BoxError> {
+    let Ok(id) = id.parse::<i64>() else { return Ok(None) };
+    Ok(Sites::of_app(app).where_may(person, what).await?.into_iter().find(|site| site.id == id))
+}
+
+/// A line such as `31.12 09:00-18:00 2`: a day, hours, and places if there is more than one. A day that was is next year's.
+fn read_slot(line: &str, today: NaiveDate) -> Option<AboutSlot> {
+    let mut words = line.split_whitespace();
+    let (day, month) = words.next()?.split_once('.')?;
+    let (day, month) = (day.parse().ok()?, month.trim_end_matches('.').parse().ok()?);
+    let this_year = NaiveDate::from_ymd_opt(today.year(), month, day)?;
+    let day = if this_year < today { NaiveDate::from_ymd_opt(today.year() + 1, month, day)? } else { this_year };
+    let (from, to) = words.next()?.split_once(['-', '–'])?;
+    let hours = Hours::new(minute(from)?, minute(to)?);
+    let capacity = words.next().map_or(Some(1), |places| places.parse().ok())?;
+    let about = AboutSlot { capacity, ..AboutSlot::usual(day, hours) };
+    (about.mistakes().is_empty() && words.next().is_none()).then_some(about)
+}
+
+fn minute(text: &str) -> Option<i64> {
+    let (hour, minute) = text.split_once(':').unwrap_or((text, "0"));
+    let (hour, minute) = (hour.parse::<i64>().ok()?, minute.parse::<i64>().ok()?);
+    ((0..24).contains(&hour) && (0..60).contains(&minute)).then_some(hour * 60 + minute)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_is_read_from_one_line() {
+        let today: NaiveDate = "2026-06-10".parse().unwrap();
+        let read = |line: &str| read_slot(line, today).map(|slot| (slot.day.to_string(), slot.hours, slot.capacity));
+        assert_eq!(read("31.12 09:00-18:30 2"), Some(("2026-12-31".into(), Hours::new(540, 1110), 2)));
+        assert_eq!(read("09.06 22-6"), Some(("2027-06-09".into(), Hours::new(1320, 360), 1)));
+        for wrong in ["", "31.12", "32.12 9-18", "31.12 9-25", "31.12 9-18 0", "31.12 9-18 x", "31.12 9-18 1 1"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}

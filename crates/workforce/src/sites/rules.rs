@@ -1,0 +1,212 @@
+//! Where and when, by calculation alone: positions and distances, the clocks of places, hours of a day, days of a week.
+//!
+//! Nothing here reads a clock or a table. Clocks that are put forward or back change instants, never the hours that people
+//! agreed on.
+
+use chrono::{Datelike, Days, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Weekday};
+use chrono_tz::Tz;
+use opora::clock::Millis;
+use serde::{Deserialize, Serialize};
+
+const DAY_MINUTES: i64 = 24 * 60;
+const MINUTE_MS: i64 = 60_000;
+const EARTH_RADIUS_M: f64 = 6_371_008.8;
+
+/// A place on the earth, in degrees.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Position {
+    pub latitude: f64,
+    pub longitude: f64,
+}
+
+/// From when to when, in minutes since midnight. An end that is not after the beginning is on the next day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hours {
+    pub from_minute: i64,
+    pub to_minute: i64,
+}
+
+/// Days of a week; Monday is the lowest bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkingDays(pub u8);
+
+/// From an instant to another, which is not part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Period {
+    pub from: Millis,
+    pub to: Millis,
+}
+
+impl Position {
+    pub fn is_on_earth(self) -> bool {
+        self.latitude.abs() <= 90.0 && self.longitude.abs() <= 180.0
+    }
+
+    /// The way between two places along the surface, to the metre.
+    pub fn distance_m(self, other: Self) -> i64 {
+        let (here, there) = (self.latitude.to_radians(), other.latitude.to_radians());
+        let north = ((there - here) / 2.0).sin();
+        let east = ((other.longitude - self.longitude).to_radians() / 2.0).sin();
+        let chord = north * north + here.cos() * there.cos() * east * east;
+        let metres = 2.0 * EARTH_RADIUS_M * chord.sqrt().min(1.0).asin();
+        // Half the earth's girth fits, and NaN becomes zero only where somebody gave one, which is refused before.
+        #[allow(clippy::cast_possible_truncation, reason = "at most twenty million")]
+        let whole = metres.round() as i64;
+        whole
+    }
+}
+
+impl Hours {
+    pub const fn new(from_minute: i64, to_minute: i64) -> Self {
+        Self { from_minute, to_minute }
+    }
+
+    pub fn are_of_a_day(self) -> bool {
+        let day = 0..DAY_MINUTES;
+        day.contains(&self.from_minute) && day.contains(&self.to_minute)
+    }
+
+    /// Whether it ends on the day after.
+    pub fn is_over_night(self) -> bool {
+        self.to_minute <= self.from_minute
+    }
+
+    /// How long they are on a day on which no clock is put forward or back.
+    pub fn minutes(self) -> i64 {
+        (self.to_minute - self.from_minute - 1).rem_euclid(DAY_MINUTES) + 1
+    }
+
+    /// The instants of these hours on a day, by the clock of a place. An hour that a clock leaves out is the one after it;
+    /// of one that comes twice it is the first.
+    pub fn on(self, day: NaiveDate, zone: Tz) -> Option<Period> {
+        let last = if self.is_over_night() { day.checked_add_days(Days::new(1))? } else { day };
+        let (from, to) = (instant(day, self.from_minute, zone)?, instant(last, self.to_minute, zone)?);
+        // A clock may leave out the hour in which all of it lay.
+        let to = if to > from { to } else { Millis(from.0 + self.minutes() * MINUTE_MS) };
+        Some(Period { from, to })
+    }
+}
+
+impl WorkingDays {
+    pub const EVERY: Self = Self(0b111_1111);
+    pub const MONDAY_TO_FRIDAY: Self = Self(0b001_1111);
+
+    pub fn has(self, day: Weekday) -> bool {
+        self.0 & (1 << day.num_days_from_monday()) != 0
+    }
+}
+
+impl Period {
+    pub fn overlaps(self, other: Self) -> bool {
+        self.from < other.to && other.from < self.to
+    }
+
+    pub fn minutes(self) -> i64 {
+        (self.to.0 - self.from.0) / MINUTE_MS
+    }
+
+    /// A day by the clock of a place.
+    pub fn of_day(day: NaiveDate, zone: Tz) -> Option<Self> {
+        Self::of_days(day, 1, zone)
+    }
+
+    /// So many days by the clock of a place.
+    pub fn of_days(first: NaiveDate, days: u64, zone: Tz) -> Option<Self> {
+        let after = first.checked_add_days(Days::new(days))?;
+        Some(Self { from: instant(first, 0, zone)?, to: instant(after, 0, zone)? })
+    }
+}
+
+/// What the clock of a place shows.
+pub fn local(at: Millis, zone: Tz) -> NaiveDateTime {
+    zone.timestamp_millis_opt(at.0)
+        .single()
+        .unwrap_or_else(|| zone.from_utc_datetime(&NaiveDateTime::default()))
+        .naive_local()
+}
+
+/// The first day of the week of a day.
+pub fn monday_of(day: NaiveDate) -> NaiveDate {
+    day - TimeDelta::days(i64::from(day.weekday().num_days_from_monday()))
+}
+
+/// When it is so many minutes past midnight there.
+fn instant(day: NaiveDate, minute: i64, zone: Tz) -> Option<Millis> {
+    let local = day.and_time(NaiveTime::MIN).checked_add_signed(TimeDelta::minutes(minute))?;
+    let at = match zone.from_local_datetime(&local) {
+        LocalResult::Single(at) | LocalResult::Ambiguous(at, _) => at,
+        LocalResult::None => {
+            // By the clock as it was before: so an hour that is left out becomes the one after it.
+            let before = zone.from_local_datetime(&(local - TimeDelta::hours(3))).earliest()?;
+            before + TimeDelta::hours(3)
+        }
+    };
+    Some(Millis(at.timestamp_millis()))
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono_tz::Europe::{Berlin, Moscow};
+
+    use super::*;
+
+    fn day(text: &str) -> NaiveDate {
+        text.parse().unwrap()
+    }
+
+    fn hours_on(hours: Hours, text: &str, zone: Tz) -> (String, String, i64) {
+        let period = hours.on(day(text), zone).unwrap();
+        let shown = |at| local(at, zone).format("%d %H:%M").to_string();
+        (shown(period.from), shown(period.to), period.minutes())
+    }
+
+    #[test]
+    fn a_distance_is_that_along_the_surface() {
+        let kremlin = Position { latitude: 55.7520, longitude: 37.6175 };
+        let theatre = Position { latitude: 55.7601, longitude: 37.6186 };
+        let distance = kremlin.distance_m(theatre);
+        assert!((895..=910).contains(&distance), "{distance}");
+        assert_eq!(kremlin.distance_m(kremlin), 0);
+        let (east, west) =
+            (Position { latitude: 0.0, longitude: 179.9995 }, Position { latitude: 0.0, longitude: -179.9995 });
+        assert_eq!(east.distance_m(west), 111);
+        assert!(!Position { latitude: 91.0, longitude: 0.0 }.is_on_earth());
+    }
+
+    #[test]
+    fn hours_that_end_before_they_begin_end_on_the_next_day() {
+        let night = Hours::new(22 * 60, 6 * 60);
+        assert!(night.is_over_night() && night.minutes() == 480);
+        assert_eq!(hours_on(night, "2026-01-31", Moscow), ("31 22:00".into(), "01 06:00".into(), 480));
+        assert_eq!(Hours::new(540, 540).minutes(), DAY_MINUTES);
+        assert_eq!(Hours::new(540, 1080).minutes(), 540);
+    }
+
+    #[test]
+    fn a_clock_that_is_put_forward_or_back_changes_how_long_they_are() {
+        let night = Hours::new(22 * 60, 6 * 60);
+        // Put forward on 29 March 2026 at 2:00, back on 25 October 2026 at 3:00.
+        assert_eq!(hours_on(night, "2026-03-28", Berlin), ("28 22:00".into(), "29 06:00".into(), 420));
+        assert_eq!(hours_on(night, "2026-10-24", Berlin), ("24 22:00".into(), "25 06:00".into(), 540));
+        // Half past two is left out: it becomes half past three.
+        assert_eq!(hours_on(Hours::new(150, 360), "2026-03-29", Berlin), ("29 03:30".into(), "29 06:00".into(), 150));
+        // All of it is left out: it is as long as it should be.
+        assert_eq!(hours_on(Hours::new(150, 180), "2026-03-29", Berlin), ("29 03:30".into(), "29 04:00".into(), 30));
+        // Half past two comes twice: it is the first.
+        assert_eq!(hours_on(Hours::new(120, 150), "2026-10-25", Berlin).2, 30);
+    }
+
+    #[test]
+    fn periods_that_only_touch_do_not_overlap() {
+        let of = |from, to| Period { from: Millis(from), to: Millis(to) };
+        assert!(of(0, 10).overlaps(of(9, 12)) && of(0, 10).overlaps(of(2, 3)));
+        assert!(!of(0, 10).overlaps(of(10, 12)) && !of(10, 12).overlaps(of(0, 10)));
+    }
+
+    #[test]
+    fn a_week_begins_on_monday() {
+        assert_eq!(monday_of(day("2026-01-04")), day("2025-12-29"));
+        assert_eq!(monday_of(day("2026-01-05")), day("2026-01-05"));
+        assert!(WorkingDays::MONDAY_TO_FRIDAY.has(Weekday::Fri) && !WorkingDays::MONDAY_TO_FRIDAY.has(Weekday::Sat));
+    }
+}

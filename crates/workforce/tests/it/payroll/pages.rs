@@ -1,0 +1,175 @@
+//! The pages of pay through the router: who sees what, and what the forms do.
+
+use sea_orm::{ConnectionTrait, Statement};
+
+use super::{january, post_352};
+use crate::cabinet::{Browser, Cabinet};
+use crate::demo::{ANNA, BORIS};
+use crate::firm::Kind;
+use crate::queries::Queries;
+
+const MAY: i64 = 1004;
+
+#[tokio::test]
+async fn an_owner_sees_a_month_and_changes_it() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
+    owner.get("/payroll").await.is(200, "Nothing was earned in this month yet.");
+    post_352(&cabinet.app, boris, "2026-01-01").await;
+    plain(&owner, "/payroll").await.contains_all(&["January 2026", "Boris", "30.77 ₽", "to be paid"]);
+    let path = format!("/payroll/people/{boris}?period=2026-01");
+    let shown = plain(&owner, &path).await;
+    shown.contains_all(&["−100.00 ₽", "10 minutes past the 5 allowed", "“Drive 123 km”: done"]);
+
+    let amounts = format!("/payroll/people/{boris}/amounts");
+    let new = |kind: &'static str, amount: &'static str, reason: &'static str| {
+        let (owner, amounts) = (owner.clone(), amounts.clone());
+        async move {
+            let fields = [("period", "2026-01"), ("kind", kind), ("amount", amount), ("reason", reason)];
+            owner.post(&amounts, &fields).await
+        }
+    };
+    new("bonus", "=1+1", "A <b>happy</b> client").await.is(422, "A &lt;b&gt;happy&lt;/b&gt; client");
+    new("bonus", "-5", "x").await.is(422, "not zero");
+    new("bonus", "69.23", "A <b>happy</b> client").await.leads_to(&path);
+    new("deduction", "33", "A broken cup").await.leads_to(&path);
+    let shown = plain(&owner, &path).await;
+    shown.contains_all(&["A &lt;b&gt;happy&lt;/b&gt; client", "+69.23 ₽", "−33.00 ₽", "67.00 ₽"]);
+
+    let lines = cabinet.app.payroll.of_person(boris, january()).await.unwrap().lines;
+    let cup = lines.iter().find(|line| line.reason.as_deref() == Some("A broken cup")).unwrap().id;
+    let user = boris.to_string();
+    let edit = |version: &'static str, amount: &'static str, reason: &'static str| {
+        let (owner, user) = (owner.clone(), user.clone());
+        async move {
+            let place = [("period", "2026-01"), ("user", user.as_str()), ("version", version)];
+            let fields = [&place[..], &[("amount", amount), ("reason", reason)]].concat();
+            owner.post(&format!("/payroll/amounts/{cup}/change"), &fields).await
+        }
+    };
+    edit("1", "-30", "A small cup").await.leads_to(&path);
+    // Somebody else had the page open: both are shown, and nothing is lost.
+    let stale = edit("1", "-50", "Two cups").await;
+    stale.is(409, "Somebody was faster").is(409, "A small cup").is(409, "“Two cups”").is(409, "value=\"-50\"");
+    let place = [("period", "2026-01"), ("user", user.as_str()), ("version", "2"), ("reason", "Removed")];
+    owner.post(&format!("/payroll/amounts/{cup}/remove"), &place).await.leads_to(&path);
+    plain(&owner, &path).await.contains_all(&["Undo the removal", "100.00 ₽"]);
+    owner.post(&format!("/payroll/amounts/{cup}/restore"), &place[..2]).await.leads_to(&path);
+    plain(&owner, &path).await.contains_all(&["70.00 ₽", "Brought back", "value=\"70.00\""]);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_month_is_paid_closed_and_exported() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
+    post_352(&cabinet.app, boris, "2025-12-31").await;
+    let path = format!("/payroll/people/{boris}?period=2025-12");
+    owner.get(&path).await;
+    let paid = [("period", "2025-12"), ("version", "1"), ("amount", "30.77")];
+    owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.leads_to(&path);
+    owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.is(409, "Somebody was faster");
+    plain(&owner, "/payroll?period=2025-12").await.contains_all(&["paid", "Close December 2025"]);
+    owner.post("/payroll/close", &[("period", "2026-01")]).await.is(409, "not over yet");
+    owner.post("/payroll/close", &[("period", "2025-12")]).await.leads_to("/payroll?period=2025-12");
+    owner.get("/payroll?period=2025-12").await.is(200, "Closed since");
+    owner.post("/payroll/close", &[("period", "2025-12")]).await.is(409, "stays as it is");
+
+    let csv = owner.get("/payroll/export.csv?period=2025-12").await;
+    csv.is(200, "\"Boris\",0.07,7.77,123.00,-100.00,30.77,30.77,0.00");
+    assert_eq!(csv.header("content-disposition"), "attachment; filename=\"payroll-2025-12.csv\"");
+    let xlsx = owner.get("/payroll/export.xlsx?period=2025-12").await;
+    xlsx.is(200, "PK");
+    assert!(xlsx.header("content-type").contains("spreadsheetml"));
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn pay_is_shown_to_owners_and_to_its_person_by_direct_link_too() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    cabinet.hire(MAY, "May", workforce::people::Role::Manager).await;
+    let boris = cabinet.person(BORIS).await.id;
+    post_352(&cabinet.app, boris, "2026-01-01").await;
+    let path = format!("/payroll/people/{boris}?period=2026-01");
+    cabinet
+        .browser()
+        .get(&path)
+        .await
+        .leads_to(&format!("/sign-in?next=%2Fpayroll%2Fpeople%2F{boris}%3Fperiod%3D2026-01"));
+    let own = cabinet.signed_in(BORIS).await;
+    for shown in [plain(&own, "/earnings").await, plain(&own, &path).await] {
+        shown.contains_all(&["30.77 ₽", "“Drive 123 km”: done"]);
+        assert!(!shown.0.contains("Mark as paid") && !shown.0.contains("name=\"amount\""), "{}", shown.0);
+    }
+    let closing = [("period", "2025-12")];
+    own.post("/payroll/close", &closing).await.is(403, "This page is for others");
+    let amount = [("period", "2026-01"), ("kind", "bonus"), ("amount", "5"), ("reason", "x")];
+    own.post(&format!("/payroll/people/{boris}/amounts"), &amount).await.is(403, "This page is for others");
+    cabinet.emulator.post("/users", serde_json::json!({"id": MAY, "first_name": "May", "language_code": "en"})).await;
+    let manager = cabinet.signed_in(MAY).await;
+    for path in ["/payroll", "/payroll/export.csv", "/payroll/export.xlsx", path.as_str()] {
+        manager.get(path).await.is(403, "This page is for others");
+    }
+    for odd in ["/payroll?period=2026-13", "/payroll?period=%27%20OR%201", "/payroll/people/999999?period=2026-01"] {
+        cabinet.signed_in(ANNA).await.get(odd).await.is(404, "There is no such page");
+    }
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_month_of_hundreds_is_paged_and_asks_no_more_than_a_small_one() {
+    let queries = Queries::counted();
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
+    post_352(&cabinet.app, boris, "2026-01-01").await;
+    let (list, one) = ("/payroll?period=2026-01".to_owned(), format!("/payroll/people/{boris}?period=2026-01"));
+    let small = (queries.of(async || owner.get(&list).await).await, queries.of(async || owner.get(&one).await).await);
+    fill(&cabinet, boris).await;
+    let large = (queries.of(async || owner.get(&list).await).await, queries.of(async || owner.get(&one).await).await);
+    assert_eq!(small, large);
+    assert!((3..=9).contains(&small.0) && (3..=12).contains(&small.1), "{small:?}");
+    owner.get(&list).await.is(200, "1 of 7");
+    owner.get("/payroll?period=2026-01&page=7").await.is(200, "7 of 7");
+    cabinet.close().await;
+}
+
+/// Three hundred people with pay, and three hundred rows of one.
+async fn fill(cabinet: &Cabinet, user: i64) {
+    let people = "WITH RECURSIVE n(i) AS (SELECT 5001 UNION ALL SELECT i + 1 FROM n WHERE i < 5300)
+        INSERT INTO users (id, telegram_id, full_name, language, status, enrolled_by, created_at, updated_at)
+        SELECT i, i, 'Person ' || i, 'en', 'verified', 'grant', 0, 0 FROM n";
+    let entries = "INSERT INTO payroll_entries (period, user_id, hours_hundredths, earned_kopecks, bonus_kopecks,
+        deduction_kopecks, total_kopecks) SELECT '2026-01', id, 100, id, 0, 0, id FROM users WHERE id > 5000";
+    let rows = format!(
+        "INSERT INTO adjustments (user_id, period, day, kind, amount_kopecks, shift_id, basis, created_at)
+        SELECT {user}, '2026-01', '2026-01-02', 'shift_base', 100, id, '{{\"by\":\"hand\"}}', 0 FROM users WHERE id > 5000"
+    );
+    let statements = [people.to_owned(), entries.to_owned(), rows];
+    let written = cabinet.app.domain.write(move |db| {
+        Box::pin(async move {
+            for sql in statements {
+                db.execute_raw(Statement::from_string(db.get_database_backend(), sql)).await?;
+            }
+            Ok(())
+        })
+    });
+    written.await.unwrap();
+}
+
+/// A page with plain spaces, so that amounts can be looked for.
+struct Plain(String);
+
+impl Plain {
+    #[track_caller]
+    fn contains_all(&self, words: &[&str]) {
+        for word in words {
+            assert!(self.0.contains(word), "no {word:?} in {}", self.0);
+        }
+    }
+}
+
+async fn plain(browser: &Browser, path: &str) -> Plain {
+    let answer = browser.get(path).await;
+    answer.is(200, "");
+    Plain(answer.body.replace('\u{a0}', " "))
+}

@@ -1,0 +1,132 @@
+//! What happens by itself, and only once: reminders, no-shows, shifts that nobody closed, amounts that are missing, a year.
+
+use std::time::Duration;
+
+use opora::clock::Millis;
+use workforce::payroll::Money;
+use workforce::shifts::jobs;
+use workforce::sites::{self, AboutSite, Hours, Notice, Period, notices};
+
+use super::{Yard, about_site, opens, person, plans};
+use crate::firm::{Kind, NOON, on_every_database};
+
+on_every_database! {
+    a_shift_that_nobody_closed_is_paid_to_the_end_of_its_slot,
+}
+
+async fn notices_of(yard: &Yard) -> Vec<(i64, Notice)> {
+    let untold = notices::untold(&yard.firm.app.domain).await.unwrap();
+    untold.into_iter().map(|(_, user, notice)| (user, notice)).collect()
+}
+
+async fn passes(yard: &Yard, minutes: u64) {
+    yard.firm.stage.passes(Duration::from_secs(60 * minutes)).await;
+}
+
+async fn a_shift_that_nobody_closed_is_paid_to_the_end_of_its_slot(kind: Kind) {
+    let yard = Yard::open(kind).await;
+    let site = yard.site("Shop", 10_000).await;
+    yard.slot(site, 0, 120, |_| {}).await;
+    let anna = yard.worker("Anna", &[site], |_| {}).await;
+    plans(&anna).await;
+    opens(&anna, "Shop").await;
+    passes(&yard, 179).await;
+    jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    assert!(yard.amounts().await.is_empty(), "an hour of patience is not over");
+    passes(&yard, 1).await;
+    for _ in 0..2 {
+        jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    }
+    assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 20_000)]);
+    let shift = yard.rows("SELECT status, closed_by, ended_at FROM shifts").await;
+    assert_eq!(shift, [["completed", "time", &(NOON.0 + 7_200_000).to_string()]]);
+    assert_eq!(yard.rows("SELECT closed_by FROM site_openings WHERE closed_at IS NOT NULL").await, [["-"]]);
+    let told = Notice::ClosedByTime { site: "Shop".into(), end: "01.01 17:00".into(), total: Money::from_roubles(200) };
+    assert_eq!(notices_of(&yard).await, [(person(&yard.firm, &anna).await.id, told)]);
+    anna.sends("/start").await;
+    anna.presses("⏹ Close my shift").await;
+    anna.sees("You have no open shift.");
+}
+
+#[tokio::test]
+async fn a_night_shift_without_a_plan_ends_when_its_site_closes() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    // From three in the afternoon to two in the night, in Moscow.
+    let bar = AboutSite { hours: Hours::new(15 * 60, 2 * 60), rate_kopecks: 10_000, ..about_site("Bar") };
+    let bar = yard.site_like(bar).await;
+    let anna = yard.worker("Anna", &[bar], |contract| contract.allows_spontaneous = true).await;
+    opens(&anna, "Bar").await;
+    passes(&yard, 12 * 60).await;
+    jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 110_000)]);
+}
+
+#[tokio::test]
+async fn people_are_reminded_once_and_who_does_not_come_is_told_of_once() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    yard.slot(site, 150, 120, |_| {}).await;
+    let anna = yard.worker("Anna", &[site], |_| {}).await;
+    plans(&anna).await;
+    let all = async || {
+        for _ in 0..2 {
+            jobs::remind(yard.firm.app.clone()).await.unwrap();
+            jobs::note_missed(yard.firm.app.clone()).await.unwrap();
+        }
+        notices_of(&yard).await
+    };
+    assert_eq!(all().await, [], "more than two hours are left");
+    passes(&yard, 30).await;
+    let anna_id = person(&yard.firm, &anna).await.id;
+    let (site, when) = ("Shop".to_owned(), "01.01 17:30–19:30".to_owned());
+    let reminder = (anna_id, Notice::Reminder { site: site.clone(), when: when.clone() });
+    assert_eq!(all().await, std::slice::from_ref(&reminder));
+    passes(&yard, 179).await;
+    assert_eq!(all().await.len(), 1, "she may still come");
+    passes(&yard, 1).await;
+    let you = (anna_id, Notice::YouMissed { site: site.clone(), when: when.clone() });
+    let owner = (yard.owner.id, Notice::Missed { name: "Anna".into(), site, when });
+    assert_eq!(all().await, [reminder, you, owner]);
+}
+
+#[tokio::test]
+async fn amounts_that_are_missing_are_posted_by_the_safety_net() {
+    let yard = Yard::open(Kind::Postgres).await;
+    let site = yard.site("Shop", 10_000).await;
+    yard.task(site, None, "Sweep", -500).await;
+    let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    opens(&anna, "Shop").await;
+    let ended = NOON.0 + 1_800_000;
+    let sql = format!("UPDATE shifts SET status = 'completed', ended_at = {ended}, closed_by = 'staff'");
+    yard.firm.app.domain.write(move |db| Box::pin(run(db, sql))).await.unwrap();
+    passes(&yard, 60).await;
+    for _ in 0..2 {
+        jobs::post_missing(yard.firm.app.clone()).await.unwrap();
+    }
+    assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 5_000), ("task_penalty".to_owned(), -500)]);
+}
+
+#[tokio::test]
+async fn the_slots_of_the_next_year_come_in_december_and_deleted_ones_stay_away() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let about = AboutSite { hours: Hours::new(540, 1080), ..about_site("Shop") };
+    let site = yard.site_like(about).await;
+    let year = Period { from: Millis(1_798_750_800_000), to: Millis(1_830_286_800_000) };
+    let slots = async || yard.sites.slots(&[site], year).await.unwrap();
+    let fill = async || sites::jobs::fill_next_year(yard.firm.app.clone()).await.unwrap();
+    fill().await;
+    assert_eq!(slots().await.len(), 0);
+    // The first of December, three in the morning, by the clock of the site.
+    yard.firm.stage.clock().advance(Duration::from_secs(334 * 24 * 3600 - 12 * 3600));
+    fill().await;
+    let filled = slots().await;
+    assert_eq!(filled.len(), 261, "2027 has so many working days");
+    yard.sites.delete_slot(&yard.owner, filled[0].id, 1).await.unwrap();
+    fill().await;
+    assert_eq!(slots().await.len(), 260);
+}
+
+async fn run(db: &workforce::domain::Writing<'_, '_>, sql: String) -> Result<(), opora::store::WriteError> {
+    sea_orm::ConnectionTrait::execute_unprepared(db, &sql).await?;
+    Ok(())
+}
