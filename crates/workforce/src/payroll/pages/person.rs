@@ -45,7 +45,7 @@ impl Drawn<'_> {
                 (sheet::months(&path, period, Period::next(period), language))
             }
             @if let Some(why) = self.attempt.why { (self.refused(why)) }
-            div #earnings data-live=(TOPIC) {
+            div #earnings data-live={ (TOPIC) " shifts" } {
                 @match &self.earnings.entry {
                     None => div.card.empty { (text!(language, "payroll-nothing-there")) },
                     Some(entry) => (self.sums(entry)),
