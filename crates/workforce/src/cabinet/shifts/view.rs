@@ -73,7 +73,12 @@ fn row(visitor: &Visitor, list: &List, shift: &Shift) -> Markup {
         tr {
             td { a.name href={ "/shifts/" (shift.id) } data-testid={ "shift-" (shift.id) } { (name) } }
             td { (site.map_or("–", |site| site.about.name.as_str())) }
-            td { (moment(shift.started_at)) }
+            td {
+                @match site {
+                    Some(site) => (local(shift.started_at, site.about.time_zone).format("%d.%m.%Y %H:%M")),
+                    None => (moment(shift.started_at)),
+                }
+            }
             td.amount data-label=(text!(language, "payroll-hours")) {
                 @if shift.ended_at.is_some() { (Hours::worked(worked_seconds(shift, shift.started_at)).shown(language)) }
                 @else { "…" }

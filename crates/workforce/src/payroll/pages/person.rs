@@ -50,8 +50,8 @@ impl Drawn<'_> {
                     None => div.card.empty { (text!(language, "payroll-nothing-there")) },
                     Some(entry) => (self.sums(entry)),
                 }
-                @if !self.earnings.lines.is_empty() { (self.lines()) }
                 @if self.may_change() { (self.forms()) }
+                @if !self.earnings.lines.is_empty() { (self.lines()) }
                 @if !self.earnings.payments.is_empty() { (self.payments()) }
                 @if self.may_change() && !self.earnings.changes.is_empty() { (self.history()) }
             }
