@@ -33,6 +33,15 @@ enum Benchmark {
         #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(10_000..))]
         many: u32,
     },
+    /// People who register at once with the whole program: how many in a second
+    Registrations {
+        /// Where conversations and tables are; everywhere unless given
+        #[arg(value_parser = ["sqlite", "redis-and-postgres"])]
+        stores: Vec<String>,
+        /// How many people
+        #[arg(long, default_value_t = 1000)]
+        people: u32,
+    },
     /// Bot frameworks side by side: bench/run.sh; --help shows its options
     #[command(disable_help_flag = true)]
     Frameworks {
@@ -50,6 +59,7 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             println!(
                 "cargo xtask bench dialogues [stores]      cost of a turn with few and with many stored dialogues"
             );
+            println!("cargo xtask bench registrations [stores]  people who register at once with the whole program");
             println!("cargo xtask bench frameworks [arguments]  bot frameworks side by side; see bench/README.md");
         }
         Some(Benchmark::Emulator { arguments }) => {
@@ -57,6 +67,7 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             commands.show(bench.args(arguments))?;
         }
         Some(Benchmark::Dialogues { stores, many }) => dialogues(&commands, stores, *many)?,
+        Some(Benchmark::Registrations { stores, people }) => registrations(&commands, stores, *people)?,
         Some(Benchmark::Frameworks { arguments }) => {
             commands.show(&mut commands.cargo(&[
                 "build",
@@ -107,6 +118,25 @@ fn dialogues(commands: &Commands, stores: &[String], many: u32) -> Result<()> {
     }
     if wants("process") {
         measure(&["rooms"])?;
+    }
+    Ok(())
+}
+
+/// Embedded, and with conversations in Redis and tables in PostgreSQL.
+fn registrations(commands: &Commands, stores: &[String], people: u32) -> Result<()> {
+    let measure = |words: &[&str]| {
+        println!("{}", words.first().map_or("sqlite", |_| "redis-and-postgres"));
+        let mut bench = commands.cargo(&["bench", "--package", "workforce", "--bench", "registrations", "--"]);
+        commands.show(bench.arg(people.to_string()).args(words))
+    };
+    let wants = |name: &str| stores.is_empty() || stores.iter().any(|store| store == name);
+    if wants("sqlite") {
+        measure(&[])?;
+    }
+    if wants("redis-and-postgres") {
+        let servers = Servers::start(commands, Durability::AsUsual)?;
+        measure(&[&servers.redis_url, &servers.database_url])?;
+        servers.stop()?;
     }
     Ok(())
 }

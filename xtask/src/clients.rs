@@ -1,4 +1,4 @@
-//! Client libraries of other languages and frameworks, which the emulator is checked with.
+//! Client libraries of other languages and frameworks, which the emulator is checked with, and a server that speaks S3.
 //!
 //! Each lives in an environment of its own in the cache; nothing is installed into the system or the repository.
 
@@ -12,19 +12,31 @@ use crate::commands::Commands;
 
 /// Where the lists of requirements lie.
 const LISTS: &str = "crates/emulator/tests/clients";
+/// What the server that speaks S3 is made of.
+const STORAGE_LIST: &str = "crates/workforce/tests/servers/requirements.txt";
 /// The check bot is written with another framework, so it belongs to the benchmark's workspace.
 const TELOXIDE_BOT: &str = "teloxide-walk";
 
 /// The interpreter of an environment with the Python libraries.
 pub(crate) fn python(commands: &Commands, may_install: bool) -> Result<PathBuf> {
     let list = commands.environment.root.join(LISTS).join("requirements.txt");
-    let recipe = recipe(commands, &list, "python3")?;
-    let directory = kept(commands, "python", &recipe, may_install, |directory| {
+    Ok(python_with(commands, "python", &list, may_install)?.join("bin/python"))
+}
+
+/// The interpreter of an environment with a server that speaks S3.
+pub(crate) fn moto(commands: &Commands, may_install: bool) -> Result<PathBuf> {
+    let list = commands.environment.root.join(STORAGE_LIST);
+    Ok(python_with(commands, "moto", &list, may_install)?.join("bin/python"))
+}
+
+/// An environment with what a list names.
+fn python_with(commands: &Commands, kind: &str, list: &Path, may_install: bool) -> Result<PathBuf> {
+    let recipe = recipe(commands, list, "python3")?;
+    kept(commands, kind, &recipe, may_install, |directory| {
         commands.ask(commands.command("python3").args(["-m", "venv"]).arg(directory))?;
         let mut pip = commands.command(directory.join("bin/python"));
-        commands.ask(pip.args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&list))
-    })?;
-    Ok(directory.join("bin/python"))
+        commands.ask(pip.args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(list))
+    })
 }
 
 /// The `node_modules` directory with the JavaScript libraries.

@@ -21,7 +21,7 @@ pub(crate) enum Step {
     Clippy,
     /// System packages, installed if missing
     Packages,
-    /// The Python client libraries
+    /// The Python client libraries, and a server that speaks S3
     Python,
     /// The JavaScript client libraries
     Node,

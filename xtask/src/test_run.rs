@@ -76,6 +76,7 @@ impl TestRun<'_> {
             Step::Packages => self.packages(may_install),
             Step::Python => {
                 self.told.push(("OPORA_TEST_PYTHON", clients::python(&self.commands, may_install)?.into()));
+                self.told.push(("OPORA_TEST_MOTO", clients::moto(&self.commands, may_install)?.into()));
                 Ok(Done::Well(String::new()))
             }
             Step::Node => {

@@ -204,6 +204,14 @@ impl Bot {
         self
     }
 
+    /// Tries this kind of work so often before its failure is final; other kinds as often as
+    /// [`EffectSettings::attempts`] says. Downloads are of the kind `download`.
+    #[must_use]
+    pub fn attempts(mut self, kind: &str, attempts: u32) -> Self {
+        self.effects.set_attempts(kind, attempts);
+        self
+    }
+
     /// Uses these sentences where the library itself has to say something.
     #[must_use]
     pub fn texts(mut self, texts: impl Texts) -> Self {

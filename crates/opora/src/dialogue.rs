@@ -53,6 +53,7 @@ use crate::store::BoxError;
 use self::route::{Act, Route, act, ask_act};
 
 pub use self::handler::{Handler, Question};
+pub use self::hooks::Guard;
 pub use self::next::{Child, Next, Step};
 pub use self::script::Script;
 pub use self::states::{At, States};
@@ -68,6 +69,7 @@ mod conversation;
 mod finish;
 mod flow;
 mod handler;
+mod hooks;
 mod next;
 mod play;
 mod press;

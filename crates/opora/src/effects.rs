@@ -47,6 +47,8 @@ pub struct Asked {
     pub body: Box<str>,
     /// Which try this is, from 1.
     pub attempt: u32,
+    /// No other try follows if this one fails: what it would have gone on from is not needed any more.
+    pub is_last: bool,
 }
 
 impl Asked {
@@ -76,7 +78,11 @@ type Runner = Arc<dyn Fn(Asked) -> BoxFuture<'static, Result<Value, EffectError>
 
 /// The kinds of work that can be asked for.
 #[derive(Clone, Default)]
-pub(crate) struct Register(HashMap<Box<str>, Runner>);
+pub(crate) struct Register {
+    runners: HashMap<Box<str>, Runner>,
+    /// Of kinds that are not tried as often as others.
+    attempts: HashMap<Box<str>, u32>,
+}
 
 impl Register {
     pub(crate) fn add<F, R>(&mut self, kind: &str, run: F)
@@ -84,13 +90,17 @@ impl Register {
         F: Fn(Asked) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Value, EffectError>> + Send + 'static,
     {
-        self.0.insert(kind.into(), Arc::new(move |asked| Box::pin(run(asked))));
+        self.runners.insert(kind.into(), Arc::new(move |asked| Box::pin(run(asked))));
+    }
+
+    pub(crate) fn set_attempts(&mut self, kind: &str, attempts: u32) {
+        self.attempts.insert(kind.into(), attempts);
     }
 }
 
 impl fmt::Debug for Register {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.runners.keys()).finish()
     }
 }
 
@@ -99,7 +109,8 @@ impl fmt::Debug for Register {
 pub struct EffectSettings {
     /// How much of it is under way at once.
     pub at_once: usize,
-    /// How often one wish is tried before its failure is final.
+    /// How often one wish is tried before its failure is final, unless its kind says; see
+    /// [`Bot::attempts`](crate::bot::Bot::attempts).
     pub attempts: u32,
     /// The wait before the second try; it doubles with each.
     pub backoff: Duration,
@@ -312,10 +323,11 @@ impl Shared {
 
     /// Tries until it works, or for good does not.
     async fn outcome(&self, row: &EffectRow) -> Result<Value, String> {
-        let Some(runner) = self.register.0.get(&row.effect.kind) else {
+        let Some(runner) = self.register.runners.get(&row.effect.kind) else {
             tracing::error!(effect = row.id.0, kind = %row.effect.kind, "nobody carries out this kind of effect");
             return Err(format!("nobody carries out `{}`", row.effect.kind));
         };
+        let attempts = self.register.attempts.get(&row.effect.kind).copied().unwrap_or(self.settings.attempts);
         let mut attempt = 1;
         loop {
             // A place is held for a try, not for the waits between them.
@@ -326,6 +338,7 @@ impl Shared {
                 dialogue: row.key.clone(),
                 body: turn::wish(&row.effect.body).into(),
                 attempt,
+                is_last: attempt >= attempts,
             };
             // In a task of its own, so that a panic is a failure of this try alone; given up, it ends.
             let run = AbortOnDropHandle::new(tokio::spawn(runner(asked)));
@@ -347,7 +360,7 @@ impl Shared {
             let (effect, work) = (row.id.0, &row.effect.kind);
             // The words may quote what a person wrote; the dialogue gets them.
             tracing::debug!(effect, %work, attempt, %words, "why an effect failed");
-            if attempt >= self.settings.attempts {
+            if attempt >= attempts {
                 tracing::error!(effect, %work, key = %row.key, attempt, kind, "an effect failed for good");
                 metrics::counter!("opora_effects_total", "outcome" => "failed").increment(1);
                 return Err(words);

@@ -26,7 +26,7 @@ use crate::store::{
     Commit, Committed, ConversationRow, EffectRow, Epoch, Mark, Opened, OutboxRow, Refusal, Store, StoreError, Stored,
     Taken, Transition, Version,
 };
-use crate::turn::{Context, Event, Moment, Outcome};
+use crate::turn::{Context, Event, Moment, Outcome, TurnError};
 
 mod after;
 mod cache;
@@ -169,6 +169,9 @@ impl Engine {
                 let row = |stored| ConversationRow { key: work.key.clone(), version, stored, updated_at: now };
                 return Err(Trouble::Unreadable(stored.map(|stored| Box::new(row(Some(stored)))), failure));
             }
+            Err(failure) if failure.kind == Kind::Away => {
+                return Err(Trouble::Wait(StoreError::Unavailable(failure.words.into())));
+            }
             Err(failure) => return Err(Trouble::Failed(failure)),
         };
         let took = watch.elapsed();
@@ -229,6 +232,9 @@ impl Engine {
     async fn handle(&self, moment: Moment) -> Result<Outcome, Failure> {
         let run = AssertUnwindSafe(self.script.run(moment)).catch_unwind();
         match tokio::time::timeout(self.settings.deadline, run).await {
+            Ok(Ok(Err(TurnError::Failed(error)))) if self.script.passes(&error) => {
+                Err(Kind::Away.because(error.to_string()))
+            }
             Ok(Ok(outcome)) => Ok(outcome?),
             Ok(Err(panic)) => {
                 Err(Kind::Panic.because(format!("the handler panicked: {}", report::panic_message(&*panic))))

@@ -74,6 +74,8 @@ pub const ALL: &[&str] = &[
     STORE_AFTER_WRITES,
 ];
 
+/// Points of the application's own.
+static OWN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 static ANY_ARMED: AtomicBool = AtomicBool::new(false);
 static ARMED: Mutex<Vec<Armed>> = Mutex::new(Vec::new());
 
@@ -108,12 +110,19 @@ struct Armed {
     hits_left: u64,
 }
 
+/// Makes points of an application's own known, so that they can be armed like those in [`ALL`].
+pub fn add(names: &[&'static str]) {
+    OWN.lock().extend(names);
+}
+
 /// Arms a failpoint for its `nth` hit from now, counted from 1. Arming it again replaces the former.
 ///
 /// # Errors
 /// If there is no failpoint of that name.
 pub fn arm(name: &str, action: Action, nth: u64) -> Result<(), NotAFailpoint> {
-    let known = ALL.iter().find(|known| **known == name).ok_or_else(|| NotAFailpoint::Name(name.to_owned()))?;
+    let own = OWN.lock();
+    let mut known = ALL.iter().chain(own.iter());
+    let known = *known.find(|known| **known == name).ok_or_else(|| NotAFailpoint::Name(name.to_owned()))?;
     let mut armed = ARMED.lock();
     armed.retain(|former| former.name != name);
     armed.push(Armed { name: known, action, hits_left: nth.max(1) });
@@ -227,6 +236,15 @@ mod tests {
         assert_eq!(counted(SCHEDULE_BEFORE_FIRE), None);
         assert_eq!(counted(name), Some(Action::Pause));
         assert_eq!(counted(name), None);
+    }
+
+    #[test]
+    fn an_application_has_points_of_its_own() {
+        const BAKED: &str = "bakery.after_baking";
+        assert_eq!(arm(BAKED, Action::Pause, 1), Err(NotAFailpoint::Name(BAKED.into())));
+        add(&[BAKED]);
+        assert_eq!(arm(BAKED, Action::Pause, 1), Ok(()));
+        assert_eq!(counted(BAKED), Some(Action::Pause));
     }
 
     #[test]

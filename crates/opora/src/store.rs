@@ -27,12 +27,13 @@ pub use self::operator::{
 pub use self::postgres::PostgresStore;
 pub(crate) use self::redis::LockHeld;
 pub(crate) use self::redis::{Address as RedisAddress, Wire as RedisWire};
-pub use self::redis::{AiogramStore, FileWitness, RedisCode, RedisLoss, RedisStore, WitnessKeeper};
+pub use self::redis::{AiogramStore, FileWitness, RedisCode, RedisLoss, RedisServer, RedisStore, WitnessKeeper};
 pub use self::rows::{
     Commit, Committed, Effect, EffectId, EffectRow, IfUnsure, InboxRow, Incoming, Mark, Opened, Origin, OutboxId,
     OutboxRow, Outgoing, Place, Receipt, Seq, Settled, Settlement, StateChange, Stored, Taken, TimerChange, TimerId,
     TimerRow, Transition, Upload, Version,
 };
+pub use self::sql::failure::is_passing;
 pub use self::sqlite::SqliteStore;
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
 

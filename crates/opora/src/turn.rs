@@ -105,6 +105,13 @@ impl Turn {
         if self.talk.language.is_empty() { "en" } else { &self.talk.language }
     }
 
+    /// Speaks this language from now on, as a code such as `ru`, whatever the person's Telegram says: for as long as
+    /// something is open here. For people whom the application knows there is
+    /// [`Script::languages`](crate::dialogue::Script::languages).
+    pub fn speak(&mut self, language: impl Into<Box<str>>) {
+        (self.talk.language, self.talk.is_language_chosen) = (language.into(), true);
+    }
+
     /// The update as Telegram sent it; of an album the first. None when time or an effect speaks.
     #[must_use]
     pub fn update(&self) -> Option<&Update> {
@@ -341,6 +348,9 @@ impl Turn {
     }
 
     fn note_language(&mut self) {
+        if self.talk.is_language_chosen {
+            return;
+        }
         let user = match self.update.as_ref().map(|update| &update.content) {
             Some(Content::Message(message)) => message.from.as_deref(),
             Some(Content::Callback(query)) => Some(&query.from),
@@ -350,6 +360,11 @@ impl Turn {
         if let Some(code) = code.filter(|code| **code != *self.talk.language) {
             self.talk.language = code.into();
         }
+    }
+
+    /// The application's own values, as they are shared.
+    pub(crate) fn shared(&self) -> &Arc<Context> {
+        &self.context
     }
 
     pub(crate) fn take_given(&mut self) -> Option<Box<RawValue>> {

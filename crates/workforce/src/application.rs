@@ -1,5 +1,6 @@
 //! What all rooms share, and how the bot and the pages are made of them.
 
+use std::collections::HashMap;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,11 +12,12 @@ use axum::routing::get;
 use opora::bot::{Bot, Handle};
 use opora::clock::Clock;
 use opora::dialogue::Script;
-use opora::turn::Turn;
+use opora::turn::{Context, Turn};
 use sea_orm::{ConnectionTrait, DbErr};
 
-use crate::config::Config;
-use crate::domain::Domain;
+use crate::config::{Config, Networks};
+use crate::domain::{self, Domain};
+use crate::files::Files;
 use crate::onboarding::Onboarding;
 use crate::payroll::Payroll;
 use crate::people::{People, Person};
@@ -24,6 +26,9 @@ use crate::settings::Settings;
 use crate::texts::{Language, Sentences};
 use crate::web::{self, Events, Limits};
 use crate::{front, jobs};
+
+/// Whoever sent a file waits: better to be asked to try again than to hear nothing for a minute.
+const DOWNLOAD_ATTEMPTS: u32 = 5;
 
 /// What every handler, page and job reaches: `turn.context::<App>()`, `State<App>`, and a job's argument. Clones are the
 /// same one.
@@ -46,10 +51,12 @@ pub struct Parts {
     pub events: Events,
     /// How often pages may be asked for.
     pub limits: Limits,
+    /// Who may say on whose behalf a page is asked for.
+    pub trusted_proxies: Networks,
     /// Where people reach the pages, without a slash at its end.
     pub public_url: String,
-    /// Where documents are kept: `file:<folder>` or `s3://…`.
-    pub files: String,
+    /// Where documents are kept.
+    pub files: Files,
     /// Where downloads arrive and everything else that is kept in files.
     pub data_dir: PathBuf,
     /// The language of those whose own nobody knows.
@@ -86,8 +93,9 @@ impl App {
             clock,
             events: Events::default(),
             limits: Limits::default(),
+            trusted_proxies: config.trusted_proxies.clone(),
             public_url: config.public_url.clone(),
-            files: config.files.clone(),
+            files: Files::at(&config.files),
             data_dir: config.data_dir.clone(),
             language: config.language,
         }))
@@ -117,13 +125,25 @@ impl App {
 pub fn bot(app: &App, bot: Bot) -> Bot {
     let bot = app.rooms.iter().fold(bot, |bot, room| room.work(app, bot));
     let bot = web::live(app, jobs::work(app, bot));
-    bot.script(script(&app.rooms)).context(app.clone()).files(app.data_dir.join("downloads"))
+    let bot = bot.script(script(&app.rooms)).context(app.clone());
+    bot.files(app.data_dir.join("downloads")).attempts("download", DOWNLOAD_ATTEMPTS)
 }
 
 /// The script alone, for a stage.
 pub fn script(rooms: &Rooms) -> Script {
     let script = rooms.iter().fold(Script::new(), |script, room| room.dialogues(script));
-    script.dialogue(front::dialogue(rooms)).texts(Sentences)
+    let script = script.dialogue(front::dialogue(rooms)).texts(Sentences).guard(front::guard);
+    script.languages(languages).passing(domain::is_passing)
+}
+
+/// The languages that people have chosen, for what the library says itself.
+async fn languages(context: Arc<Context>, telegram_ids: Vec<i64>) -> HashMap<i64, String> {
+    let Some(app) = context.get::<App>() else { return HashMap::new() };
+    let chosen = app.people.languages(telegram_ids).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "languages could not be looked up");
+        HashMap::new()
+    });
+    chosen.into_iter().map(|(telegram_id, language)| (telegram_id, language.code().to_owned())).collect()
 }
 
 /// The pages of all rooms in their frame, and `/health`.

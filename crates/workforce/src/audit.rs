@@ -9,12 +9,17 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, Qu
 
 use crate::domain::{Domain, Writing};
 
+pub use self::words::{in_words, key};
+
+mod words;
+
 /// One thing that was done.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub at: Millis,
     /// Who did it; nobody if it came from the command line or by itself.
     pub actor: Option<i64>,
+    /// What was done, in a few small words: `role granted`. Pages tell it by the sentence of its [`key`].
     pub action: &'static str,
     /// What it was done to: a kind, such as `user`, and its id.
     pub subject: (&'static str, i64),

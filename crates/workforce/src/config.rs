@@ -12,10 +12,13 @@ use clap::Args;
 use tracing_subscriber::EnvFilter;
 
 pub use self::layers::{Layer, Layers};
+pub use self::networks::Networks;
 pub use self::read::{Config, Mistakes, Secret, Updates};
 use crate::domain::Address;
+use crate::files::FilesAddress;
 
 mod layers;
+mod networks;
 mod places;
 mod read;
 
@@ -76,7 +79,7 @@ pub struct StorageFlags {
 #[derive(Clone, Debug)]
 pub struct Storage {
     pub database: Address,
-    pub files: String,
+    pub files: FilesAddress,
     pub data_dir: PathBuf,
 }
 
@@ -93,16 +96,22 @@ pub fn load(flags: &Flags) -> anyhow::Result<Config> {
 }
 
 /// Where conversations are kept, and which variable says so: `STATE_URL`, else `REDIS_URL`, else `DATABASE_URL`, else
-/// `opora.db` in `DATA_DIR`, else in `data`.
-pub fn state_address() -> anyhow::Result<(String, &'static str)> {
-    Ok(places::state(&layers(&Flags::default())?))
+/// `opora.db` in `DATA_DIR`, else in `data`. `config` is the configuration file, if one is named.
+pub fn state_address(config: Option<PathBuf>) -> anyhow::Result<(String, &'static str)> {
+    Ok(places::state(&layers(&Flags { config, ..Flags::default() })?))
 }
 
 /// Where an aiogram bot keeps its states: `REDIS_URL`. An address on the command line shows its password to others.
-pub fn redis_address() -> anyhow::Result<String> {
-    let layers = layers(&Flags::default())?;
+pub fn redis_address(config: Option<PathBuf>) -> anyhow::Result<String> {
+    let layers = layers(&Flags { config, ..Flags::default() })?;
     let given = layers.get("REDIS_URL").map(|given| given.value.to_owned());
     given.context("--redis is missing, and so is REDIS_URL: where aiogram's Redis is")
+}
+
+/// Where a test wants the process to end; nothing in a release build asks.
+#[cfg(debug_assertions)]
+pub fn failpoints() -> String {
+    std::env::var("OPORA_FAILPOINTS").unwrap_or_default()
 }
 
 /// Everything that is set, the strongest first.
@@ -128,7 +137,8 @@ impl DatabaseFlags {
 impl StorageFlags {
     pub fn read(self) -> anyhow::Result<Storage> {
         let layers = layers(&Flags { config: self.database.config.clone(), ..Flags::default() })?;
-        let (files, data_dir) = (places::files(&layers), places::data_dir(&layers).into());
+        let files = places::files(&layers).map_err(Mistakes)?;
+        let data_dir = places::data_dir(&layers).into();
         Ok(Storage { database: self.database.address()?, files, data_dir })
     }
 }

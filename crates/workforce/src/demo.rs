@@ -14,8 +14,9 @@ use opora_emulator::{Emulator, Settings};
 use tower::ServiceExt;
 
 use crate::cli;
-use crate::config::{Config, Secret, Updates};
+use crate::config::{Config, Networks, Secret, Updates};
 use crate::domain::Address;
+use crate::files::FilesAddress;
 use crate::rooms::Rooms;
 use crate::run::Product;
 use crate::serve;
@@ -62,11 +63,12 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
         state: database.url(),
         database,
         cache: None,
-        files: format!("file:{}/files", data.display()),
+        files: FilesAddress::Folder(data.join("files")),
         data_dir: data.to_owned(),
         // The demo listens already.
         web_listen: ([127, 0, 0, 1], 0).into(),
         public_url: base.to_owned(),
+        trusted_proxies: Networks::default(),
         language,
     }
 }

@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use futures_util::future::BoxFuture;
-use opora::store::{OpenError, Store, StoreError, WriteError};
+use opora::store::{BoxError, OpenError, Store, StoreError, WriteError};
 use parking_lot::Mutex;
-use sea_orm::{DatabaseConnection, SqlxPostgresConnector, SqlxSqliteConnector};
+use sea_orm::{DatabaseConnection, DbBackend, DbErr, RuntimeErr, SqlxPostgresConnector, SqlxSqliteConnector};
 use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 
@@ -139,13 +139,31 @@ impl Domain {
         got.ok_or_else(|| NotWritten::Refused("the write was not carried out".to_owned()))
     }
 
-    /// Lets go of files and connections. Who reads a file goes first, so that its writer can fold the log into it.
+    /// Lets go of files and connections: of Redis if conversations are there, then of the database.
     pub async fn close(&self) -> anyhow::Result<()> {
-        self.readers.clone().close().await?;
-        if let Err(error) = self.store.close().await {
-            bail!("the store did not close cleanly: {error}");
+        // Who reads a file goes first, so that its writer can fold the log into it.
+        let is_file = self.readers.get_database_backend() == DbBackend::Sqlite;
+        if is_file {
+            self.readers.clone().close().await?;
         }
-        Ok(())
+        let closed = self.store.close().await;
+        tracing::info!("the store is closed");
+        if !is_file {
+            self.readers.clone().close().await?;
+        }
+        closed.map_err(|error| anyhow::anyhow!("the store did not close cleanly: {error}"))
+    }
+}
+
+/// Whether an error of a handler's says that the database is away for now.
+pub fn is_passing(error: &BoxError) -> bool {
+    match error.downcast_ref::<DbErr>() {
+        Some(DbErr::ConnectionAcquire(_)) => true,
+        Some(DbErr::Conn(why) | DbErr::Exec(why) | DbErr::Query(why)) => match why {
+            RuntimeErr::SqlxError(error) => opora::store::is_passing(&**error),
+            RuntimeErr::Internal(_) => false,
+        },
+        _ => false,
     }
 }
 

@@ -4,6 +4,7 @@
 //! [welcome](crate::rooms::Room::welcome) takes them on. Everything else here disturbs no dialogue that is open.
 //! What nobody else hears ends here.
 
+use futures_util::future::BoxFuture;
 use opora::prelude::*;
 use serde_json::json;
 
@@ -12,6 +13,7 @@ use crate::domain::InTurn;
 use crate::people::{self, Person, Role, Status};
 use crate::rooms::Rooms;
 use crate::texts::Language;
+use crate::web::{Asker, OWNERS};
 use crate::{jobs, key, text};
 
 /// The data of the button that leads to the main menu from anywhere.
@@ -55,6 +57,35 @@ pub async fn allowed(turn: &mut Turn, roles: &[Role]) -> Result<Option<Person>, 
         let _: Step<Front> = turn.refuse(words);
     }
     Ok(allowed)
+}
+
+/// Holds those back who ask too often: they are told once, and then nothing of theirs is heard until their time comes.
+/// In a group people talk to each other, and only commands are counted.
+pub fn guard<'t>(turn: &'t mut Turn, input: &'t Input) -> BoxFuture<'t, Result<bool, BoxError>> {
+    Box::pin(async move {
+        let (app, asker) = (turn.context::<App>(), Asker::Account(turn.key().user));
+        let is_private = turn.key().chat == turn.key().user;
+        if !is_private && !matches!(input, Input::Command(_)) {
+            return Ok(true);
+        }
+        // Not the turn's time, which stands still while a turn is tried again.
+        let (limits, now) = (&app.limits, app.clock.now());
+        let as_owner = limits.owners_in_chat.take(asker.clone(), now).is_ok();
+        let Err(too_many) = limits.in_chat.take(asker.clone(), now) else { return Ok(true) };
+        // Only who is beyond what anybody may is looked up.
+        let speaker = app.speaker(turn).await?;
+        if as_owner && speaker.person.is_some_and(|person| person.may(OWNERS)) {
+            return Ok(true);
+        }
+        tracing::debug!(user = turn.key().user, "somebody asks too often");
+        let words = text!(speaker.language, "front-too-many-toast", seconds = too_many.retry_after_s().unwrap_or(1));
+        if matches!(input, Input::Press(_)) {
+            turn.toast(words);
+        } else if is_private && limits.told_in_chat.take(asker, now).is_ok() {
+            turn.say(words);
+        }
+        Ok(false)
+    })
 }
 
 /// The commands that Telegram offers, for both languages: calls of the Bot API.

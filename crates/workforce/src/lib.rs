@@ -13,6 +13,7 @@
 //! - [`payroll`]: what people earned and why, by month;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
 //! - [`web`]: the frame of the pages, sign-in, and the pages of people;
+//! - [`failpoints`]: where tests end the process;
 //! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers.
 //!
 //! It is a library only so that its tests can reach it; nobody else is promised anything.
@@ -26,6 +27,7 @@ pub mod demo;
 pub mod doctor;
 pub mod domain;
 mod echo;
+pub mod failpoints;
 pub mod files;
 pub mod front;
 pub mod jobs;

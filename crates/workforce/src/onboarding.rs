@@ -7,23 +7,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use opora::clock::{Clock, Millis};
 use opora::dialogue::Script;
+use opora::store::WriteError;
 use opora::telegram::{Button, Say};
 use opora::turn::Turn;
 use sea_orm::DbErr;
+use serde_json::Value;
 
-pub use self::chat::ChatStates;
+pub use self::chat::{ChatStates, InCharge};
 pub use self::dialogue::{OnboardingStates, Place};
 use self::in_force::Known;
 pub use self::records::Status;
 use crate::application::App;
-use crate::domain::Domain;
+use crate::domain::{Domain, Writing};
 use crate::key;
 use crate::people::{Person, Role};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::text;
 use crate::texts::Language;
+use crate::web::{Event, OWNERS, Oops, Section};
 
 mod asking;
 mod chat;
@@ -31,6 +35,8 @@ pub mod command;
 mod dialogue;
 pub mod file;
 mod in_force;
+mod leaving;
+mod pages;
 pub mod questionnaire;
 mod records;
 mod tables;
@@ -106,15 +112,21 @@ impl Onboarding {
 
     /// Offers the questionnaire to somebody within a turn, as after an approval; nothing if it is not for this person.
     pub fn offer(turn: &mut Turn, person: &Person) {
-        if person.may(ASKED) {
-            turn.say_to(person.telegram_id, Self::invitation(person.language));
+        if let Some(invitation) = Self::invitation(person) {
+            turn.say_to(person.telegram_id, invitation);
         }
     }
 
-    /// The words and the button of an offer, where there is no turn to make it.
-    pub fn invitation(language: Language) -> Say {
-        Say::text(text!(language, "onboarding-offer")).buttons([[begin_button(language)]])
+    /// The words and the button of an offer, where there is no turn to make it; none if it is not for this person.
+    pub fn invitation(person: &Person) -> Option<Say> {
+        let (words, button) = (text!(person.language, "onboarding-offer"), begin_button(person.language));
+        person.may(ASKED).then(|| Say::text(words).buttons([[button]]))
     }
+}
+
+/// Tells open pages of a person that there is something new once the turn has committed.
+fn tell_pages(turn: &mut Turn, user_id: i64) {
+    Event::to_roles(format!("person:{user_id}"), OWNERS).after(turn);
 }
 
 /// It works whenever it is pressed.
@@ -141,6 +153,30 @@ impl Room for OnboardingRoom {
             MenuItem { caption: key!("onboarding-begin-button"), data: BEGIN, roles: ASKED },
             MenuItem { caption: key!("chat-open-button"), data: chat::OPEN, roles: ASKED },
         ]
+    }
+
+    fn about_person<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+        Box::pin(pages::section(app, viewer, person))
+    }
+
+    fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
+        Box::pin(leaving::export(domain, person))
+    }
+
+    fn forget<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
+        Box::pin(async move {
+            leaving::forget(db, person.id).await?;
+            Ok(Vec::new())
+        })
     }
 
     fn jobs(&self) -> Vec<Job> {

@@ -16,6 +16,7 @@ use opora::clock::{Clock, Millis};
 use opora::dialogue::Script;
 use opora::store::WriteError;
 use sea_orm::DbErr;
+use serde_json::Value;
 
 pub use self::kind::Kind;
 pub use self::ledger::{Changed, DayOfMonth, Earnings, Entry, Line, Month, PAGE, Payment, Reported, Sheet};
@@ -101,6 +102,10 @@ impl Room for PayrollRoom {
         person: &'a Person,
     ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
         Box::pin(pages::month_of(app, viewer, person))
+    }
+
+    fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
+        Box::pin(ledger::export(domain, person.id))
     }
 
     fn jobs(&self) -> Vec<Job> {

@@ -11,8 +11,9 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, Query
 
 pub use self::changes::{
     Enrolment, Grant, add_role, delete_waiting, enrol, give_role, grant, mark_as_test, revoke, set_documents,
-    set_language, set_status, take_role,
+    set_language, set_status, take_on, take_role,
 };
+pub use self::leaving::{export, forget};
 pub use self::role::{Role, Roles};
 pub use self::search::{PAGE, Page, Who};
 use self::tables::{role as user_role, user};
@@ -21,6 +22,7 @@ use crate::texts::Language;
 
 pub mod changes;
 pub mod command;
+mod leaving;
 mod role;
 mod search;
 mod tables;

@@ -12,14 +12,16 @@ use axum::Router;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::dialogue::{Child, Script};
-use opora::store::BoxError;
+use opora::store::{BoxError, WriteError};
 use opora::turn::Turn;
+use serde_json::Value;
 
 pub use self::documents::{Document, DocumentKind, DocumentStatus};
 pub use self::draft::{Draft, Picture};
 pub use self::registrations::{Decided, NotDecided, Registrations, Waiting};
 use self::states::Registration;
 use crate::application::App;
+use crate::domain::{Domain, Writing};
 use crate::key;
 use crate::people::{Person, Role, Status};
 use crate::rooms::{Job, MenuItem, Room, Welcome};
@@ -32,6 +34,7 @@ mod deciding;
 mod documents;
 mod draft;
 pub mod keeping;
+mod leaving;
 mod pages;
 mod questions;
 mod registrations;
@@ -63,7 +66,7 @@ impl Room for Registering {
 
     fn work(&self, app: &App, bot: Bot) -> Bot {
         let (keeper, discarder) = (app.clone(), app.clone());
-        bot.settings(|settings| settings.effects.attempts = ATTEMPTS)
+        bot.attempts(keeping::KEEP, ATTEMPTS)
             .effect(keeping::KEEP, move |asked| keeping::keep(keeper.clone(), asked))
             .effect(keeping::DISCARD, move |asked| keeping::discard(discarder.clone(), asked))
     }
@@ -95,6 +98,18 @@ impl Room for Registering {
         person: &'a Person,
     ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
         Box::pin(pages::section(app, viewer, person))
+    }
+
+    fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
+        Box::pin(leaving::export(domain, person.id))
+    }
+
+    fn forget<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
+        Box::pin(leaving::forget(db, person.id))
     }
 
     fn jobs(&self) -> Vec<Job> {

@@ -11,11 +11,13 @@ use axum::Router;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::dialogue::{Child, Script};
-use opora::store::BoxError;
+use opora::store::{BoxError, WriteError};
 use opora::turn::Turn;
+use serde_json::Value;
 
 use crate::application::App;
 use crate::cabinet::Cabinet;
+use crate::domain::{Domain, Writing};
 use crate::onboarding::OnboardingRoom;
 use crate::payroll::PayrollRoom;
 use crate::people::{Person, Role};
@@ -83,6 +85,23 @@ pub trait Room: Debug + Send + Sync + 'static {
         person: &'a Person,
     ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
         let _ = (app, viewer, person);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// What it knows of a person, for the person; nothing is null. Files are named, not given.
+    fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
+        let _ = (domain, person);
+        Box::pin(async { Ok(Value::Null) })
+    }
+
+    /// Forgets what is personal, within the commit that makes a number of the person; what is worked and paid stays under
+    /// it. Answers the names of files that nobody owns any more.
+    fn forget<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
+        let _ = (db, person);
         Box::pin(async { Ok(Vec::new()) })
     }
 

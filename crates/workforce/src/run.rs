@@ -1,7 +1,7 @@
 //! `opora run`: bot, pages and jobs in one process, until told to stop.
 //!
 //! The order of the stop: the schedule and the intake, the turns under way, the outbox, the lease (the bot does these); then
-//! the pages, whose last calls are answered; then the store and the database. What cannot be finished in time is in the
+//! the pages, whose last calls are answered; then the store, of which Redis goes first, and the database. What cannot be finished in time is in the
 //! store, and is done after the next start, which may be at once.
 
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use crate::application::{self, App};
 use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
 use crate::domain::Domain;
 use crate::rooms::Rooms;
-use crate::{front, jobs, serve};
+use crate::{failpoints, front, jobs, serve, web};
 
 /// How long calls of pages that are under way may take at the end.
 const LAST_CALLS: Duration = Duration::from_secs(1);
@@ -37,6 +37,7 @@ pub struct Product {
 /// `opora run`.
 pub async fn run(flags: Flags) -> anyhow::Result<()> {
     let config = config::load(&flags)?;
+    failpoints::arm()?;
     let (listener, address) = serve::listen(config.web_listen, "WEB_LISTEN names another address").await?;
     let stop = Stop::on_signals().context("cannot listen for signals")?;
     let product = Product::open(config, Rooms::all()).await?;
@@ -93,7 +94,9 @@ impl Product {
         let pages = Pages::serve(listener, router, stop.clone());
         let number = config.bot_token.0.split(':').next().and_then(|number| number.parse().ok()).unwrap_or_default();
         let beside = app.clone();
-        let beside = tokio::spawn(async move { tokio::join!(offer_commands(&config), jobs::begin(&beside, number)) });
+        let beside = tokio::spawn(async move {
+            tokio::join!(offer_commands(&config), jobs::begin(&beside, number), web::across(&beside))
+        });
         let ran = bot.run_until(stop).await;
         beside.abort();
         pages.close().await;

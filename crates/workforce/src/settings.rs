@@ -17,6 +17,7 @@ pub use self::kopecks::Kopecks;
 use self::tables::{change, value};
 use crate::audit;
 use crate::domain::{Domain, Writing};
+use crate::onboarding::InCharge;
 
 pub mod command;
 mod kopecks;
@@ -39,14 +40,18 @@ pub const CANCEL_INVALID_REASON_FINE: Setting<Kopecks> =
 /// The clock by which the business counts its days and months; sites have their own.
 pub const TIME_ZONE: Setting<Tz> = Setting { name: "time_zone", default: Tz::Europe__Moscow };
 
+/// Who answers the questions of people.
+pub const QUESTIONS_GO_TO: Setting<InCharge> = Setting { name: "questions_go_to", default: InCharge::Managers };
+
 /// All of them, for lists and for changes by name.
-pub const ALL: [&dyn Declared; 6] = [
+pub const ALL: [&dyn Declared; 7] = [
     &ENABLE_TEST_USERS,
     &MANDATORY_TASK_PENALTY,
     &CANCEL_NOTICE_HOURS,
     &CANCEL_SHORT_NOTICE_FINE,
     &CANCEL_INVALID_REASON_FINE,
     &TIME_ZONE,
+    &QUESTIONS_GO_TO,
 ];
 
 /// A setting of a type.

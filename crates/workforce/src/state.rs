@@ -3,11 +3,14 @@
 //! Everything goes through the library's store, beside a bot that runs or without one. What destroys something asks
 //! first. Nothing here makes a store: a mistyped path must not answer with an empty database.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 use opora::clock::{Clock, Millis};
 use opora::store::Store;
 
 pub use self::backup::Backup;
+pub use self::confirm::Consent;
 
 mod accept;
 mod backup;
@@ -65,6 +68,8 @@ enum Command {
 struct Desk<'a> {
     store: &'a dyn Store,
     now: Millis,
+    /// The configuration file, if one was named.
+    config: Option<PathBuf>,
 }
 
 /// `opora state`.
@@ -73,7 +78,8 @@ pub async fn run(arguments: State) -> anyhow::Result<()> {
         return accept::run(&arguments.store.named()?.0, accept).await;
     }
     let store = arguments.store.open().await?;
-    let desk = Desk { store: &*store, now: Clock::machine().now() };
+    let config = arguments.store.config.clone();
+    let desk = Desk { store: &*store, now: Clock::machine().now(), config };
     let done = match arguments.command {
         Command::List(arguments) => list::run(&desk, arguments).await,
         Command::Show(arguments) => show::run(&desk, arguments).await,

@@ -81,6 +81,11 @@ impl Language {
         SENTENCES.lookup_with_args(self.identifier(), key, values)
     }
 
+    /// A sentence, if there is one and everything is there that is put in.
+    pub fn find_text(self, key: &str, values: &Values<'_>) -> Option<String> {
+        SENTENCES.try_lookup_with_args(self.identifier(), key, values)
+    }
+
     /// Whether there is such a sentence.
     pub fn knows(self, key: &str) -> bool {
         SENTENCES.try_lookup(self.identifier(), key).is_some()

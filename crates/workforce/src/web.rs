@@ -8,18 +8,21 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::routing::{get, post};
+use futures_util::future::BoxFuture;
+use opora::store::WriteError;
 
-pub use self::draw::{moment, role_label, status_label};
+pub use self::draw::{moment, role_label, status_label, status_name};
 pub use self::frame::framed;
 pub use self::guards::{Operator, Owner, SignedIn, Staff, Visitor};
 pub use self::layout::{Card, NavItem, Section};
-pub use self::limits::Limits;
-pub use self::live::{Event, Events, work as live};
+pub use self::limits::{Asker, Limits};
+pub use self::live::{Event, Events, across, work as live};
 pub use self::oops::Oops;
 pub use self::visit::Visit;
 use crate::application::App;
+use crate::domain::Writing;
 use crate::key;
-use crate::people::Role;
+use crate::people::{Person, Role};
 use crate::rooms::{Job, Room};
 
 mod admin;
@@ -71,6 +74,8 @@ impl Room for Web {
             .route("/people/{id}", get(person::show))
             .route("/people/{id}/block", post(person::block))
             .route("/people/{id}/unblock", post(person::unblock))
+            .route("/people/{id}/export", post(person::export))
+            .route("/people/{id}/forget", get(person::ask_to_forget).post(person::forget))
             .route("/people/{id}/roles/grant", post(person::grant))
             .route("/people/{id}/roles/revoke", post(person::revoke))
             .route("/me", get(me::show))
@@ -86,6 +91,18 @@ impl Room for Web {
         vec![Job { name: "sessions", every: TIDY_EVERY, run: |app| Box::pin(tidy(app)) }]
     }
 
+    fn forget<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
+        Box::pin(async move {
+            sessions::end_all(db, person.id).await?;
+            sign_in::forget(db, person).await?;
+            Ok(Vec::new())
+        })
+    }
+
     fn links(&self) -> Vec<(&'static str, &'static str)> {
         vec![("cabinet", "/"), ("admin page", "/admin")]
     }
@@ -98,13 +115,14 @@ impl Room for Web {
     }
 }
 
-/// Removes sessions and PINs that are over.
+/// Removes sessions, PINs and counts that are over.
 async fn tidy(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     app.domain
         .write(move |db| {
             Box::pin(async move {
                 sessions::forget_expired(db, now).await?;
+                sign_in::forget_idle(db, now).await?;
                 sign_in::forget_expired(db, now).await
             })
         })

@@ -57,6 +57,7 @@ pub(crate) fn adopted(
         _ => {
             let mut fresh = written.conversation(entry, None);
             (fresh.language, fresh.albums) = (talk.language, talk.albums);
+            fresh.is_language_chosen = talk.is_language_chosen;
             Ok(Some(fresh.to_stored()?))
         }
     }

@@ -173,8 +173,11 @@ impl Works {
             };
             let Some(last) = rows.last() else { break };
             after = Some(last.key.clone());
+            let people = rows.iter().map(|row| row.key.user).collect();
+            let chosen = life.script.languages_of(&life.context, people).await;
             let notices = rows.iter().filter_map(|row| {
-                let text = life.script.restart_notice(row.stored.as_ref()?)?;
+                let text =
+                    life.script.restart_notice(row.stored.as_ref()?, chosen.get(&row.key.user).map(String::as_str))?;
                 let notice =
                     Say::text(text).silent().into_outgoing(&Destination::from(&row.key), &Tag::new(row.version));
                 Some((row.key.clone(), notice.ok()?))

@@ -33,6 +33,9 @@ pub(crate) struct Conversation {
     /// The person's language, for when time speaks and not the person.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub language: Box<str>,
+    /// It was chosen here, whatever the person's Telegram says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_language_chosen: bool,
     /// An entry's button that was pressed last and has left nothing open: a second tap must find that out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressed: Option<Pressed>,

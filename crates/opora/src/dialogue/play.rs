@@ -1,5 +1,7 @@
 //! One turn of a script: an event goes to who hears it, and what that handler wants is applied.
 
+use std::sync::Arc;
+
 use super::Texts;
 use super::conversation::{Conversation, Frame};
 use super::flow::{Flow, Which};
@@ -25,6 +27,8 @@ pub(super) struct Play<'s> {
     pub answers: bool,
     /// The dialogue whose handler ran last.
     pub acted: &'static str,
+    /// The language of the library's own sentences, once one was said.
+    spoken: Option<String>,
 }
 
 impl<'s> Play<'s> {
@@ -33,7 +37,7 @@ impl<'s> Play<'s> {
         let before = if matches!(moment.event, Event::Unreadable { .. }) { stored_front() } else { talk.front_place() };
         let turn = Turn::new(moment, talk);
         let answers = matches!(moment.event, Event::Update(_)) && turn.callback().is_some();
-        Self { script, turn, before, by: "", is_by_person: false, answers, acted: "" }
+        Self { script, turn, before, by: "", is_by_person: false, answers, acted: "", spoken: None }
     }
 
     pub async fn event(&mut self, event: Event) -> Result<(), TurnError> {
@@ -79,7 +83,7 @@ impl<'s> Play<'s> {
                 self.by = "unreadable";
                 let dialogue = self.before.as_ref().map(|place| place.dialogue.clone());
                 let command = self.script.beginning(dialogue.as_deref());
-                self.tell(|texts, language| texts.unreadable(language, command.as_deref()));
+                self.tell(|texts, language| texts.unreadable(language, command.as_deref())).await;
                 Ok(())
             }
         }
@@ -88,6 +92,9 @@ impl<'s> Play<'s> {
     /// What a person does, other than pressing a button, is for the foreground.
     async fn person(&mut self, input: &Input) -> Result<(), TurnError> {
         if self.is_for_another_bot(input) {
+            return Ok(());
+        }
+        if input.is_by_person() && !self.is_let_in(input).await? {
             return Ok(());
         }
         self.is_by_person = input.is_by_person();
@@ -102,10 +109,18 @@ impl<'s> Play<'s> {
             return self.otherwise(input).await;
         }
         if self.turn.talk.slot(&self.turn.slot).is_some_and(|slot| !slot.kept.is_empty()) {
-            self.offer_again();
+            self.offer_again().await;
             return Ok(());
         }
         self.restore(input).await
+    }
+
+    /// Whether the application lets somebody hear what a person did.
+    pub async fn is_let_in(&mut self, input: &Input) -> Result<bool, TurnError> {
+        match self.script.hooks.guard {
+            Some(guard) => Ok(guard(&mut self.turn, input).await?),
+            None => Ok(true),
+        }
     }
 
     fn is_for_another_bot(&self, input: &Input) -> bool {
@@ -123,9 +138,10 @@ impl<'s> Play<'s> {
                 let via = if matches!(which, Which::Entry(_)) { Via::Entry } else { Via::State };
                 self.act(flow, which, via, input).await?;
             }
-            Some(Way::Cancel) => self.cancel(),
+            Some(Way::Cancel) => self.cancel().await,
             Some(Way::Help) => {
-                if let Some(text) = script.help_text(self.turn.language()) {
+                let language = self.language().await.to_owned();
+                if let Some(text) = script.help_text(&language) {
                     self.turn.say(text);
                 }
             }
@@ -148,7 +164,7 @@ impl<'s> Play<'s> {
         if flow.has(Which::Otherwise, "") {
             return self.act(flow, Which::Otherwise, Via::State, input).await;
         }
-        self.tell(|texts, language| texts.not_understood(language));
+        self.tell(|texts, language| texts.not_understood(language)).await;
         self.ask().await.map(|_| ())
     }
 
@@ -242,13 +258,24 @@ impl<'s> Play<'s> {
     }
 
     /// Says one of the library's own sentences.
-    pub fn tell(&mut self, sentence: impl FnOnce(&dyn Texts, &str) -> Text) {
-        let text = self.sentence(sentence);
+    pub async fn tell(&mut self, sentence: impl FnOnce(&dyn Texts, &str) -> Text) {
+        let text = self.sentence(sentence).await;
         self.turn.say(text.into_owned());
     }
 
-    pub fn sentence(&self, sentence: impl FnOnce(&dyn Texts, &str) -> Text) -> Text {
-        sentence(&*self.script.texts, self.turn.language())
+    pub async fn sentence(&mut self, sentence: impl FnOnce(&dyn Texts, &str) -> Text) -> Text {
+        let texts = Arc::clone(&self.script.texts);
+        sentence(&*texts, self.language().await)
+    }
+
+    /// The language that the person has chosen, else that of their Telegram.
+    async fn language(&mut self) -> &str {
+        if self.spoken.is_none() {
+            let person = self.turn.key.user;
+            let chosen = self.script.languages_of(self.turn.shared(), vec![person]).await.remove(&person);
+            self.spoken = Some(chosen.unwrap_or_else(|| self.turn.language().to_owned()));
+        }
+        self.spoken.as_deref().unwrap_or_default()
     }
 
     pub fn top(&self) -> Option<&Frame> {

@@ -23,6 +23,9 @@ const PRESSED_FOR: Duration = Duration::from_secs(3600);
 
 impl Play<'_> {
     pub async fn press(&mut self, whole: &str, input: &Input) -> Result<(), TurnError> {
+        if !self.is_let_in(input).await? {
+            return Ok(());
+        }
         self.is_by_person = true;
         let pressed = Tag::read(whole);
         let Some(version) = pressed.version else {
@@ -45,12 +48,12 @@ impl Play<'_> {
             self.leads_in(input).then(|| self.turn.slot.clone())
         };
         let Some(slot) = offered else {
-            self.stale();
+            self.stale().await;
             return Ok(());
         };
         let talk = &mut self.turn.talk;
         if talk.slots.iter().any(|slot| slot.is_used_up(whole)) || talk.was_just_pressed(whole, self.turn.now) {
-            self.stale();
+            self.stale().await;
             return Ok(());
         }
         talk.pressed = None;
@@ -108,22 +111,22 @@ impl Play<'_> {
         }
     }
 
-    fn stale(&mut self) {
+    async fn stale(&mut self) {
         self.is_by_person = false;
-        let text = self.sentence(Texts::stale_button);
+        let text = self.sentence(Texts::stale_button).await;
         self.turn.toast(text);
     }
 
     async fn decide_on_draft(&mut self, offered: Version, again: bool) -> Result<(), TurnError> {
         let Some(slot) = self.turn.talk.kept_at(offered).map(|slot| slot.name.clone()) else {
-            self.stale();
+            self.stale().await;
             return Ok(());
         };
         self.turn.slot = slot;
         if again {
             return self.take_up_draft().await;
         }
-        self.cancel();
+        self.cancel().await;
         Ok(())
     }
 }

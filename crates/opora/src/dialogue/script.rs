@@ -8,11 +8,12 @@ use std::sync::{Arc, OnceLock};
 use super::check;
 use super::conversation::Frame;
 use super::flow::{Flow, Which};
+use super::hooks::{Guard, Hooks};
 use super::play::Play;
 use super::{BuiltInTexts, Conversation, Dialogue, States, Texts};
 use crate::input::{Input, What};
-use crate::store::Stored;
-use crate::turn::{Event, Moment, Outcome, TurnError};
+use crate::store::{self, BoxError, Stored};
+use crate::turn::{Context, Event, Moment, Outcome, TurnError};
 
 /// The set of dialogues of a bot: who hears what.
 pub struct Script {
@@ -21,6 +22,7 @@ pub struct Script {
     pub(super) texts: Arc<dyn Texts>,
     cancel: Option<What>,
     help: Option<Help>,
+    pub(super) hooks: Hooks,
     /// The bot's own name behind the @: a command for another bot is not for this one.
     username: OnceLock<Box<str>>,
 }
@@ -47,6 +49,7 @@ impl Script {
             texts: Arc::new(BuiltInTexts),
             cancel: Some(What::Command(Cow::Borrowed("cancel"))),
             help: None,
+            hooks: Hooks::default(),
             username: OnceLock::new(),
         }
     }
@@ -91,6 +94,49 @@ impl Script {
     #[must_use]
     pub fn help(mut self, text: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         self.help = Some(Box::new(text));
+        self
+    }
+
+    /// Says in which languages people have chosen to be spoken to, as codes such as `ru`; of those who are left out it is
+    /// the language of their Telegram. The library asks only where it is about to say something itself, never in a turn
+    /// whose handlers say everything; for several people at once before a planned restart.
+    ///
+    /// ```
+    /// # use std::collections::HashMap;
+    /// # use opora::prelude::*;
+    /// # struct People;
+    /// # impl People { async fn languages(&self, _: &[i64]) -> HashMap<i64, String> { HashMap::new() } }
+    /// let script = Script::new().languages(|context, people| async move {
+    ///     match context.get::<People>() {
+    ///         Some(known) => known.languages(&people).await,
+    ///         None => HashMap::new(),
+    ///     }
+    /// });
+    /// ```
+    #[must_use]
+    pub fn languages<F, R>(mut self, languages: F) -> Self
+    where
+        F: Fn(Arc<Context>, Vec<i64>) -> R + Send + Sync + 'static,
+        R: Future<Output = HashMap<i64, String>> + Send + 'static,
+    {
+        self.hooks.languages = Some(Box::new(move |context, people| Box::pin(languages(context, people))));
+        self
+    }
+
+    /// Asks this before whoever hears what a person does: a message, a press. Where it answers false nobody hears it, and
+    /// what it said is all that is said. So an application holds those back who ask too often.
+    #[must_use]
+    pub fn guard(mut self, guard: Guard) -> Self {
+        self.hooks.guard = Some(guard);
+        self
+    }
+
+    /// Says which errors of handlers pass by themselves, such as those of a database that is away. A turn that fails so
+    /// waits and runs again, as one does whose commit finds the store away; it is not parked. Errors of `sqlx` that say so,
+    /// and [`StoreError::Unavailable`](crate::store::StoreError::Unavailable), are known already.
+    #[must_use]
+    pub fn passing(mut self, passes: impl Fn(&BoxError) -> bool + Send + Sync + 'static) -> Self {
+        self.hooks.passes = Some(Box::new(passes));
         self
     }
 
@@ -142,16 +188,27 @@ impl Script {
     }
 
     /// What a person in the middle of this conversation is told before a planned restart; none if nothing is open.
-    pub(crate) fn restart_notice(&self, stored: &Stored) -> Option<String> {
+    pub(crate) fn restart_notice(&self, stored: &Stored, chosen: Option<&str>) -> Option<String> {
         let talk = serde_json::from_str::<Conversation>(&stored.value).ok();
         let is_open = talk.as_ref().is_none_or(|talk| !talk.slots.is_empty());
         let language = talk.map(|talk| talk.language).unwrap_or_default();
-        is_open.then(|| self.texts.restart(&language).into_owned())
+        is_open.then(|| self.texts.restart(chosen.unwrap_or(&language)).into_owned())
     }
 
     /// What a person is told whose conversation has to wait.
-    pub(crate) fn one_moment(&self, language: &str) -> String {
-        self.texts.one_moment(language).into_owned()
+    pub(crate) async fn one_moment(&self, context: &Arc<Context>, person: i64, language: &str) -> String {
+        let chosen = self.languages_of(context, vec![person]).await.remove(&person);
+        self.texts.one_moment(chosen.as_deref().unwrap_or(language)).into_owned()
+    }
+
+    /// The languages that these people have chosen, as far as the application knows.
+    pub(crate) async fn languages_of(&self, context: &Arc<Context>, people: Vec<i64>) -> HashMap<i64, String> {
+        self.hooks.languages_of(context, people).await
+    }
+
+    /// Whether an error of a handler's passes by itself.
+    pub(crate) fn passes(&self, error: &BoxError) -> bool {
+        store::is_passing(&**error) || self.hooks.passes.as_ref().is_some_and(|passes| passes(error))
     }
 
     /// Takes an event through its turn. Nothing happens: what should happen is in the outcome.

@@ -54,7 +54,7 @@ impl<'s> Play<'s> {
     /// The dialogue goes on where it was before.
     pub async fn go_on(&mut self) -> Result<(), TurnError> {
         if !self.ask().await? {
-            self.tell(|texts, language| texts.go_on(language));
+            self.tell(|texts, language| texts.go_on(language)).await;
         }
         Ok(())
     }

@@ -48,9 +48,9 @@ impl Play<'_> {
         if self.top().is_none() {
             let kept = self.turn.talk.slot(&self.turn.slot).is_some_and(|slot| !slot.kept.is_empty());
             if kept {
-                self.offer_again();
+                self.offer_again().await;
             } else {
-                self.tell(Texts::failed_and_ended);
+                self.tell(Texts::failed_and_ended).await;
             }
             return Ok(());
         }
@@ -66,15 +66,15 @@ impl Play<'_> {
                 if let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) {
                     slot.keep_draft(made);
                 }
-                self.offer_again();
+                self.offer_again().await;
             }
             OnError::Stay => {
-                self.tell(Texts::failed);
+                self.tell(Texts::failed).await;
                 self.go_on().await?;
             }
             OnError::End => {
                 self.turn.talk.close(&self.turn.slot);
-                self.tell(Texts::failed_and_ended);
+                self.tell(Texts::failed_and_ended).await;
             }
         }
         Ok(())
@@ -91,10 +91,10 @@ impl Play<'_> {
     }
 
     /// Offers to take a kept draft up, or to drop it.
-    pub fn offer_again(&mut self) {
-        let again = Button::new(self.sentence(Texts::try_again), AGAIN);
-        let cancel = Button::new(self.sentence(Texts::cancel), CANCEL);
-        let text = self.sentence(Texts::failed);
+    pub async fn offer_again(&mut self) {
+        let again = Button::new(self.sentence(Texts::try_again).await, AGAIN);
+        let cancel = Button::new(self.sentence(Texts::cancel).await, CANCEL);
+        let text = self.sentence(Texts::failed).await;
         self.turn.say(Say::text(text).buttons([[again, cancel]]));
     }
 
@@ -109,13 +109,13 @@ impl Play<'_> {
     }
 
     /// Ends what is open in the turn's slot, and what was kept there.
-    pub fn cancel(&mut self) {
+    pub async fn cancel(&mut self) {
         let slot = self.turn.talk.slot(&self.turn.slot);
         if slot.is_some_and(|slot| !slot.stack.is_empty() || !slot.kept.is_empty()) {
             self.turn.talk.close(&self.turn.slot);
-            self.tell(Texts::cancelled);
+            self.tell(Texts::cancelled).await;
         } else {
-            self.tell(Texts::nothing_to_cancel);
+            self.tell(Texts::nothing_to_cancel).await;
         }
     }
 
@@ -143,7 +143,7 @@ impl Play<'_> {
         if !flow.has(Which::Timeout, "") {
             self.turn.talk.close(&self.turn.slot);
             let command = self.script.beginning(Some(flow.name()));
-            self.tell(|texts, language| texts.timed_out(language, command.as_deref()));
+            self.tell(|texts, language| texts.timed_out(language, command.as_deref())).await;
             return Ok(());
         }
         self.acted = flow.name();

@@ -71,7 +71,7 @@ impl Downloads {
         let bytes = match self.fetch(&wish.file_id, limit, &temporary).await {
             Ok(bytes) => bytes,
             Err(error) => {
-                if matches!(error, EffectError::Final(_)) {
+                if asked.is_last || matches!(error, EffectError::Final(_)) {
                     // What will never be whole is not left behind; if it cannot be removed, cleaning finds it.
                     let _ = fs::remove_file(&temporary).await;
                 }
@@ -198,7 +198,8 @@ mod tests {
         let settings = DownloadSettings { directory: folder.path().to_owned(), ..DownloadSettings::default() };
         let downloads = Downloads { api: Arc::new(Sizeless), settings };
         let body = json!({"file_id": "x", "max_bytes": 100}).to_string().into();
-        let asked = Asked { key: "1-2".to_owned(), dialogue: DialogueKey::private(1, 2), body, attempt: 1 };
+        let asked =
+            Asked { key: "1-2".to_owned(), dialogue: DialogueKey::private(1, 2), body, attempt: 1, is_last: false };
         downloads.run(asked).await.unwrap();
         assert_eq!(std::fs::read(folder.path().join("1-2")).unwrap(), WHOLE);
     }

@@ -1,4 +1,4 @@
-//! How much is held in memory, and that nothing is done twice.
+//! How much is held in memory, that nothing is done twice, and how often it is tried.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,8 +9,8 @@ use crate::store::{Commit, Effect, Holder, LeaseAnswer, MemoryStore, Opened};
 const BOT: i64 = 1;
 const WISHES: usize = 2500;
 
-/// A store with more wishes than are held at once.
-async fn full_of_wishes() -> (Arc<dyn Store>, Epoch) {
+/// An empty store, and the right to write there.
+async fn lease() -> (Arc<dyn Store>, Epoch) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
     let holder = Holder {
         host: String::new(),
@@ -23,6 +23,12 @@ async fn full_of_wishes() -> (Arc<dyn Store>, Epoch) {
         ttl_ms: 1000,
     };
     let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder, None).await else { panic!("no lease") };
+    (store, epoch)
+}
+
+/// A store with more wishes than are held at once.
+async fn full_of_wishes() -> (Arc<dyn Store>, Epoch) {
+    let (store, epoch) = lease().await;
     let key = DialogueKey::private(BOT, 7);
     for _ in 0..WISHES / 100 {
         let Opened::At { version, .. } = store.open(&key, None).await.unwrap() else { panic!("taken") };
@@ -63,4 +69,34 @@ async fn only_so_many_wishes_are_held_and_each_is_done_once() {
     effects.close().await;
     assert_eq!(began.load(Ordering::SeqCst), WISHES);
     assert_eq!(effects.0.held.lock().len(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_of_work_is_tried_as_often_as_it_says_and_others_as_usual() {
+    let (store, epoch) = lease().await;
+    let key = DialogueKey::private(BOT, 7);
+    let Opened::At { version, .. } = store.open(&key, None).await.unwrap() else { panic!("taken") };
+    let wishes = ["hasty", "patient"].map(|kind| Effect { kind: kind.into(), body: "null".into() });
+    let commit = Commit { effects: wishes.into(), ..Commit::new(key, version, Millis(0)) };
+    store.commit(epoch, commit).await.unwrap();
+    let (mut register, tries) = (Register::default(), Arc::new(Mutex::new(Vec::new())));
+    for kind in ["hasty", "patient"] {
+        let tries = Arc::clone(&tries);
+        register.add(kind, move |asked| {
+            tries.lock().push((kind, asked.attempt, asked.is_last));
+            async { Err(EffectError::Retry("not today".into())) }
+        });
+    }
+    register.set_attempts("hasty", 1);
+    let (sender, mut outcomes) = mpsc::unbounded_channel();
+    let settings = EffectSettings { attempts: 2, ..EffectSettings::default() };
+    let effects = Effects::new((BOT, epoch), register, store, Clock::set_by_hand(Millis(0)), settings, sender);
+    effects.reload();
+    for _ in 0..2 {
+        outcomes.recv().await.unwrap();
+    }
+    effects.close().await;
+    let mut tries = tries.lock().clone();
+    tries.sort_unstable();
+    assert_eq!(tries, [("hasty", 1, true), ("patient", 1, false), ("patient", 2, true)]);
 }

@@ -49,6 +49,8 @@ pub(super) enum Kind {
     Refusals,
     State,
     Input,
+    /// What the handler needs is away for now: no failure of the turn's.
+    Away,
 }
 
 impl Kind {
@@ -67,6 +69,7 @@ impl fmt::Display for Kind {
             Self::Refusals => "the application's writes were refused again and again",
             Self::State => "what is stored cannot be read",
             Self::Input => "the input cannot be read",
+            Self::Away => "what the handler needs is away",
         })
     }
 }

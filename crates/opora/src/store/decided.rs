@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use futures_util::future::{join, try_join};
+use futures_util::future::try_join;
 use parking_lot::Mutex;
 
 pub use self::database::SqlDatabase;
@@ -205,8 +205,8 @@ impl StoreLayer for DecidedStore {
 
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
-            let (redis, database) = join(self.redis.close(), self.database.store().close()).await;
-            redis.and(database)
+            let redis = self.redis.close().await;
+            redis.and(self.database.store().close().await)
         })
     }
 }

@@ -31,6 +31,7 @@ pub(crate) use self::address::Address;
 pub use self::aiogram::AiogramStore;
 pub(crate) use self::aiogram::LockHeld;
 pub(super) use self::decisions::CarriedOut;
+pub use self::server::RedisServer;
 pub(crate) use self::wire::{NotReached, Wire};
 pub use self::witness::{FileWitness, RedisLoss, WitnessKeeper};
 

@@ -88,6 +88,26 @@ impl PostgresServer {
         }
     }
 
+    /// Stops every process of it where it is: connections stay, and nobody answers.
+    pub fn pause(&self) {
+        self.tell_all(Signal::STOP);
+    }
+
+    /// After a [`Self::pause`].
+    pub fn go_on(&self) {
+        self.tell_all(Signal::CONT);
+    }
+
+    fn tell_all(&self, signal: Signal) {
+        let server = self.child.id();
+        let started = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();
+        let all = started.split_whitespace().map(|process| process.parse().unwrap()).chain([server as i32]);
+        for process in all.filter_map(Pid::from_raw) {
+            // A session may have ended meanwhile.
+            let _ = kill_process(process, signal);
+        }
+    }
+
     /// Starts it again on its files and its port, after it was killed.
     pub fn start_again(&mut self) {
         self.child = run(self.port, self.folder.path(), &self.settings).expect("postgres starts again");

@@ -41,3 +41,4 @@ front-help-command = Help
 
 # Somebody of the demo who is to register.
 demo-newcomer = new here, to register
+front-too-many-toast = Too many requests at once. Please wait a moment: I will listen again in { $seconds } s.

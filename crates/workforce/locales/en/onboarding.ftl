@@ -1,6 +1,6 @@
 # The questionnaire, and questions to whoever is in charge.
 onboarding-begin-button = 📝 Questionnaire
-onboarding-offer = Welcome to the team! There is a short questionnaire for everybody who is new. It takes a few minutes, and you can pause at any time.
+onboarding-offer = There is a short questionnaire for everybody who is new. It takes a few minutes, and you can pause at any time.
 onboarding-consent = { $count ->
         [one] I would like to ask you { $count } question.
        *[other] I would like to ask you { $count } questions.
@@ -42,3 +42,13 @@ chat-closed-by = { $name } has closed the conversation.
 chat-closed-toast = This conversation is closed already.
 chat-timed-out = I have put our conversation aside. An answer will still reach you here.
 chat-answer-timed-out = You have not answered yet. The question is still open.
+
+# Pages.
+onboarding-section = Questionnaire
+onboarding-not-begun = Not begun yet.
+onboarding-earlier = An earlier one
+onboarding-answered = { $answered } of { $all } answered
+onboarding-status-active = under way
+onboarding-status-paused = paused
+onboarding-status-completed = completed
+onboarding-status-declined = declined

@@ -90,9 +90,6 @@ web-unblock = Unblock
 web-history = What staff did
 web-history-empty = Nothing yet.
 web-by-command = from the command line
-web-role-granted = Role given: { $role }
-web-role-revoked = Role taken away: { $role }
-web-status-changed = Status: { $status }
 
 web-me = My page
 web-language = Language
@@ -128,3 +125,15 @@ web-parked = Parked turns
 web-parked-none = None: nothing has failed for good.
 web-parked-of = of the Telegram account { $user }
 web-parked-advice = To look at them, run them again or drop them:
+
+web-own-data = Personal data
+web-own-data-about = A person may ask for everything that is known of them, and that it is deleted.
+web-export = Download as a file
+web-forget = Delete…
+web-forget-title = Delete the data of { $name }
+web-forget-goes = This deletes the name, phone, email and username, the documents with their pictures, the answers of the questionnaire and the conversations with staff. All sign-ins end.
+web-forget-stays = Hours worked and money paid stay, under a number: accounting needs them. So does the list of what staff did.
+web-forget-final = This cannot be undone. The person may register again, as somebody new.
+web-forget-sure = I understand, and the person has asked for it
+web-forget-now = Delete for good
+web-forget-not = Keep everything

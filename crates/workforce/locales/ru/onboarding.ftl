@@ -1,6 +1,6 @@
 # Анкета и вопросы ответственному.
 onboarding-begin-button = 📝 Анкета
-onboarding-offer = Добро пожаловать в команду! Для новых сотрудников есть короткая анкета. Она займёт несколько минут, и прерваться можно в любой момент.
+onboarding-offer = Для новых сотрудников есть короткая анкета. Она займёт несколько минут, и прерваться можно в любой момент.
 onboarding-consent = { $count ->
         [one] Я хочу задать вам { $count } вопрос.
         [few] Я хочу задать вам { $count } вопроса.
@@ -43,3 +43,13 @@ chat-closed-by = Разговор завершён: { $name }.
 chat-closed-toast = Этот разговор уже завершён.
 chat-timed-out = Я отложил наш разговор. Ответ всё равно придёт сюда.
 chat-answer-timed-out = Вы ещё не ответили. Вопрос остаётся открытым.
+
+# Страницы.
+onboarding-section = Анкета
+onboarding-not-begun = Ещё не начата.
+onboarding-earlier = Прежняя анкета
+onboarding-answered = Ответов: { $answered } из { $all }
+onboarding-status-active = заполняется
+onboarding-status-paused = на паузе
+onboarding-status-completed = заполнена
+onboarding-status-declined = отказ

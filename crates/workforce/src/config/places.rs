@@ -1,7 +1,10 @@
 //! Where conversations and tables are, as the settings say.
 
+use std::path::Path;
+
 use super::layers::Layers;
 use crate::domain::Address;
+use crate::files::FilesAddress;
 
 /// Where conversations are kept, and which setting says so.
 pub fn state(layers: &Layers) -> (String, &'static str) {
@@ -34,10 +37,13 @@ pub fn data_dir(layers: &Layers) -> &str {
     Some(folder.trim_end_matches('/')).filter(|folder| !folder.is_empty()).unwrap_or("/")
 }
 
-/// Where documents are kept.
-pub fn files(layers: &Layers) -> String {
-    let given = layers.get("FILES_URL").map(|given| given.value.to_owned());
-    given.unwrap_or_else(|| format!("file:{}/files", data_dir(layers)))
+/// Where documents are kept; a sentence for each mistake.
+pub fn files(layers: &Layers) -> Result<FilesAddress, Vec<String>> {
+    let setting = |name: &str| layers.get(name).map(|given| given.value);
+    match setting("FILES_URL") {
+        Some(url) => FilesAddress::read(url, setting),
+        None => Ok(FilesAddress::Folder(Path::new(data_dir(layers)).join("files"))),
+    }
 }
 
 fn embedded(layers: &Layers) -> String {

@@ -9,8 +9,9 @@ use opora::bot::SendLimits;
 use reqwest::Url;
 
 use super::layers::Layers;
-use super::{ENVIRONMENT, places};
+use super::{ENVIRONMENT, Networks, places};
 use crate::domain::Address;
+use crate::files::FilesAddress;
 use crate::texts::Language;
 
 /// Everything that a running application needs.
@@ -26,12 +27,13 @@ pub struct Config {
     pub database: Address,
     /// Where the cache is; in this process if there is none.
     pub cache: Option<Secret>,
-    /// `file:<folder>` or `s3://…`.
-    pub files: String,
+    pub files: FilesAddress,
     pub data_dir: PathBuf,
     pub web_listen: SocketAddr,
     /// Where people reach the pages, without a slash at its end.
     pub public_url: String,
+    /// Who may say on whose behalf a page is asked for.
+    pub trusted_proxies: Networks,
     /// The language of those whose own nobody knows.
     pub language: Language,
 }
@@ -88,6 +90,7 @@ struct Reading<'a> {
 }
 
 const TOKEN: &str = "@BotFather gives one, of the form 123456789:AA…";
+const PROXIES: &str = "a list of addresses and networks, such as 127.0.0.1, 10.0.0.0/8";
 const LISTEN: &str = "an address and a port, such as 127.0.0.1:8080";
 const WEB_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
 
@@ -104,9 +107,10 @@ impl Reading<'_> {
         self.one_of("CACHE_URL", &["redis://", "rediss://"]);
         let cache = places::cache(self.layers).map(Secret);
         let data_dir = places::data_dir(self.layers);
-        let files = self.one_of("FILES_URL", &["file:"]).unwrap_or_else(|| places::files(self.layers));
+        let files = self.files();
         let web_listen = self.parsed("WEB_LISTEN", LISTEN).unwrap_or(WEB_LISTEN);
         let public_url = self.url("PUBLIC_URL").unwrap_or_else(|| format!("http://{web_listen}"));
+        let trusted_proxies = self.parsed("TRUSTED_PROXIES", PROXIES).unwrap_or_default();
         let language = self.language().unwrap_or_default();
         Some(Config {
             bot_token: bot_token?,
@@ -116,10 +120,11 @@ impl Reading<'_> {
             state: watched(state, data_dir),
             database: database?,
             cache,
-            files,
+            files: files?,
             data_dir: data_dir.into(),
             web_listen,
             public_url: public_url.trim_end_matches('/').to_owned(),
+            trusted_proxies,
             language,
         })
     }
@@ -182,6 +187,10 @@ impl Reading<'_> {
             self.mistakes.push("DATABASE_URL is neither sqlite:<path> nor postgres://…".to_owned());
         }
         database
+    }
+
+    fn files(&mut self) -> Option<FilesAddress> {
+        places::files(self.layers).map_err(|mistakes| self.mistakes.extend(mistakes)).ok()
     }
 
     /// What a turn writes and where it goes must become durable in one step.
@@ -271,10 +280,8 @@ mod tests {
         );
         assert_eq!((config.updates, config.send_limits), (Updates::Polling, SendLimits::Telegram));
         assert_eq!((config.public_url.as_str(), config.language), ("http://127.0.0.1:8080", Language::Ru));
-        assert_eq!(
-            (config.bot_api_url.as_str(), config.files.as_str()),
-            (opora::telegram::TELEGRAM, "file:data/files")
-        );
+        assert_eq!(config.bot_api_url, opora::telegram::TELEGRAM);
+        assert_eq!(config.files, FilesAddress::Folder("data/files".into()));
     }
 
     #[test]
@@ -291,6 +298,7 @@ mod tests {
             ("FILES_URL", "ftp://me:hunter7@host"),
             ("WEB_LISTEN", "8080"),
             ("PUBLIC_URL", "office"),
+            ("TRUSTED_PROXIES", "nginx"),
             ("LANGUAGE", "de"),
         ];
         let Mistakes(mistakes) = read(&wrong).unwrap_err();

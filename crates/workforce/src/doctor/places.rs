@@ -4,14 +4,19 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use opora::instance::{self, Sighting};
-use opora::store::{Lease, OpenError, Store, StoreError};
-use tokio::io::AsyncWriteExt;
+use opora::store::{Lease, OpenError, RedisServer, Store, StoreError};
 use tokio::net::TcpListener;
 
 use super::Finding;
-use crate::config::Config;
+use crate::config::{Config, Secret};
 use crate::domain::Domain;
+use crate::files::{Files, FilesAddress};
+use crate::state::output;
 
+/// Below this the next document may not fit.
+const FULL_BYTES: u64 = 100 << 20;
+/// Below this somebody should know.
+const SCARCE_BYTES: u64 = 1 << 30;
 const SERVER: &str = "look at host, port, database, user and password, and whether the server runs";
 
 /// The application's tables: whether they can be read, and whether they are of this version.
@@ -82,47 +87,101 @@ async fn held(store: &dyn Store, bot: i64) -> Finding {
     }
 }
 
-/// Whether documents can be stored: by storing something and taking it away again.
-pub(super) async fn look_at_files(config: &Config) -> Finding {
-    let Some(folder) = config.files.strip_prefix("file:") else {
-        let advice = "the first document shows whether it can be written";
-        return Finding::note("files", "kept outside of this machine; not tried", advice);
-    };
-    let folder = PathBuf::from(folder);
-    let (nearest, is_there) = nearest(&folder).await;
-    match try_to_write(&nearest).await {
-        Ok(()) if is_there => Finding::ok("files", format!("{} can be written", folder.display())),
-        Ok(()) => {
-            Finding::note("files", format!("{} is not there yet", folder.display()), "the first document makes it")
+/// The Redis servers: whether they are reached, what they may throw away, and what a restart of theirs loses.
+pub(super) async fn look_at_redis(config: &Config) -> Vec<Finding> {
+    let is_redis = config.state.starts_with("redis");
+    let (state, cache) =
+        tokio::join!(async { if is_redis { Some(RedisServer::look(&config.state).await) } else { None } }, async {
+            match &config.cache {
+                Some(Secret(address)) => Some(RedisServer::look(address).await),
+                None => None,
+            }
+        },);
+    state.map(|seen| state_server(&seen)).into_iter().chain(cache.map(|seen| cache_server(&seen))).collect()
+}
+
+fn state_server(seen: &Result<RedisServer, StoreError>) -> Finding {
+    match seen {
+        Err(error) => Finding::trouble("redis", error.to_string(), SERVER),
+        Ok(RedisServer { place, evicts: Some(policy), .. }) => {
+            let found = format!("{place} throws keys away when its memory is full (maxmemory-policy {policy})");
+            Finding::trouble("redis", found, "set maxmemory-policy noeviction: it keeps conversations, PINs and locks")
         }
-        Err(error) => {
-            let found = format!("{} cannot be written: {error}", nearest.display());
-            Finding::trouble("files", found, "give it to the user that runs opora, or make room on the disk")
+        Ok(RedisServer { place, version: (major, minor), losses, may_lose, .. }) => {
+            let found = format!("{place}, Redis {major}.{minor}, throws nothing away; {losses}");
+            if *may_lose {
+                return Finding::note(
+                    "redis",
+                    found,
+                    "with appendonly yes and appendfsync always it would lose nothing",
+                );
+            }
+            Finding::ok("redis", found)
         }
+    }
+}
+
+/// What a cache throws away can be loaded again.
+fn cache_server(seen: &Result<RedisServer, StoreError>) -> Finding {
+    match seen {
+        Ok(RedisServer { place, version: (major, minor), .. }) => {
+            Finding::ok("cache", format!("{place}, Redis {major}.{minor}"))
+        }
+        Err(error) => Finding::note("cache", error.to_string(), "pages are slower without it; look at CACHE_URL"),
+    }
+}
+
+/// How much room there is for files and the embedded database.
+pub(super) async fn look_at_disk(config: &Config) -> Finding {
+    let folder = nearest(&config.data_dir).await;
+    let asked = folder.clone();
+    let seen = tokio::task::spawn_blocking(move || rustix::fs::statvfs(&asked)).await;
+    match seen {
+        Ok(Ok(seen)) => room_on_disk(&folder, seen.f_bavail.saturating_mul(seen.f_frsize)),
+        Ok(Err(error)) => Finding::note("disk", format!("{}: {error}", folder.display()), "look by hand: df -h"),
+        Err(error) => Finding::note("disk", error.to_string(), "look by hand: df -h"),
     }
 }
 
 /// The folder itself, or the nearest one above that is there.
-async fn nearest(folder: &Path) -> (PathBuf, bool) {
-    for (depth, above) in folder.ancestors().enumerate() {
+async fn nearest(folder: &Path) -> PathBuf {
+    for above in folder.ancestors() {
         if !above.as_os_str().is_empty() && tokio::fs::metadata(above).await.is_ok() {
-            return (above.to_owned(), depth == 0);
+            return above.to_owned();
         }
     }
-    (PathBuf::from("."), false)
+    PathBuf::from(".")
 }
 
-async fn try_to_write(folder: &Path) -> std::io::Result<()> {
-    let path = folder.join(format!(".opora-doctor-{}", std::process::id()));
-    let written = async {
-        let mut file = tokio::fs::OpenOptions::new().write(true).create_new(true).open(&path).await?;
-        file.write_all(b"may be removed\n").await?;
-        file.sync_all().await
-    };
-    let written = written.await;
-    match tokio::fs::remove_file(&path).await {
-        Err(error) if error.kind() != ErrorKind::NotFound => written.and(Err(error)),
-        _ => written,
+fn room_on_disk(folder: &Path, free_bytes: u64) -> Finding {
+    let found = format!("{} is free where {} is", output::size(free_bytes), folder.display());
+    let advice = "make room, or let DATA_DIR name a larger disk: turns wait while it is full";
+    match free_bytes {
+        0..FULL_BYTES => Finding::trouble("disk", found, advice),
+        FULL_BYTES..SCARCE_BYTES => Finding::note("disk", found, advice),
+        _ => Finding::ok("disk", found),
+    }
+}
+
+/// Whether documents can be stored: by storing something and taking it away again.
+pub(super) async fn look_at_files(config: &Config) -> Finding {
+    let (address, tried) = (&config.files, Files::at(&config.files).try_out().await);
+    match (address, tried) {
+        (FilesAddress::Folder(folder), Ok(())) if !folder.is_dir() => {
+            Finding::note("files", format!("{address} is not there yet"), "the first document makes it")
+        }
+        (_, Ok(())) => Finding::ok("files", format!("{address} can be written")),
+        (FilesAddress::Folder(_), Err(error)) => {
+            let found = format!("{address} cannot be written: {error}");
+            Finding::trouble("files", found, "give it to the user that runs opora, or make room on the disk")
+        }
+        (FilesAddress::Bucket(_), Err(error)) => {
+            let advice = match error.kind() {
+                ErrorKind::PermissionDenied => "look at S3_ACCESS_KEY and S3_SECRET_KEY, and what they may do there",
+                _ => "look at S3_ENDPOINT and S3_REGION, whether the server runs, and whether the bucket is there",
+            };
+            Finding::trouble("files", format!("{address} cannot be written: {error}"), advice)
+        }
     }
 }
 
@@ -139,5 +198,27 @@ pub(super) async fn look_at_port(config: &Config) -> Finding {
             let advice = "WEB_LISTEN names an address of this machine and a port above 1023";
             Finding::trouble("pages", format!("{address}: {error}"), advice)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Health;
+
+    #[test]
+    fn a_disk_is_told_before_it_is_full() {
+        let health = |free| room_on_disk(Path::new("/srv"), free).health;
+        assert_eq!([health(5 << 20), health(500 << 20), health(5 << 30)], [Health::Trouble, Health::Note, Health::Ok]);
+    }
+
+    #[test]
+    fn a_redis_that_throws_keys_away_or_forgets_is_told() {
+        let server = |evicts: Option<&str>, may_lose| {
+            let (place, evicts) = ("the Redis".to_owned(), evicts.map(ToOwned::to_owned));
+            state_server(&Ok(RedisServer { place, version: (7, 0), evicts, losses: "", may_lose })).health
+        };
+        assert_eq!(server(Some("allkeys-lru"), false), Health::Trouble);
+        assert_eq!((server(None, true), server(None, false)), (Health::Note, Health::Ok));
     }
 }

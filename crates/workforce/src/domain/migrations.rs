@@ -23,6 +23,7 @@ const STEPS: &[Step] = &[
     Step { name: "registration", sql: include_str!("migrations/registration.sql") },
     Step { name: "onboarding", sql: include_str!("migrations/onboarding.sql") },
     Step { name: "web", sql: include_str!("migrations/web.sql") },
+    Step { name: "web_limits", sql: include_str!("migrations/web_limits.sql") },
     Step { name: "sites", sql: include_str!("migrations/sites.sql") },
     Step { name: "shifts", sql: include_str!("migrations/shifts.sql") },
     Step { name: "payroll", sql: include_str!("migrations/payroll.sql") },

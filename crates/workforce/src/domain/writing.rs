@@ -3,6 +3,8 @@
 //! A turn's writes get one connection, lent for the time of the commit. Entities want something that can be asked from
 //! a shared reference: this puts the one behind the other. It begins and ends no transaction; the commit does.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use opora::store::{Database, DomainWrites, WriteError};
 use opora::turn::Turn;
@@ -52,8 +54,24 @@ where
     move |database| {
         Box::pin(async move {
             let writing = Writing::new(database);
-            run(&writing).await
+            run(&writing).await.map_err(told_plainly)
         })
+    }
+}
+
+/// A failure as the store knows them: it waits for a database that is away, and the ORM's words would hide that.
+fn told_plainly(error: WriteError) -> WriteError {
+    let WriteError::Failed(error) = error else { return error };
+    match error.downcast::<DbErr>().map(|error| *error) {
+        Ok(DbErr::Conn(why) | DbErr::Exec(why) | DbErr::Query(why)) => match why {
+            RuntimeErr::SqlxError(error) => match Arc::try_unwrap(error) {
+                Ok(error) => WriteError::Failed(Box::new(error)),
+                Err(error) => WriteError::Failed(error.to_string().into()),
+            },
+            RuntimeErr::Internal(words) => WriteError::Failed(words.into()),
+        },
+        Ok(other) => WriteError::Failed(Box::new(other)),
+        Err(other) => WriteError::Failed(other),
     }
 }
 

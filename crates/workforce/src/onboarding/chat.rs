@@ -12,9 +12,13 @@ use crate::application::App;
 use crate::domain::InTurn;
 use crate::front::{self, menu_button};
 use crate::people::{Person, Role};
+use crate::settings::QUESTIONS_GO_TO;
 use crate::text;
 use crate::texts::Language;
 
+pub use self::in_charge::InCharge;
+
+mod in_charge;
 mod records;
 
 /// The data of the button that opens a conversation, from anywhere.
@@ -25,8 +29,6 @@ const CLOSE: &str = "chat:close";
 const REPLY: &str = "chat:reply:";
 const END: &str = "chat:end:";
 
-/// Who answers: managers, and owners where there are none.
-const IN_CHARGE: [&[Role]; 2] = [&[Role::Manager], &[Role::Owner, Role::Superadmin]];
 const MAY_ANSWER: &[Role] = &[Role::Manager, Role::Owner, Role::Superadmin];
 /// In UTF-16 units; a message has a heading too.
 const TEXT_MAX_UNITS: usize = 3500;
@@ -132,13 +134,8 @@ async fn whom_to_ask(app: &App, person: &Person) -> Result<Option<Person>, BoxEr
     if let Some(same) = open.and_then(|chat| all.iter().position(|one| one.id == chat.in_charge_id)) {
         return Ok(Some(all.swap_remove(same)));
     }
-    for roles in IN_CHARGE {
-        let able = all.iter().filter(|one| one.may(roles));
-        if let Some(chosen) = able.min_by_key(|one| (busy.get(&one.id).copied().unwrap_or(0), one.id)) {
-            return Ok(Some(chosen.clone()));
-        }
-    }
-    Ok(None)
+    let in_charge = app.settings.get(&QUESTIONS_GO_TO).await?.among(all);
+    Ok(in_charge.into_iter().min_by_key(|one| (busy.get(&one.id).copied().unwrap_or(0), one.id)))
 }
 
 /// The asker has no more questions, and is at something else by now.

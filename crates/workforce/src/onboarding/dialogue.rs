@@ -9,7 +9,7 @@ use opora::prelude::*;
 
 use super::questionnaire::{Given, Questionnaire};
 use super::records::{self, Status};
-use super::{ASKED, BEGIN, asking, begin_button};
+use super::{ASKED, BEGIN, asking, begin_button, tell_pages};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::front::{self, menu_button};
@@ -145,6 +145,7 @@ async fn decline(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {
     let (id, _) = turn.context::<App>().onboarding.in_force().await?;
     let at = turn.now();
     turn.write(move |db| Box::pin(records::decline(db, person.id, id, at)));
+    tell_pages(turn, person.id);
     let words = text!(person.language, "onboarding-declined");
     turn.say(Say::text(words).buttons([[begin_button(person.language)], [menu_button(person.language)]]));
     Ok(Next::End)
@@ -221,6 +222,7 @@ async fn take(
     if next.is_none() {
         let told = with_last(turn, person, all, &place.question, answer.as_deref()).await?;
         asking::sum_up(turn, &told, person.language);
+        tell_pages(turn, user_id);
     }
     let is_last = next.is_none();
     let question = place.question;

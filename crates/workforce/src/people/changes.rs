@@ -179,6 +179,12 @@ pub async fn add_role(db: &impl ConnectionTrait, user_id: i64, role: Role) -> Re
     Ok(())
 }
 
+/// Somebody who has applied works here from now on.
+pub async fn take_on(db: &impl ConnectionTrait, user_id: i64) -> Result<(), WriteError> {
+    user_role::Entity::delete_by_id((user_id, Role::Applicant.name().to_owned())).exec(db).await?;
+    add_role(db, user_id, Role::Employee).await
+}
+
 /// Changes the language in which the bot speaks to a person.
 pub async fn set_language(db: &Writing<'_, '_>, id: i64, language: Language, at: Millis) -> Result<(), WriteError> {
     let changed = user::ActiveModel { language: Set(language.code().to_owned()), ..Default::default() };
@@ -202,7 +208,12 @@ async fn insert(db: &Writing<'_, '_>, user: user::ActiveModel, at: Millis) -> Re
 }
 
 /// Changes a row and raises its version.
-async fn change(db: &Writing<'_, '_>, id: i64, user: user::ActiveModel, at: Millis) -> Result<(), WriteError> {
+pub(super) async fn change(
+    db: &Writing<'_, '_>,
+    id: i64,
+    user: user::ActiveModel,
+    at: Millis,
+) -> Result<(), WriteError> {
     let changed = user::Entity::update_many()
         .set(findable(user::ActiveModel { updated_at: Set(at.0), ..user }))
         .col_expr(user::Column::Version, Expr::col(user::Column::Version).add(1))
@@ -216,7 +227,7 @@ async fn change(db: &Writing<'_, '_>, id: i64, user: user::ActiveModel, at: Mill
 }
 
 /// Writes down what was done to a person, and by whom.
-async fn note(
+pub(super) async fn note(
     db: &Writing<'_, '_>,
     id: i64,
     action: &'static str,

@@ -1,17 +1,21 @@
 //! `opora people`: who has which role, from the command line. This is how the first owner comes to be.
 
+use anyhow::Context;
 use clap::{Args, Subcommand};
 use opora::clock::Clock;
 
-use super::{Grant, People, Role, grant, revoke};
-use crate::config::DatabaseFlags;
+use super::{Grant, People, Person, Role, export, forget, grant, revoke};
+use crate::config::StorageFlags;
 use crate::domain::Domain;
+use crate::files::Files;
+use crate::rooms::Rooms;
+use crate::state::{Consent, output};
 use crate::texts::Language;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    database: DatabaseFlags,
+    storage: StorageFlags,
     #[command(subcommand)]
     command: Command,
 }
@@ -24,6 +28,18 @@ enum Command {
     Revoke(Taken),
     /// List people with their roles
     List,
+    /// Print everything that is known of a person as JSON, for the person; documents are listed
+    Export {
+        /// The number of the account
+        telegram_id: i64,
+    },
+    /// Forget a person: name, contacts, documents, answers. What was worked and paid stays, under a number
+    Forget {
+        /// The number of the account
+        telegram_id: i64,
+        #[command(flatten)]
+        consent: Consent,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -47,8 +63,13 @@ struct Taken {
 
 /// `opora people`.
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let domain = Domain::beside(&arguments.database.address()?).await?;
+    let storage = arguments.storage.read()?;
+    let domain = Domain::beside(&storage.database).await?;
     let done = match arguments.command {
+        Command::Export { telegram_id } => exported(&domain, telegram_id).await,
+        Command::Forget { telegram_id, consent } => {
+            forgotten(&domain, &Files::at(&storage.files), telegram_id, consent).await
+        }
         Command::Grant(given) => granted(&domain, given).await,
         Command::Revoke(taken) => revoked(&domain, taken).await,
         Command::List => list(&domain).await,
@@ -72,6 +93,25 @@ async fn revoked(domain: &Domain, taken: Taken) -> anyhow::Result<()> {
     domain.write(move |db| Box::pin(revoke(db, telegram_id, role, at))).await?;
     println!("{telegram_id} is not {role} any more");
     Ok(())
+}
+
+async fn exported(domain: &Domain, telegram_id: i64) -> anyhow::Result<()> {
+    let person = known(domain, telegram_id).await?;
+    let told = export(domain, &Rooms::all(), &person, None, Clock::machine().now()).await?;
+    output::json(&told)
+}
+
+async fn forgotten(domain: &Domain, files: &Files, telegram_id: i64, consent: Consent) -> anyhow::Result<()> {
+    let person = known(domain, telegram_id).await?;
+    consent.to(&format!("Forget {} ({telegram_id})? This cannot be undone.", person.full_name)).await?;
+    forget(domain, &Rooms::all(), files, &person, None, Clock::machine().now()).await?;
+    println!("{telegram_id} is forgotten; what was worked and paid stays under the number {}", person.id);
+    Ok(())
+}
+
+async fn known(domain: &Domain, telegram_id: i64) -> anyhow::Result<Person> {
+    let found = People::new(domain.clone()).by_telegram(telegram_id).await?;
+    found.with_context(|| format!("nobody with the Telegram id {telegram_id} is known"))
 }
 
 async fn list(domain: &Domain) -> anyhow::Result<()> {

@@ -8,6 +8,7 @@ use sea_orm::{QuerySelect, QueryTrait};
 
 use super::tables::{role as user_role, user};
 use super::{People, Person, Status, find, person};
+use crate::texts::Language;
 
 /// How many people a page has.
 pub const PAGE: u64 = 50;
@@ -103,6 +104,14 @@ impl People {
     /// How many people stand so.
     pub async fn count(&self, status: Status) -> Result<u64, DbErr> {
         user::Entity::find().filter(user::Column::Status.eq(status.name())).count(self.domain.read()).await
+    }
+
+    /// The languages of those of these Telegram accounts who are known.
+    pub async fn languages(&self, telegram_ids: Vec<i64>) -> Result<HashMap<i64, Language>, DbErr> {
+        let spoken = user::Entity::find().select_only().column(user::Column::TelegramId).column(user::Column::Language);
+        let of_them = spoken.filter(user::Column::TelegramId.is_in(telegram_ids));
+        let rows: Vec<(i64, String)> = of_them.into_tuple().all(self.domain.read()).await?;
+        Ok(rows.into_iter().filter_map(|(telegram_id, code)| Some((telegram_id, code.parse().ok()?))).collect())
     }
 
     /// The names of these people.

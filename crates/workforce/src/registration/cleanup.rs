@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -44,15 +45,14 @@ pub struct Report {
 }
 
 impl Grounds {
-    pub fn of_app(app: &App) -> anyhow::Result<Self> {
-        let (domain, downloads) = (app.domain.clone(), app.data_dir.join("downloads"));
-        Ok(Self { domain, files: Files::at(&app.files)?, downloads })
+    pub fn of_app(app: &App) -> Self {
+        Self { domain: app.domain.clone(), files: app.files.clone(), downloads: app.data_dir.join("downloads") }
     }
 }
 
 /// The job.
 pub async fn hourly(app: App) -> anyhow::Result<()> {
-    let report = clean(&Grounds::of_app(&app)?, app.clock.now(), false).await?;
+    let report = clean(&Grounds::of_app(&app), app.clock.now(), false).await?;
     let (deleted, kept, errors) = (report.deleted.len(), report.kept.len(), report.errors.len());
     tracing::info!(known = report.known, deleted, kept, errors, "files without an owner are cleaned up");
     for (name, error) in report.errors {
@@ -76,24 +76,26 @@ pub async fn clean(grounds: &Grounds, now: Millis, is_dry_run: bool) -> anyhow::
         taken.extend(keeping::owned(&grounds.domain, &old).await?);
     }
     for file in orphans.into_iter().filter(|file| !taken.contains(&file.name)) {
-        report.judge(file, now, ORPHAN_LIFE).await;
+        let name = file.name.clone();
+        report.judge(file, now, ORPHAN_LIFE, grounds.files.remove(vec![name])).await;
     }
-    for folder in [grounds.files.incoming().await?, files::list(grounds.downloads.clone()).await?] {
-        for file in folder {
-            report.judge(file, now, TEMPORARY_LIFE).await;
+    for folder in grounds.files.incoming().into_iter().chain([grounds.downloads.clone()]) {
+        for file in files::list(folder.clone()).await? {
+            let path = folder.join(&file.name);
+            report.judge(file, now, TEMPORARY_LIFE, files::remove(&path)).await;
         }
     }
     Ok(report)
 }
 
 impl Report {
-    async fn judge(&mut self, file: Found, now: Millis, life: Duration) {
+    async fn judge(&mut self, file: Found, now: Millis, life: Duration, remove: impl Future<Output = io::Result<()>>) {
         let age = age(&file, now);
         if age <= life {
             self.kept.push((file.name, age));
             return;
         }
-        let removed = if self.is_dry_run { Ok(()) } else { files::remove(&file.path).await };
+        let removed = if self.is_dry_run { Ok(()) } else { remove.await };
         match removed {
             Ok(()) => self.deleted.push((file.name, age)),
             Err(error) => self.errors.push((file.name, error.to_string())),

@@ -74,7 +74,7 @@ pub async fn repair(arguments: Repair) -> anyhow::Result<()> {
 
 async fn open(storage: StorageFlags) -> anyhow::Result<Grounds> {
     let storage = storage.read()?;
-    let files = Files::at(&storage.files)?;
+    let files = Files::at(&storage.files);
     let domain = Domain::beside(&storage.database).await?;
     Ok(Grounds { domain, files, downloads: storage.data_dir.join("downloads") })
 }

@@ -15,6 +15,7 @@ use super::{DECIDERS, Decided, DocumentKind, DocumentStatus, answers, questions}
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::front;
+use crate::onboarding::Onboarding;
 use crate::people::{Person, Status};
 use crate::text;
 use crate::texts::Language;
@@ -206,6 +207,9 @@ async fn reason(turn: &mut Turn, telegram_id: i64, mark: String, text: String) -
 fn decide(turn: &mut Turn, by: &Person, person: &Person, mark: String, reason: Option<String>) {
     let (at, is_approved) = (turn.now(), reason.is_none());
     turn.say_to(person.telegram_id, registrations::told(person, reason.as_deref(), is_approved));
+    if is_approved {
+        Onboarding::offer(turn, &registrations::let_in(person));
+    }
     tracing::info!(user = person.telegram_id, by = by.id, is_approved, "registration: decided");
     for event in super::pages::events() {
         event.after(turn);

@@ -17,7 +17,8 @@ use super::states::Paper;
 use super::tables::{document, under_way};
 use crate::application::App;
 use crate::domain::{Domain, NotWritten, Writing};
-use crate::files::{self, Files, NotKept};
+use crate::failpoints;
+use crate::files::{self, NotKept};
 
 /// Puts downloads into their place.
 pub const KEEP: &str = "registration:keep";
@@ -69,12 +70,11 @@ pub async fn discard(app: App, asked: Asked) -> Result<Value, EffectError> {
 
 /// All of them, or none.
 async fn keep_now(app: &App, user: i64, papers: &[Paper]) -> Result<Kept, EffectError> {
-    let files = Files::at(&app.files).map_err(|error| EffectError::Final(error.to_string()))?;
     let (ids, at) = (papers.iter().map(|paper| paper.id.clone()).collect(), app.clock.now());
     app.domain.write(move |db| Box::pin(begin(db, ids, at))).await?;
     let mut documents = Vec::with_capacity(papers.len());
     for paper in papers {
-        match files.keep_image(paper.id.clone(), paper.path.clone()).await {
+        match app.files.keep_image(paper.id.clone(), paper.path.clone()).await {
             Ok(kept) => {
                 tracing::info!(user, kind = paper.kind.name(), bytes = kept.size_bytes, "registration: a file is kept");
                 documents.push(KeptPaper {
@@ -84,6 +84,7 @@ async fn keep_now(app: &App, user: i64, papers: &[Paper]) -> Result<Kept, Effect
                     size_bytes: i64::try_from(kept.size_bytes).unwrap_or(i64::MAX),
                     sha256: kept.sha256,
                 });
+                failpoints::hit(failpoints::REGISTRATION_AFTER_RENAME).await;
             }
             Err(error) => return give_up(app, user, papers, paper.kind, error).await,
         }
@@ -95,7 +96,7 @@ async fn keep_now(app: &App, user: i64, papers: &[Paper]) -> Result<Kept, Effect
     Ok(Kept::Stored { documents })
 }
 
-/// A disk that refuses will go on to: the person is told at once, and tries again later.
+/// A storage that refuses will go on to: the person is told at once, and tries again later.
 async fn give_up(
     app: &App,
     user: i64,
@@ -108,7 +109,7 @@ async fn give_up(
     }
     match error {
         NotKept::NotAnImage => Ok(Kept::NotAnImage { kind }),
-        NotKept::Disk(error) => {
+        NotKept::Storage(error) => {
             tracing::error!(user, kind = kind.name(), %error, "registration: a file could not be kept");
             Err(EffectError::Final(format!("a file could not be kept: {error}")))
         }
@@ -132,7 +133,7 @@ pub async fn discard_now(app: &App, left: Discard) -> anyhow::Result<()> {
         release(&app.domain, left.ids.clone()).await?;
         let owned = owned(&app.domain, &left.ids).await?;
         let ids = left.ids.into_iter().filter(|id| !owned.contains(id));
-        Files::at(&app.files)?.remove(ids.collect()).await?;
+        app.files.remove(ids.collect()).await?;
     }
     Ok(())
 }

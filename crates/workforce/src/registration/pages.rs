@@ -6,15 +6,16 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
+use maud::Markup;
 use serde::Deserialize;
 
 use super::{DECIDERS, NotDecided, Registrations};
 use crate::application::App;
-use crate::files::Files;
 use crate::people::Person;
 use crate::web::{Card, Event, Oops, Owner, Section, Visitor};
 use crate::{key, text};
 
+mod document_view;
 mod view;
 
 /// Where those are who wait.
@@ -35,6 +36,7 @@ pub fn routes() -> Router<App> {
         .route("/registrations/{id}/approve", post(approve))
         .route("/registrations/{id}/reject", post(reject))
         .route("/documents/{id}", get(document))
+        .route("/documents/{id}/file", get(file))
 }
 
 /// What is counted on the front page.
@@ -112,10 +114,19 @@ async fn queue(app: &App, visitor: &Visitor, status: StatusCode, notice: Option<
     Ok((status, view::queue(visitor, &waiting, notice)).into_response())
 }
 
-/// `GET /documents/<id>`: the file itself. It is kept by no browser and no proxy.
-async fn document(State(app): State<App>, Owner(_): Owner, Path(id): Path<String>) -> Result<Response, Oops> {
+/// `GET /documents/<id>`: a document with what is known of it.
+async fn document(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<String>) -> Result<Markup, Oops> {
+    let registrations = Registrations::of_app(&app);
+    let document = registrations.document(&id).await?.ok_or(Oops::NotFound)?;
+    let person = app.people.by_id(document.user_id).await?.ok_or(Oops::NotFound)?;
+    let others = registrations.of(person.id).await?.into_iter().filter(|other| other.id != document.id).collect();
+    Ok(document_view::page(&visitor, &document_view::Shown { document, person, others }))
+}
+
+/// `GET /documents/<id>/file`: the file itself. It is kept by no browser and no proxy.
+async fn file(State(app): State<App>, Owner(_): Owner, Path(id): Path<String>) -> Result<Response, Oops> {
     let document = Registrations::of_app(&app).document(&id).await?.ok_or(Oops::NotFound)?;
-    let read = Files::at(&app.files)?.read(document.id).await.map_err(anyhow::Error::from)?;
+    let read = app.files.read(document.id).await.map_err(anyhow::Error::from)?;
     let bytes = read.ok_or(Oops::NotFound)?;
     let headers = [
         (header::CONTENT_TYPE, document.media_type.as_str()),

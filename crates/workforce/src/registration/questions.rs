@@ -30,6 +30,7 @@ pub async fn ask_language(turn: &mut Turn, draft: Draft) -> Asked {
 
 pub async fn language(turn: &mut Turn, draft: Draft, press: Press) -> Step<Registration> {
     let Ok(language) = press.rest.parse::<Language>() else { return Ok(Next::Again) };
+    turn.speak(language.code());
     advance(turn, "language", Draft { language: Some(language), ..draft })
 }
 

@@ -12,6 +12,7 @@ use super::tables::{decision, document};
 use super::{Document, DocumentStatus, answers, deciding};
 use crate::application::App;
 use crate::domain::{Domain, NotWritten, Writing};
+use crate::onboarding::Onboarding;
 use crate::people::{self, People, Person, Role, Status};
 
 /// How many people are told of decisions in one run of the job.
@@ -156,6 +157,9 @@ impl Registrations {
             if let Some(person) = people.iter().find(|person| person.id == row.user_id) {
                 let once = format!("registration-decision-{}", row.id);
                 self.bot.post(&once, person.telegram_id, told(person, row.reason.as_deref(), row.is_approved)).await?;
+                if let Some(invitation) = Onboarding::invitation(person).filter(|_| row.is_approved) {
+                    self.bot.post(&format!("{once}-questions"), person.telegram_id, invitation).await?;
+                }
             }
         }
         let told: Vec<_> = rows.iter().map(|row| row.id).collect();
@@ -209,7 +213,7 @@ pub async fn decide(db: &Writing<'_, '_>, verdict: Verdict, at: Millis) -> Resul
     let status = if is_approved { Status::Verified } else { Status::Rejected };
     people::set_status(db, user_id, status, Some(by), at).await?;
     if is_approved {
-        people::add_role(db, user_id, Role::Employee).await?;
+        people::take_on(db, user_id).await?;
     }
     let row = decision::ActiveModel {
         user_id: Set(user_id),
@@ -227,6 +231,12 @@ pub async fn decide(db: &Writing<'_, '_>, verdict: Verdict, at: Millis) -> Resul
 /// What a person hears of a decision.
 pub fn told(person: &Person, reason: Option<&str>, is_approved: bool) -> Say {
     deciding::outcome_words(person.language, reason, is_approved)
+}
+
+/// A person as an approval makes one.
+pub fn let_in(person: &Person) -> Person {
+    let roles = person.roles.iter().filter(|role| *role != Role::Applicant).chain([Role::Employee]).collect();
+    Person { status: Status::Verified, roles, ..person.clone() }
 }
 
 async fn mark_told(db: &Writing<'_, '_>, ids: Vec<i64>) -> Result<(), WriteError> {

@@ -123,7 +123,7 @@ async fn relink(
         found.push((document.id.clone(), file));
     }
     for (id, file) in found {
-        grounds.files.keep_image(id, file.path.clone()).await?;
+        grounds.files.copy_image(&file.name, id).await?;
     }
     Ok(true)
 }
@@ -151,7 +151,7 @@ async fn adopt(grounds: &Grounds, person: &Person, files: &[Found], at: Millis) 
     let (mut rows, mut adopted) = (Vec::new(), Vec::new());
     for (kind, file) in [main, selfie] {
         let id = generated_name()?;
-        let kept = grounds.files.keep_image(id.clone(), file.path.clone()).await?;
+        let kept = grounds.files.copy_image(&file.name, id.clone()).await?;
         rows.push(document::ActiveModel {
             id: Set(id),
             user_id: Set(Some(person.id)),

@@ -1,6 +1,6 @@
 //! Which store is meant, and that it is there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail};
@@ -15,6 +15,9 @@ pub struct Address {
     /// `sqlite:<DATA_DIR>/opora.db`. An address with a password is better kept in STATE_URL: others see a command line
     #[arg(long, value_name = "ADDRESS", global = true)]
     store: Option<String>,
+    /// The configuration file of the application; `opora.toml` in the current directory unless given
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
 }
 
 /// What to look at when a server is there by its address and cannot be used.
@@ -25,7 +28,7 @@ impl Address {
     pub fn named(&self) -> anyhow::Result<(String, &'static str)> {
         match &self.store {
             Some(address) => Ok((address.clone(), "--store")),
-            None => config::state_address(),
+            None => config::state_address(self.config.clone()),
         }
     }
 

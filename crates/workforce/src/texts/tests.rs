@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
 
 use super::Language;
+use crate::audit;
 use crate::text;
 
 /// What a value that is put in may take, in UTF-16 units.
@@ -80,6 +81,24 @@ fn every_sentence_fits_telegrams_limits() {
     }
 }
 
+#[test]
+fn everything_that_staff_can_do_has_its_sentence_in_both_languages() {
+    let actions = actions();
+    for known in ["role granted", "status changed", "setting changed"] {
+        assert!(actions.iter().any(|(action, _)| action == known), "{known} was not found in the code");
+    }
+    for language in Language::ALL {
+        let sentences = sentences(language);
+        for (action, place) in &actions {
+            let key = audit::key(action);
+            assert!(
+                sentences.contains_key(&key),
+                "{place}: pages cannot tell `{action}`; locales/{language} lacks `{key}`"
+            );
+        }
+    }
+}
+
 /// Where the code names a sentence.
 #[derive(Debug)]
 struct Use {
@@ -134,15 +153,9 @@ fn measure_inline(inline: &InlineExpression<&str>, variables: &mut BTreeSet<Stri
 
 /// Every `text!(language, "key", …)`, `.text("key")` and `key!("key")` of the crate.
 fn used() -> Vec<Use> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut found = Vec::new();
-    // This file speaks about calls without making them.
-    let others = files(&source, "rs").into_iter().filter(|path| !path.ends_with("texts/tests.rs"));
-    for path in others {
-        let code = std::fs::read_to_string(&path).unwrap();
-        let lines = code.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line });
-        let code = lines.collect::<Vec<_>>().join("\n");
-        let place = name(&path);
+    let told = |(action, place): (String, String)| Use { key: audit::key(&action), values: None, place };
+    let mut found: Vec<_> = actions().into_iter().map(told).collect();
+    for (place, code) in sources() {
         for mark in ["text!(", ".text(", "key!("] {
             for (at, _) in code.match_indices(mark) {
                 let call = inside(&code[at + mark.len()..]);
@@ -155,6 +168,48 @@ fn used() -> Vec<Use> {
         }
     }
     found
+}
+
+/// Every action that the audit may hold, and the file that writes it: where an entry names one, or a call of a function
+/// that takes one, by whoever has it or uses it.
+fn actions() -> Vec<(String, String)> {
+    let (sources, mut found) = (sources(), Vec::new());
+    let takers: BTreeSet<&str> = sources.iter().flat_map(|(_, code)| takers(code)).collect();
+    for (place, code) in &sources {
+        let literal = |text: &str| text.split('"').nth(1).map(ToOwned::to_owned);
+        let named = code.match_indices("action: \"").filter_map(|(at, _)| literal(&code[at..]));
+        found.extend(named.map(|action| (action, place.clone())));
+        let uses = |name: &str| code.lines().any(|line| line.starts_with("use ") && has_word(line, name));
+        let own: Vec<_> = self::takers(code).collect();
+        for taker in takers.iter().filter(|taker| own.contains(taker) || uses(taker)) {
+            let mark = format!("{taker}(");
+            let calls = code.match_indices(&mark).map(|(at, _)| inside(&code[at + mark.len()..]));
+            found.extend(calls.filter_map(literal).map(|action| (action, place.clone())));
+        }
+    }
+    found
+}
+
+/// The names of functions that take an action.
+fn takers(code: &str) -> impl Iterator<Item = &str> {
+    let functions = code.match_indices("fn ").filter_map(|(at, _)| code[at + 3..].split_once('('));
+    functions.filter(|(_, rest)| inside(rest).contains("action: &'static str")).map(|(name, _)| name)
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|one| one == word)
+}
+
+/// The files of the crate without their comments. This one speaks about calls without making them.
+fn sources() -> Vec<(String, String)> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let others = files(&source, "rs").into_iter().filter(|path| !path.ends_with("texts/tests.rs"));
+    let read = others.map(|path| {
+        let code = std::fs::read_to_string(&path).unwrap();
+        let lines = code.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line });
+        (name(&path), lines.collect::<Vec<_>>().join("\n"))
+    });
+    read.collect()
 }
 
 /// What stands before the bracket that ends a call.

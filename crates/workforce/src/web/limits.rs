@@ -1,6 +1,6 @@
-//! How often somebody may ask.
+//! How often somebody may ask for pages, and of the bot.
 //!
-//! Counted in this process. Each key has one number: the time at which it would be idle again; so nothing has to be
+//! Counted in this process; what guards the sign-in is counted in the database, by [`super::sign_in`]. Each key has one number: the time at which it would be idle again; so nothing has to be
 //! reset, and what is over can be dropped.
 
 use std::collections::HashMap;
@@ -18,22 +18,22 @@ use crate::people::{Person, Role};
 pub enum Asker {
     Address(IpAddr),
     Person(i64),
-    /// Whoever somebody wants to sign in as, known or not.
-    Name(String),
+    /// Somebody in the chat, known or not.
+    Account(i64),
 }
 
-/// All limits of the pages.
+/// All limits of the pages and of the bot.
 #[derive(Debug)]
 pub struct Limits {
     guests: Limit,
     members: Limit,
     owners: Limit,
-    /// PINs asked for from an address.
-    pub pins_by_address: Limit,
-    /// PINs asked for in a name.
-    pub pins_by_name: Limit,
-    /// PINs tried from an address.
-    pub tries_by_address: Limit,
+    /// What is asked of the bot, by anybody.
+    pub in_chat: Limit,
+    /// What owners may ask of the bot.
+    pub owners_in_chat: Limit,
+    /// How often somebody is told to wait.
+    pub told_in_chat: Limit,
 }
 
 /// So many in so long, at once or spread.
@@ -47,7 +47,6 @@ pub struct Limit {
 /// More askers than this are not remembered: memory is bounded, whoever asks.
 const MOST_ASKERS: usize = 50_000;
 const MINUTE: Duration = Duration::from_secs(60);
-const QUARTER: Duration = Duration::from_secs(15 * 60);
 
 impl Default for Limits {
     fn default() -> Self {
@@ -55,9 +54,9 @@ impl Default for Limits {
             guests: Limit::new(100, MINUTE),
             members: Limit::new(100, MINUTE),
             owners: Limit::new(200, MINUTE),
-            pins_by_address: Limit::new(20, QUARTER),
-            pins_by_name: Limit::new(5, QUARTER),
-            tries_by_address: Limit::new(40, QUARTER),
+            in_chat: Limit::new(100, MINUTE),
+            owners_in_chat: Limit::new(200, MINUTE),
+            told_in_chat: Limit::new(1, MINUTE),
         }
     }
 }

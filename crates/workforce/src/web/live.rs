@@ -1,9 +1,10 @@
 //! Live pages: what changed is told to the pages that are open, and they load that part anew.
 //!
 //! An event names a topic and who may know of it; it carries no data, so nothing can leak by it. It reaches the pages of
-//! this process. A page that missed some (its connection was away, or it was too slow) is told to load everything anew.
+//! this process, and of others on the same PostgreSQL (`across`). A page that missed some (its connection was away, or it was too slow) is told to load everything anew.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -12,15 +13,21 @@ use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use opora::bot::Bot;
 use opora::turn::Turn;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::mpsc;
 
 use super::guards::{SignedIn, Visitor};
 use super::oops::Oops;
 use super::{csrf, sessions};
 use crate::application::App;
 use crate::people::{Person, Role};
+
+pub use self::across::run as across;
+
+mod across;
 
 const EFFECT: &str = "live";
 /// Events that a page may be behind.
@@ -49,11 +56,17 @@ pub struct Event {
 enum Audience {
     Roles(Vec<Role>),
     Person(i64),
+    Everybody,
 }
 
 /// Where events are published. Clones are the same place.
 #[derive(Clone, Debug)]
-pub struct Events(broadcast::Sender<Event>);
+pub struct Events {
+    here: broadcast::Sender<Event>,
+    elsewhere: mpsc::Sender<Event>,
+    /// For whoever passes them on.
+    outgoing: Arc<Mutex<Option<mpsc::Receiver<Event>>>>,
+}
 
 impl Event {
     /// For whoever may act in any of these roles.
@@ -66,6 +79,11 @@ impl Event {
         Self { topic: topic.into(), audience: Audience::Person(id) }
     }
 
+    /// Something that nobody here knows of: pages load all of their live parts anew.
+    fn everything() -> Self {
+        Self { topic: EVERYTHING.to_owned(), audience: Audience::Everybody }
+    }
+
     /// Publishes it once the turn has committed. Outside of turns there is [`Events::publish`].
     pub fn after(&self, turn: &mut Turn) {
         turn.effect(EFFECT, self);
@@ -75,20 +93,32 @@ impl Event {
         match &self.audience {
             Audience::Roles(roles) => person.may(roles),
             Audience::Person(id) => person.id == *id,
+            Audience::Everybody => true,
         }
     }
 }
 
 impl Default for Events {
     fn default() -> Self {
-        Self(broadcast::Sender::new(BACKLOG))
+        let (elsewhere, outgoing) = mpsc::channel(BACKLOG);
+        Self { here: broadcast::Sender::new(BACKLOG), elsewhere, outgoing: Arc::new(Mutex::new(Some(outgoing))) }
     }
 }
 
 impl Events {
     /// Tells the pages that are open, if there are any.
     pub fn publish(&self, event: Event) {
-        let _ = self.0.send(event);
+        // Nobody may be there to pass it on; then nobody else is there either, or they are told to load everything.
+        let _ = self.elsewhere.try_send(event.clone());
+        self.publish_here(event);
+    }
+
+    fn publish_here(&self, event: Event) {
+        let _ = self.here.send(event);
+    }
+
+    fn take_outgoing(&self) -> Option<mpsc::Receiver<Event>> {
+        self.outgoing.lock().take()
     }
 }
 
@@ -132,7 +162,7 @@ impl From<axum::Error> for Over {
 }
 
 async fn serve(mut socket: WebSocket, app: App, visitor: Visitor) -> Result<(), Over> {
-    let mut events = app.events.0.subscribe();
+    let mut events = app.events.here.subscribe();
     let mut pulse = tokio::time::interval(PULSE);
     loop {
         tokio::select! {

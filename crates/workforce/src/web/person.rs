@@ -5,7 +5,8 @@
 
 use axum::Form;
 use axum::extract::{Path, State};
-use axum::response::Redirect;
+use axum::http::header;
+use axum::response::{IntoResponse, Redirect, Response};
 use futures_util::future::try_join_all;
 use maud::Markup;
 use serde::Deserialize;
@@ -23,6 +24,12 @@ mod view;
 
 /// Lines of the audit that a page shows.
 const LINES: usize = 50;
+
+#[derive(Debug, Deserialize)]
+pub struct Sure {
+    #[serde(default)]
+    sure: String,
+}
 
 #[derive(Debug, Deserialize)]
 pub struct Chosen {
@@ -69,6 +76,44 @@ pub async fn unblock(State(app): State<App>, Owner(visitor): Owner, Path(id): Pa
     set_status(&app, &visitor, id, if works_here { Status::Verified } else { Status::Pending }).await
 }
 
+/// `POST /people/<id>/export`: everything that is known, as a file. It is noted, so it is a form and no link.
+pub async fn export(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, Oops> {
+    let person = somebody(&app, &visitor, id).await?;
+    let (by, at) = (Some(visitor.person.id), app.clock.now());
+    let told = people::export(&app.domain, &app.rooms, &person, by, at).await?;
+    let name = format!("attachment; filename=\"person-{id}.json\"");
+    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CONTENT_DISPOSITION, name.as_str())];
+    let body = serde_json::to_string_pretty(&told).map_err(anyhow::Error::from)?;
+    Ok((headers, body).into_response())
+}
+
+/// `GET /people/<id>/forget`: what goes and what stays.
+pub async fn ask_to_forget(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Markup, Oops> {
+    let person = another(&app, &visitor, id).await?;
+    Ok(view::forgetting(&visitor, &person))
+}
+
+/// `POST /people/<id>/forget`.
+pub async fn forget(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+    Form(Sure { sure }): Form<Sure>,
+) -> Result<Redirect, Oops> {
+    let person = another(&app, &visitor, id).await?;
+    if sure != "yes" {
+        return Ok(back(id));
+    }
+    let (by, at) = (Some(visitor.person.id), app.clock.now());
+    people::forget(&app.domain, &app.rooms, &app.files, &person, by, at).await?;
+    Ok(changed(&app, id))
+}
+
+/// Only a number is left.
+fn is_forgotten(person: &Person) -> bool {
+    person.telegram_id < 0
+}
+
 /// `POST /people/<id>/roles/grant`.
 pub async fn grant(
     State(app): State<App>,
@@ -109,6 +154,9 @@ pub async fn revoke(
 /// Somebody whom this visitor may change.
 async fn somebody(app: &App, visitor: &Visitor, id: i64) -> Result<Person, Oops> {
     let person = app.people.by_id(id).await?.ok_or(Oops::NotFound)?;
+    if is_forgotten(&person) {
+        return Err(Oops::NotPossible);
+    }
     if may_change(visitor, &person) { Ok(person) } else { Err(Oops::Forbidden) }
 }
 

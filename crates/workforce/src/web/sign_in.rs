@@ -13,7 +13,6 @@ use serde::Deserialize;
 
 use self::pins::{Pin, Verdict};
 use super::cookies::Cookie;
-use super::limits::Asker;
 use super::oops::Oops;
 use super::visit::Visit;
 use super::{Event, Visitor, secrets, sessions};
@@ -23,8 +22,10 @@ use crate::settings::ENABLE_TEST_USERS;
 use crate::text;
 use crate::web::SignedIn;
 
-pub use self::pins::forget_expired;
+pub use self::limits::forget_idle;
+pub use self::pins::{forget, forget_expired};
 
+mod limits;
 mod pins;
 mod view;
 
@@ -63,7 +64,7 @@ pub async fn show(visit: Visit, Query(wish): Query<Wish>) -> Response {
 /// `POST /auth/send-pin`.
 pub async fn send_pin(State(app): State<App>, visit: Visit, Form(form): Form<Asking>) -> Result<Response, Oops> {
     let (language, now) = (visit.language(), app.clock.now());
-    app.limits.pins_by_address.take(Asker::Address(visit.address()), now)?;
+    limits::PINS_BY_ADDRESS.take(&app, &visit.address().to_string(), now).await?;
     let Some(who) = Who::parse(&form.who) else {
         let notice = text!(language, "web-who-not-understood");
         return Ok((StatusCode::BAD_REQUEST, view::ask(&visit, &form.next, Some(&notice))).into_response());
@@ -72,7 +73,7 @@ pub async fn send_pin(State(app): State<App>, visit: Visit, Form(form): Form<Ask
         return Err(Oops::Unavailable);
     }
     let (name, person) = find(&app, &who).await?;
-    app.limits.pins_by_name.take(Asker::Name(name.clone()), now)?;
+    limits::PINS_BY_NAME.take(&app, &name, now).await?;
     if let Some(until) = pins::locked_until(&app, &name).await? {
         return Ok(locked(&visit, &form.who, &form.next, until, now));
     }
@@ -96,7 +97,7 @@ pub async fn log_in(
     Form(form): Form<Signing>,
 ) -> Result<Response, Oops> {
     let (language, now) = (visit.language(), app.clock.now());
-    app.limits.tries_by_address.take(Asker::Address(visit.address()), now)?;
+    limits::TRIES_BY_ADDRESS.take(&app, &visit.address().to_string(), now).await?;
     let who = Who::parse(&form.who).ok_or(Oops::BadRequest)?;
     let (name, person) = find(&app, &who).await?;
     let pin: String = form.pin.chars().filter(|c| !c.is_whitespace()).collect();
@@ -123,7 +124,7 @@ pub async fn log_out(State(app): State<App>, SignedIn(visitor): SignedIn) -> Res
 async fn find(app: &App, who: &Who) -> Result<(String, Option<Person>), Oops> {
     let person = app.people.verified(who).await?;
     let name = match &person {
-        Some(person) => format!("telegram:{}", person.telegram_id),
+        Some(person) => pins::name_of(person),
         None => format!("nobody:{}", secrets::hash(&[&format!("{who:?}")])),
     };
     Ok((name, person))

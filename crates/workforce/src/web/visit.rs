@@ -11,6 +11,7 @@ use super::cookies::Cookie;
 use super::oops::Oops;
 use super::{csrf, secrets, sessions};
 use crate::application::App;
+use crate::config::Networks;
 use crate::people::Person;
 use crate::texts::Language;
 
@@ -67,7 +68,7 @@ impl Visit {
             path,
             is_page: request.method == Method::GET,
             language,
-            address: address(request),
+            address: address(request, &app.trusted_proxies),
             csrf: csrf::token(&cookie),
             cookie,
             standing,
@@ -184,14 +185,18 @@ fn guests_language(headers: &HeaderMap) -> Option<Language> {
     codes.map(str::trim).find_map(|code| code.parse().ok())
 }
 
-/// From where somebody asks. A proxy on this machine says for whom; nobody else is believed.
-fn address(request: &Parts) -> IpAddr {
+/// From where somebody asks. A trusted proxy says for whom; of what others say nothing is believed. Where one proxy stands
+/// behind another, it is the first address from the end that is none of theirs.
+fn address(request: &Parts, trusted: &Networks) -> IpAddr {
     let peer = request.extensions.get::<ConnectInfo<SocketAddr>>();
-    let peer = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip());
-    if !peer.is_loopback() {
-        return peer;
+    let mut nearest = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip());
+    let lines: Vec<_> =
+        request.headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
+    let mut said = lines.iter().rev().flat_map(|line| line.rsplit(',')).map(|address| address.trim().parse().ok());
+    while trusted.has(nearest)
+        && let Some(Some(farther)) = said.next()
+    {
+        nearest = farther;
     }
-    let mut lines = request.headers.get_all("x-forwarded-for").into_iter().filter_map(|line| line.to_str().ok());
-    let last = lines.next_back().and_then(|line| line.rsplit(',').next());
-    last.and_then(|address| address.trim().parse().ok()).unwrap_or(peer)
+    nearest.to_canonical()
 }

@@ -31,7 +31,7 @@ pub struct Cabinet {
     stop: Stop,
     bot: JoinHandle<()>,
     // Dropped last.
-    _ground: Ground,
+    ground: Ground,
 }
 
 /// A browser of somebody's.
@@ -58,8 +58,13 @@ impl Cabinet {
     }
 
     pub async fn with(kind: Kind, rooms: Rooms, public_url: &str) -> Self {
+        Self::set_up(kind, rooms, &[("PUBLIC_URL", public_url)]).await
+    }
+
+    /// With these settings.
+    pub async fn set_up(kind: Kind, rooms: Rooms, more: &[(&str, &str)]) -> Self {
         let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
-        let config = ground.config(&[("BOT_TOKEN", &emulator.token), ("PUBLIC_URL", public_url)]);
+        let config = ground.config(&[&[("BOT_TOKEN", emulator.token.as_str())], more].concat());
         let clock = Clock::set_by_hand(NOON);
         let bot = Bot::new(&emulator.token).api_url(&emulator.base).send_limits(SendLimits::Off);
         let app = App::new(&config, ground.domain().await, rooms, bot.handle(), clock.clone());
@@ -69,7 +74,7 @@ impl Cabinet {
         let bot = tokio::spawn(async move { bot.run_until(stopped).await.unwrap() });
         until("the bot runs", async || app.bot.is_running().then_some(())).await;
         let router = application::router(&app);
-        let cabinet = Self { app, clock, router, emulator, stop, bot, _ground: ground };
+        let cabinet = Self { app, clock, router, emulator, stop, bot, ground };
         cabinet.hire(ANNA, "Anna", Role::Owner).await;
         cabinet.hire(BORIS, "Boris", Role::Employee).await;
         cabinet
@@ -83,6 +88,13 @@ impl Cabinet {
 
     pub async fn person(&self, telegram_id: i64) -> Person {
         self.app.people.by_telegram(telegram_id).await.unwrap().unwrap()
+    }
+
+    /// The pages of another process on the same database.
+    pub async fn beside(&self) -> App {
+        let config = self.ground.config(&[("BOT_TOKEN", &self.emulator.token), ("PUBLIC_URL", &self.app.public_url)]);
+        let domain = self.ground.domain().await;
+        App::new(&config, domain, self.app.rooms.clone(), Bot::new(&self.emulator.token).handle(), self.clock.clone())
     }
 
     pub fn browser(&self) -> Browser {

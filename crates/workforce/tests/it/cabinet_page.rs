@@ -8,6 +8,9 @@ use crate::demo::{ANNA, Demo};
 use crate::operator;
 use crate::page::Page;
 
+/// Somebody of the demo who works.
+const EMPLOYEE: i64 = 1004;
+
 #[tokio::test]
 async fn an_owner_works_with_people_on_a_desktop() {
     let folder = tempfile::tempdir().unwrap();
@@ -31,6 +34,7 @@ async fn demo(folder: &TempDir, language: &str) -> Demo {
 }
 
 async fn work(page: Page) {
+    answers(&page.demo).await;
     page.goto("/people").await;
     page.fill("who", "1001").await;
     page.shoot("1-sign-in").await;
@@ -66,6 +70,7 @@ async fn work(page: Page) {
     page.goto("/people").await;
     page.shoot("7-people-dark").await;
     page.prefers("light").await;
+    leaving(&page).await;
     page.goto("/me").await;
     page.fits().await;
     page.shoot("8-me").await;
@@ -76,6 +81,56 @@ async fn work(page: Page) {
     page.find("who").await;
     page.goto("/people").await;
     page.find("who").await;
+}
+
+/// An employee begins the questionnaire.
+async fn answers(demo: &Demo) {
+    demo.says(EMPLOYEE, "/start").await;
+    presses(demo, "onboarding:begin").await;
+    presses(demo, "consent:yes").await;
+    for (number, answer) in [("1/8", "Женя <i>"), ("2/8", "4"), ("3/8", "")] {
+        demo.hears(EMPLOYEE, number).await;
+        if !answer.is_empty() {
+            demo.says(EMPLOYEE, answer).await;
+        }
+    }
+}
+
+/// Presses a button of the employee's by its data, which is the same in every language.
+async fn presses(demo: &Demo, data: &str) {
+    let pressed = demo.until(data, async |demo| {
+        let messages = demo.get(&format!("/chats/{EMPLOYEE}/messages?after=0&wait=0")).await;
+        messages.as_array()?.iter().rev().find_map(|message| {
+            let rows = message["reply_markup"]["inline_keyboard"].as_array()?;
+            let mut buttons = rows.iter().flat_map(|row| row.as_array()).flatten();
+            let button =
+                buttons.find(|button| button["callback_data"].as_str().is_some_and(|its| its.contains(data)))?;
+            Some(json!({"from": EMPLOYEE, "message_id": message["message_id"], "data": button["callback_data"]}))
+        })
+    });
+    demo.post(&format!("/chats/{EMPLOYEE}/press"), pressed.await).await;
+}
+
+/// The answers of somebody, and the page that asks before that person is forgotten.
+async fn leaving(page: &Page) {
+    page.goto("/people").await;
+    page.press(&format!("person-{EMPLOYEE}")).await;
+    page.find("answers").await;
+    page.fits().await;
+    page.shoot_whole("10-answers").await;
+    page.prefers("dark").await;
+    page.shoot_whole("11-answers-dark").await;
+    page.press("forget").await;
+    page.find("forget-now").await;
+    page.fits().await;
+    page.shoot("12-forget-dark").await;
+    page.prefers("light").await;
+    page.shoot("13-forget").await;
+    page.press("sure").await;
+    page.press("forget-now").await;
+    page.find("full-name").await;
+    page.counts("[data-testid='answers']", 0).await;
+    page.shoot_whole("14-forgotten").await;
 }
 
 /// Takes a role away as another page would, without leaving this one.

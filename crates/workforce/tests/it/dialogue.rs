@@ -173,7 +173,7 @@ async fn shown(page: &Page, place: &str, count: usize) {
     page.until(&format!("{count} pictures are drawn in {place}"), &drawn).await;
 }
 
-fn picture(name: &str) -> String {
+pub fn picture(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/pictures");
     folder.join(format!("{name}.png")).to_str().unwrap().to_owned()
 }

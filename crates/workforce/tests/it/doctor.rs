@@ -4,6 +4,7 @@ use crate::demo::Demo;
 use crate::firm::{Ground, Kind, on_every_database};
 use crate::operator::{Done, run};
 use crate::product::{Run, silent_emulator};
+use crate::redis_server::RedisServer;
 
 on_every_database! {
     before_the_first_start_it_says_what_is_not_there_yet,
@@ -11,7 +12,7 @@ on_every_database! {
 }
 
 /// Asks the doctor; what is said last counts.
-async fn asked(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Done {
+pub async fn asked(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Done {
     let (database, folder) = (ground.database.url(), ground.folder.path().to_str().unwrap());
     let mut variables = vec![
         ("BOT_TOKEN", emulator.token.as_str()),
@@ -26,7 +27,7 @@ async fn asked(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Done 
 }
 
 /// Whether a line begins with these words and has the others in it.
-fn tells(told: &str, begins: [&str; 2], words: &[&str]) -> bool {
+pub fn tells(told: &str, begins: [&str; 2], words: &[&str]) -> bool {
     told.lines().any(|line| {
         let first: Vec<_> = line.split_whitespace().take(2).collect();
         first == begins && words.iter().all(|word| line.contains(word))
@@ -82,14 +83,14 @@ async fn everything_that_is_wrong_is_told_at_once_with_what_to_do_and_without_se
     ];
     let done = asked(&ground, &emulator, &wrong).await;
     let told = &done.stdout;
-    for what in ["bot", "database", "conversations", "files"] {
+    for what in ["bot", "database", "conversations", "redis", "files"] {
         assert!(tells(told, ["TROUBLE", what], &[]), "{what}: {told}");
     }
     assert!(tells(told, ["note", "clock"], &[]), "{told}");
     assert!(told.contains("BOT_API_URL") && told.contains("whether the server runs"), "{told}");
     let all = format!("{told}{}", done.stderr);
     assert!(!all.contains("hunter2") && !all.contains(&emulator.token), "{all}");
-    done.complains(&["4 things have to be mended"]);
+    done.complains(&["5 things have to be mended"]);
 }
 
 #[tokio::test]
@@ -103,4 +104,29 @@ async fn a_configuration_that_is_not_right_is_a_finding_for_each_mistake() {
         assert_eq!((finding["what"].as_str(), finding["health"].as_str()), (Some("configuration"), Some("trouble")));
     }
     done.complains(&["things have to be mended"]);
+}
+
+#[tokio::test]
+async fn a_redis_is_looked_at_and_its_mistakes_are_told() {
+    let (ground, emulator) = (Ground::new(Kind::Sqlite).await, silent_emulator().await);
+    let state = RedisServer::start(&["--appendonly", "yes", "--appendfsync", "everysec"]);
+    let cache = RedisServer::start(&["--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"]);
+    let (state_url, cache_url) = (state.url(), cache.url());
+    let places = [("STATE_URL", state_url.as_str()), ("CACHE_URL", &cache_url)];
+    let told = asked(&ground, &emulator, &places).await.well().stdout;
+    assert!(tells(&told, ["note", "redis"], &["throws nothing away", "may lose the last second"]), "{told}");
+    assert!(tells(&told, ["ok", "cache"], &["Redis "]), "{told}");
+    assert!(tells(&told, ["ok", "disk"], &["is free where"]) || tells(&told, ["note", "disk"], &["is free"]), "{told}");
+    assert_eq!(cache.say(&["DBSIZE"]), redis::Value::Int(0), "it changes nothing");
+    state.say(&["CONFIG", "SET", "appendfsync", "always"]);
+    let told = asked(&ground, &emulator, &places).await.well().stdout;
+    assert!(tells(&told, ["ok", "redis"], &["a restart loses nothing"]), "{told}");
+    state.say(&["CONFIG", "SET", "maxmemory", "64mb"]);
+    state.say(&["CONFIG", "SET", "maxmemory-policy", "volatile-lru"]);
+    let nowhere = [("STATE_URL", state_url.as_str()), ("CACHE_URL", "redis://:hunter2@127.0.0.1:1/0")];
+    let done = asked(&ground, &emulator, &nowhere).await;
+    assert!(tells(&done.stdout, ["TROUBLE", "redis"], &["volatile-lru"]), "{}", done.stdout);
+    assert!(done.stdout.contains("set maxmemory-policy noeviction"), "{}", done.stdout);
+    assert!(tells(&done.stdout, ["note", "cache"], &["127.0.0.1:1"]) && !done.stdout.contains("hunter2"));
+    done.complains(&["one thing has to be mended"]);
 }

@@ -16,6 +16,12 @@ pub fn python() -> PathBuf {
     python.expect("OPORA_TEST_PYTHON is not set: run the tests by `cargo xtask test`, which prepares it").into()
 }
 
+/// A Python with a server that speaks S3.
+pub fn moto() -> PathBuf {
+    let moto = std::env::var_os("OPORA_TEST_MOTO");
+    moto.expect("OPORA_TEST_MOTO is not set: run the tests by `cargo xtask test`, which prepares it").into()
+}
+
 /// A Redis for tests that do it no harm.
 pub fn redis_url() -> Option<String> {
     std::env::var("TEST_REDIS_URL").ok().filter(|url| !url.is_empty())

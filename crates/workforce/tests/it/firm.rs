@@ -24,33 +24,35 @@ pub const NOON: Millis = Millis(1_767_268_800_000);
 /// Runs tests wherever conversations and tables may be; each is a function of the [`Kind`].
 macro_rules! on_every_database {
     ($($test:ident,)*) => {
-        mod sqlite {
+        crate::firm::on_databases! { [sqlite Sqlite, postgres Postgres] $($test,)* }
+        crate::firm::on_databases! { [redis_and_postgres RedisAndPostgres, redis_and_sqlite RedisAndSqlite] $($test,)* }
+    };
+}
+
+/// The same for tests of whole processes, which take longer: embedded, and on servers of both kinds.
+macro_rules! embedded_and_on_servers {
+    ($($test:ident,)*) => {
+        crate::firm::on_databases! { [sqlite Sqlite, redis_and_postgres RedisAndPostgres] $($test,)* }
+    };
+}
+
+macro_rules! on_databases {
+    ([$first:ident $First:ident, $second:ident $Second:ident] $($test:ident,)*) => {
+        mod $first {
             $(#[tokio::test]
             async fn $test() {
-                super::$test(crate::firm::Kind::Sqlite).await;
+                super::$test(crate::firm::Kind::$First).await;
             })*
         }
-        mod postgres {
+        mod $second {
             $(#[tokio::test]
             async fn $test() {
-                super::$test(crate::firm::Kind::Postgres).await;
-            })*
-        }
-        mod redis_and_postgres {
-            $(#[tokio::test]
-            async fn $test() {
-                super::$test(crate::firm::Kind::RedisAndPostgres).await;
-            })*
-        }
-        mod redis_and_sqlite {
-            $(#[tokio::test]
-            async fn $test() {
-                super::$test(crate::firm::Kind::RedisAndSqlite).await;
+                super::$test(crate::firm::Kind::$Second).await;
             })*
         }
     };
 }
-pub(crate) use on_every_database;
+pub(crate) use {embedded_and_on_servers, on_databases, on_every_database};
 
 /// Where conversations and tables are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

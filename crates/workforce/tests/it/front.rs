@@ -1,5 +1,7 @@
 //! The front: the menu by role, the commands that everybody has, and the way in for newcomers.
 
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
 use opora::dialogue::Child;
 use opora::prelude::*;
@@ -162,4 +164,48 @@ async fn without_a_room_that_welcomes_newcomers_are_told_their_number() {
     anna.sends("/start").await;
     anna.sees(&format!("ваш номер в Telegram — {}", anna.key().user));
     assert_eq!(anna.state().await, None);
+}
+
+#[tokio::test]
+async fn whoever_asks_too_often_is_told_once_and_heard_again_later() {
+    let firm = Firm::open(Kind::Sqlite).await;
+    let (olga, daria) = (firm.member("Olga", &[Role::Owner]).await, firm.member("Daria", &[Role::Employee]).await);
+    for (one, most) in [(&daria, 100), (&olga, 200)] {
+        for _ in 0..most {
+            one.sends("/me").await;
+            one.sees("Your Telegram number");
+        }
+        one.sends("/me").await;
+        one.sees("Too many requests at once. Please wait a moment: I will listen again in 1 s.");
+        for _ in 0..5 {
+            one.sends("/me").await;
+            one.sees_nothing();
+        }
+        one.presses_data("menu").await;
+        one.sees_toast("Too many requests");
+    }
+    // Others are not held back by that.
+    let zoe = firm.stage.person("Zoe");
+    zoe.sends("/me").await;
+    zoe.sees("Your Telegram number");
+    firm.stage.passes(Duration::from_secs(1)).await;
+    daria.sends("/me").await;
+    daria.sees("Your Telegram number");
+    daria.sends("/me").await;
+    daria.sees_nothing();
+}
+
+#[tokio::test]
+async fn what_the_library_says_is_in_the_language_that_was_chosen() {
+    let firm = Firm::open(Kind::Sqlite).await;
+    let daria = firm.member("Daria", &[Role::Employee]).await.speaking("ru");
+    daria.sends("/cancel").await;
+    daria.sees("There is nothing to cancel.");
+    daria.presses_data("language:ru").await;
+    daria.sends("/cancel").await;
+    daria.sees("Отменять нечего.");
+    // Of somebody whom nobody knows it is Telegram's.
+    let zoe = firm.stage.person("Zoe").speaking("ru");
+    zoe.sends("/cancel").await;
+    zoe.sees("Отменять нечего.");
 }

@@ -1,6 +1,7 @@
 //! Live pages: what changed is told to those who may know, and to nobody else.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use opora::prelude::*;
@@ -10,7 +11,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
-use workforce::application::App;
+use workforce::application::{self, App};
 use workforce::people::Role;
 use workforce::rooms::{Room, Rooms};
 use workforce::web::{Event, Web};
@@ -56,9 +57,13 @@ async fn heard(turn: &mut Turn, _: String) -> Step<TellingStates> {
 
 /// The pages on a port of their own.
 async fn listening(cabinet: &Cabinet) -> SocketAddr {
+    serving(cabinet.router.clone()).await
+}
+
+async fn serving(router: axum::Router) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let router = cabinet.router.clone().into_make_service_with_connect_info::<SocketAddr>();
+    let router = router.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     address
 }
@@ -146,5 +151,30 @@ async fn a_turn_tells_the_pages_once_it_has_committed() {
     cabinet.emulator.says(BORIS, "well?").await;
     cabinet.emulator.hears(BORIS, "Known: true").await;
     assert_eq!(cabinet.emulator.texts(BORIS).await, ["/tell", "Told.", "well?", "Known: true"]);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_change_reaches_the_pages_of_another_process_too() {
+    let cabinet = Cabinet::open(Kind::Postgres).await;
+    let other = cabinet.beside().await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let (here, there) = (cabinet.app.clone(), other.clone());
+    let passing = [
+        tokio::spawn(async move { workforce::web::across(&here).await }),
+        tokio::spawn(async move { workforce::web::across(&there).await }),
+    ];
+    let mut page = open(serving(application::router(&other)).await, &owner).await;
+    // Until both listen, nothing is passed on.
+    let told = loop {
+        cabinet.app.events.publish(Event::to_roles("shifts", &[Role::Owner]));
+        match timeout(Duration::from_millis(200), changed(&mut page)).await {
+            Ok(told) => break told,
+            Err(_) => continue,
+        }
+    };
+    assert_eq!(told, json!(["shifts"]));
+    passing.iter().for_each(tokio::task::JoinHandle::abort);
+    other.domain.close().await.unwrap();
     cabinet.close().await;
 }

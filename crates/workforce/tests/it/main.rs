@@ -17,6 +17,7 @@ mod front;
 mod hostile;
 mod inspector;
 mod keeping;
+mod leaving;
 mod live_pages;
 mod office;
 mod onboarding;
@@ -30,6 +31,9 @@ mod payroll;
 mod postgres_server;
 mod preferences;
 mod product;
+#[allow(dead_code, reason = "the library's tests need more of it")]
+#[path = "../../../opora/tests/it/proxy.rs"]
+mod proxy;
 mod queries;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/redis_server.rs"]
@@ -39,6 +43,7 @@ mod returning;
 mod rooms;
 mod running;
 mod running_a_business;
+mod s3_server;
 mod settings;
 mod shifts;
 mod signing_in;

@@ -64,6 +64,34 @@ async fn tables_are_brought_up_to_date_by_hand(kind: Kind) {
 }
 
 #[tokio::test]
+async fn every_command_takes_the_same_configuration_file() {
+    let ground = Ground::new(Kind::Sqlite).await;
+    let file = ground.folder.path().join("elsewhere.toml");
+    let (database, folder) = (ground.database.url(), ground.folder.path().display());
+    std::fs::write(&file, format!("database_url = \"{database}\"\ndata_dir = \"{folder}\"\nbot_token = \"7:x\"\n"))
+        .unwrap();
+    let config = ["--config", file.to_str().unwrap()];
+    run(&[], &[&["people", "grant", "1001", "owner", "--name", "Anna"], &config[..]].concat()).await.well();
+    for (command, told) in [
+        (&["people", "list"][..], "Anna"),
+        (&["settings", "list"], "questions_go_to"),
+        (&["state", "list"], ""),
+        (&["state", "stats"], ""),
+        (&["state", "parked", "list"], "Nothing is parked."),
+        (&["state", "lease"], "Nobody holds a lease."),
+        (&["cleanup", "--dry-run"], ""),
+        (&["repair", "registrations"], ""),
+        (&["migrate"], "is up to date"),
+    ] {
+        let done = run(&[], &[command, &config].concat()).await.well();
+        assert!(done.stdout.contains(told), "{command:?}: {}", done.stdout);
+    }
+    // It is the file that is read: its token reaches nobody.
+    let doctor = run(&[("BOT_API_URL", "http://127.0.0.1:1")], &["doctor", config[0], config[1]]).await;
+    assert!(doctor.stdout.contains(&*ground.folder.path().to_string_lossy()), "{}", doctor.stdout);
+}
+
+#[tokio::test]
 async fn a_database_that_cannot_be_reached_is_told_without_its_password() {
     let address = "postgres://opora:hunter2@127.0.0.1:1/opora";
     let refused = run(&[("DATABASE_URL", address)], &["people", "list"]).await;

@@ -13,7 +13,9 @@ use crate::firm::{Firm, Kind, on_every_database};
 
 mod chat;
 mod file;
-mod process;
+mod pages;
+pub mod process;
+mod restarts;
 
 on_every_database! {
     a_restart_between_any_two_steps_changes_nothing,

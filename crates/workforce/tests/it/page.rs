@@ -6,6 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use thirtyfour::error::WebDriverErrorInner;
 use thirtyfour::{By, WebDriver, WebElement};
@@ -170,6 +172,19 @@ impl Page {
         let folder = screenshots();
         std::fs::create_dir_all(&folder).unwrap();
         self.driver.screenshot(&folder.join(format!("{}-{step}.png", self.name))).await.unwrap();
+    }
+
+    /// The same of all of the page, also of what has to be scrolled to.
+    pub async fn shoot_whole(&self, step: &str) {
+        let size = "({ x: 0, y: 0, scale: 1, width: document.documentElement.scrollWidth, \
+                    height: document.documentElement.scrollHeight })";
+        let clip = self.evaluate(size).await;
+        let wish = json!({"captureBeyondViewport": true, "clip": clip});
+        let taken = self.driver.cdp().send_raw("Page.captureScreenshot", wish).await.unwrap();
+        let picture = STANDARD.decode(taken["data"].as_str().unwrap()).unwrap();
+        let folder = screenshots();
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("{}-{step}.png", self.name)), picture).unwrap();
     }
 
     /// Errors in the browser's console so far.

@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
+use workforce::domain::Address;
 
 use crate::demo::{ANNA, BORIS, Demo, OPORA, PATIENCE, until};
 use crate::firm::{Ground, Kind, on_every_database};
 use crate::operator;
+use crate::postgres_server::PostgresServer;
 
 on_every_database! {
     it_runs_stops_in_order_and_starts_again_at_once,
@@ -38,21 +40,21 @@ impl Run {
         command.env("STATE_URL", &ground.state).env("DATABASE_URL", ground.database.url()).env("LANGUAGE", "en");
         command.env("DATA_DIR", ground.folder.path()).env("WEB_LISTEN", "127.0.0.1:0").env("SEND_LIMITS", "off");
         command.envs(more.iter().copied()).current_dir(ground.folder.path()).kill_on_drop(true);
-        let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Arc::new(Mutex::new(Vec::new()));
-        let written = Arc::clone(&log);
-        tokio::spawn(async move {
-            while let Ok(Some(line)) = lines.next_line().await {
-                written.lock().await.push(line);
-            }
-        });
+        tokio::spawn(write_down(process.stderr.take().unwrap(), Arc::clone(&log)));
+        tokio::spawn(write_down(process.stdout.take().unwrap(), Arc::clone(&log)));
         Self { process, log }
     }
 
     /// The first line with these words.
     pub async fn logs(&self, words: &str) -> String {
         until(words, async || self.log.lock().await.iter().find(|line| line.contains(words)).cloned()).await
+    }
+
+    /// How many lines have these words.
+    pub async fn count(&self, words: &str) -> usize {
+        self.log.lock().await.iter().filter(|line| line.contains(words)).count()
     }
 
     /// Where its pages are.
@@ -62,15 +64,32 @@ impl Run {
         format!("http://{address}")
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.process.id().unwrap()
+    }
+
+    /// Ends it as `kill -9` does.
+    pub async fn dies(mut self) {
+        self.process.kill().await.unwrap();
+    }
+
     /// Stops it as a service manager does; gives its log.
     pub async fn stops(mut self) -> Vec<String> {
-        let id = self.process.id().unwrap().to_string();
+        let id = self.id().to_string();
         assert!(std::process::Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
         let ended = timeout(PATIENCE, self.process.wait()).await.expect("it did not stop").unwrap();
         self.logs("all is done").await;
         let log = self.log.lock().await.clone();
         assert_eq!(ended.code(), Some(0), "{log:#?}");
         log
+    }
+}
+
+async fn write_down(output: impl AsyncRead + Unpin, log: Arc<Mutex<Vec<String>>>) {
+    let mut lines = BufReader::new(output).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        log.lock().await.push(line);
     }
 }
 
@@ -89,7 +108,8 @@ async fn it_runs_stops_in_order_and_starts_again_at_once(kind: Kind) {
         .await;
     let log = run.stops().await;
     let mut lines = log.iter();
-    for step in ["told to stop", "released the lease", "the pages are closed", "the database is closed; all is done"] {
+    let last = ["the pages are closed", "the store is closed", "the database is closed; all is done"];
+    for step in ["told to stop", "released the lease"].into_iter().chain(last) {
         assert!(lines.any(|line| line.contains(step)), "{step} is missing, or too early: {log:#?}");
     }
     assert!(!log.iter().any(|line| line.contains(&emulator.token)), "the token is in the log");
@@ -98,6 +118,36 @@ async fn it_runs_stops_in_order_and_starts_again_at_once(kind: Kind) {
     emulator.says(BORIS, "/me").await;
     emulator.hears(BORIS, "Your Telegram number: 1002").await;
     run.stops().await;
+    emulator.stop().await;
+}
+
+/// Conversations in Redis, tables in a PostgreSQL that goes away: what handlers read is waited for.
+#[tokio::test]
+async fn while_the_database_is_away_people_wait_and_are_answered_afterwards() {
+    let (mut ground, emulator) = (Ground::new(Kind::RedisAndSqlite).await, silent_emulator().await);
+    let mut server = PostgresServer::start(&[]);
+    ground.database = Address::parse(&server.url()).unwrap();
+    let run = Run::start(&ground, &emulator, &[]);
+    emulator.says(ANNA, "/me").await;
+    emulator.hears(ANNA, "Your Telegram number: 1001").await;
+    // It ends, and nobody listens any more.
+    server.kill();
+    emulator.says(BORIS, "/me").await;
+    run.logs("the store is away; the turn waits").await;
+    server.start_again();
+    emulator.hears(BORIS, "Your Telegram number: 1002").await;
+    // It is there and does not answer.
+    server.pause();
+    emulator.says(ANNA, "/language").await;
+    let waits = async || run.count("the store is away; the turn waits").await > 1;
+    until("a turn waits for the server that does not answer", async || waits().await.then_some(())).await;
+    server.go_on();
+    emulator.hears(ANNA, "Which language").await;
+    let log = run.stops().await;
+    assert!(!log.iter().any(|line| line.contains("parked")), "{log:#?}");
+    let store = [("STATE_URL", ground.state.as_str())];
+    let parked = operator::run(&store, &["state", "parked", "list"]).await.well().stdout;
+    assert!(parked.contains("Nothing is parked"), "{parked}");
     emulator.stop().await;
 }
 

@@ -13,11 +13,18 @@ use workforce::registration::{DocumentKind, DocumentStatus, Registrations};
 
 use crate::firm::{Firm, Kind, NOON, on_every_database};
 
+mod browser;
 mod cleaning;
+mod crash;
+mod crowd;
 mod deciding;
-mod live;
+mod disks;
+pub mod live;
 mod mending;
+mod newcomer;
 mod pages;
+mod process;
+mod storage;
 
 on_every_database! {
     a_newcomer_registers_and_everything_is_written_at_once,
@@ -239,7 +246,7 @@ async fn back_leads_to_the_step_before_and_keeps_what_was_given() {
     anna.sees("photo of your passport");
     // A second tap on an old button does nothing.
     anna.presses("Skip").await;
-    anna.sees_toast("больше не действует");
+    anna.sees_toast("no longer in use");
 }
 
 #[tokio::test]
@@ -346,23 +353,23 @@ pub async fn works(firm: &Firm, content: &[u8]) {
 }
 
 fn asked_for(person: &Someone, body: &serde_json::Value) -> Asked {
-    Asked { key: "7-1".into(), dialogue: person.key(), body: body.to_string().into(), attempt: 1 }
+    Asked { key: "7-1".into(), dialogue: person.key(), body: body.to_string().into(), attempt: 1, is_last: false }
 }
 
 async fn person(firm: &Firm, someone: &Someone) -> Option<workforce::people::Person> {
     firm.app.people.by_telegram(someone.key().user).await.unwrap()
 }
 
-fn files(firm: &Firm) -> Files {
-    Files::at(&firm.app.files).unwrap()
+fn files(firm: &Firm) -> &Files {
+    &firm.app.files
 }
 
 fn folder(firm: &Firm) -> PathBuf {
-    firm.app.files.strip_prefix("file:").unwrap().into()
+    firm.app.data_dir.join("files")
 }
 
 async fn kept(firm: &Firm) -> Vec<Found> {
-    assert!(files(firm).incoming().await.unwrap().is_empty());
+    assert!(workforce::files::list(files(firm).incoming().unwrap()).await.unwrap().is_empty());
     files(firm).all().await.unwrap()
 }
 

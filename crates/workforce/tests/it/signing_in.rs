@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use workforce::people;
+use workforce::rooms::Rooms;
 use workforce::settings;
 
 use crate::cabinet::Cabinet;
@@ -13,6 +14,7 @@ on_every_database! {
     somebody_signs_in_by_pin_and_out_again,
     the_sixth_wrong_try_locks_whether_or_not_there_is_such_a_person,
     a_wrong_a_used_and_an_expired_pin_open_nothing,
+    two_processes_count_together,
 }
 
 const NOBODY: i64 = 999_999;
@@ -79,6 +81,63 @@ async fn the_sixth_wrong_try_locks_whether_or_not_there_is_such_a_person(kind: K
         asked.is(429, "in 5 minutes");
         cabinet.clock.advance(Duration::from_secs(301));
         browser.post("/auth/send-pin", &[("who", &who.to_string())]).await.is(200, "has just sent");
+    }
+    cabinet.close().await;
+}
+
+async fn two_processes_count_together(kind: Kind) {
+    let cabinet = Cabinet::open(kind).await;
+    let other = cabinet.beside().await;
+    let here = cabinet.browser();
+    let there = cabinet.browser().on(workforce::application::router(&other));
+    here.get("/sign-in").await;
+    there.get("/sign-in").await;
+    for _ in 0..20 {
+        here.log_in(NOBODY, "123456").await.is(401, "This PIN is not right");
+        there.log_in(NOBODY, "123456").await.is(401, "This PIN is not right");
+    }
+    for browser in [&here, &there] {
+        let refused = browser.log_in(NOBODY, "123456").await;
+        refused.is(429, "Too many requests");
+        assert_eq!(refused.header("retry-after"), "23");
+    }
+    let elsewhere = cabinet.browser_at("192.0.2.2:50000");
+    elsewhere.get("/sign-in").await;
+    elsewhere.log_in(NOBODY, "123456").await.is(401, "This PIN is not right");
+    other.domain.close().await.unwrap();
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn only_trusted_proxies_say_for_whom_they_ask() {
+    let settings = [("PUBLIC_URL", "http://office.example"), ("TRUSTED_PROXIES", "10.0.0.0/8, 127.0.0.1")];
+    let cabinet = Cabinet::set_up(Kind::Sqlite, Rooms::all(), &settings).await;
+    // Whether the limit of the address that asks is used up, with what the proxy says.
+    let is_held_back = async |peer: &str, forwarded: &str| {
+        let browser = cabinet.browser_at(peer);
+        let headers = [("x-forwarded-for", forwarded)];
+        browser.send(axum::http::Method::GET, "/nowhere", "", &headers).await.status.as_u16() == 429
+    };
+    for _ in 0..100 {
+        assert!(!is_held_back("10.1.2.3:7000", "198.51.100.1").await);
+    }
+    assert!(is_held_back("10.1.2.3:7000", "198.51.100.1").await, "the one behind the proxy");
+    assert!(is_held_back("127.0.0.1:7000", "198.51.100.1").await, "by another way");
+    assert!(is_held_back("10.1.2.3:7000", "203.0.113.5, 198.51.100.1, 10.9.9.9").await, "what it made up itself");
+    assert!(!is_held_back("10.1.2.3:7000", "198.51.100.2").await, "another one");
+    assert!(!is_held_back("198.51.100.7:7000", "198.51.100.1").await, "nobody else is believed");
+    assert!(!is_held_back("10.1.2.3:7000", "unknown").await, "then it is the proxy");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn without_trusted_proxies_nobody_is_believed() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let browser = cabinet.browser_at("127.0.0.1:7000");
+    for number in 0..101 {
+        let made_up = format!("198.51.100.{number}");
+        let answer = browser.send(axum::http::Method::GET, "/nowhere", "", &[("x-forwarded-for", &made_up)]).await;
+        assert_eq!(answer.status.as_u16() == 429, number == 100, "{number}");
     }
     cabinet.close().await;
 }

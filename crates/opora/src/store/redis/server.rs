@@ -4,12 +4,54 @@ use std::collections::HashMap;
 
 use redis::{ErrorKind, ServerErrorKind};
 
+use super::address::Address;
 use super::wire::{Wire, unavailable};
 use crate::store::{StoreError, StoreResult};
 
 /// The oldest that can be used at all, and the oldest that has functions.
 const OLDEST: (u32, u32) = (6, 2);
 const HAS_FUNCTIONS: (u32, u32) = (7, 0);
+
+/// What a restart loses of a server that flushes everything at once.
+const NOTHING: &str = "a restart loses nothing";
+
+/// What can be known of a Redis before it is used, for whoever looks after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisServer {
+    /// Where it is, without a password.
+    pub place: String,
+    /// Major and minor.
+    pub version: (u32, u32),
+    /// The policy by which it throws keys away when its memory is full, if it may.
+    pub evicts: Option<String>,
+    /// What a restart of it loses, in words.
+    pub losses: &'static str,
+    /// Whether that is anything at all.
+    pub may_lose: bool,
+}
+
+impl RedisServer {
+    /// Looks at the server at an address and changes nothing there.
+    pub async fn look(address: &str) -> StoreResult<Self> {
+        let address = Address::parse(address)?;
+        let place = address.to_string();
+        let asked = async {
+            let wire = Wire::connect(address).await?;
+            let server = Server::ask(&wire).await;
+            wire.close();
+            server
+        };
+        let server = asked.await.map_err(|error| match error {
+            StoreError::Unavailable(why) => {
+                StoreError::Unavailable(format!("cannot use the Redis at {place}: {why}").into())
+            }
+            other => other,
+        })?;
+        let evicts = server.evicts().map(ToOwned::to_owned);
+        let losses = server.losses();
+        Ok(Self { place, version: server.version, evicts, losses, may_lose: losses != NOTHING })
+    }
+}
 
 /// What the server said of itself when the store was opened.
 #[derive(Debug)]
@@ -76,7 +118,7 @@ impl Server {
     /// What a restart of the server loses, in words.
     pub(super) fn losses(&self) -> &'static str {
         match self.fsync() {
-            Fsync::Always => "a restart loses nothing",
+            Fsync::Always => NOTHING,
             Fsync::EverySecond => "a crash of the server's machine may lose the last second (appendfsync everysec)",
             Fsync::Sometimes => "a crash of the server's machine may lose half a minute (appendfsync no)",
             Fsync::Snapshots => "a crash of the server loses everything since its last snapshot (appendonly no)",

@@ -150,7 +150,7 @@ pub(in crate::store) async fn judged(writes: DomainWrites, mut database: Databas
     match tokio::time::timeout(WRITES_TIMEOUT, run).await {
         Ok(Ok(Ok(()))) => Ok(()),
         Ok(Ok(Err(WriteError::Refused(refusal)))) => Err(StoreError::Refused(refusal)),
-        Ok(Ok(Err(WriteError::Failed(error)))) if is_passing(&error) => Err(unavailable(error)),
+        Ok(Ok(Err(WriteError::Failed(error)))) if is_passing(&*error) => Err(unavailable(error)),
         Ok(Ok(Err(WriteError::Failed(error)))) => Err(StoreError::WritesFailed(error)),
         Ok(Err(_)) => Err(StoreError::WritesFailed("they panicked".into())),
         Err(_) => Err(StoreError::WritesFailed(format!("they took longer than {WRITES_TIMEOUT:?}").into())),

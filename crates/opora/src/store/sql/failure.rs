@@ -77,16 +77,21 @@ pub(in crate::store) fn unavailable(error: impl Into<BoxError>) -> StoreError {
     })
 }
 
-/// Whether a failure of the application's writes is the database's, and will pass: a lock, a full or failing disk, a
-/// server that went away.
-pub(in crate::store) fn is_passing(error: &BoxError) -> bool {
-    error.downcast_ref::<sqlx::Error>().is_some_and(passes)
+/// Whether an error, or what caused it, is a database's and will pass by itself: a lock, a full or failing disk, a server
+/// that went away, no connection to be had. Errors of [`sqlx`] and [`StoreError::Unavailable`] are known.
+#[must_use]
+pub fn is_passing(error: &(dyn std::error::Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.into_iter().any(|cause| {
+        let is_store_away = matches!(cause.downcast_ref(), Some(StoreError::Unavailable(_)));
+        is_store_away || cause.downcast_ref::<sqlx::Error>().is_some_and(passes)
+    })
 }
 
 fn passes(error: &sqlx::Error) -> bool {
     let said = match error {
         sqlx::Error::Database(said) => said,
-        sqlx::Error::Io(_) => return true,
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::WorkerCrashed => return true,
         _ => return false,
     };
     let code = said.code().unwrap_or_default();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
-use super::schema;
+use super::{bulk, schema};
 use crate::store::sql::failure::unavailable;
 use crate::store::{StoreError, StoreResult};
 
@@ -49,7 +49,7 @@ impl DatabaseFile {
             connection.begin_with("BEGIN IMMEDIATE").await.map_err(|error| self.failed("open", error))?;
         schema::migrate(&mut transaction).await?;
         transaction.commit().await.map_err(|error| self.failed("open", error))?;
-        Ok(connection)
+        self.prepared(connection).await
     }
 
     /// The connection that writes to a file which is there and up to date; nothing of it is changed.
@@ -57,6 +57,17 @@ impl DatabaseFile {
         let mut connection = self.connect_to_write().await?;
         check_version(&mut connection).await?;
         schema::check(&mut connection).await?;
+        self.prepared(connection).await
+    }
+
+    /// The connection that writes, once more.
+    pub(super) async fn open_again(&self) -> StoreResult<SqliteConnection> {
+        let connection = self.connect_to_write().await?;
+        self.prepared(connection).await
+    }
+
+    async fn prepared(&self, mut connection: SqliteConnection) -> StoreResult<SqliteConnection> {
+        bulk::prepare(&mut connection).await.map_err(|error| self.failed("open", error))?;
         Ok(connection)
     }
 

@@ -2,19 +2,27 @@
 //!
 //! A group is one transaction. If it fails, all of it is undone and every operation is told why.
 //!
+//! Nearly always everything is as a group expects: the lease is held, the versions are those that its turns began from,
+//! its updates are new. So a group of turns is first decided on that assumption and written by one statement, which
+//! checks it: a change of threads there and one back, which is what a turn on an idle machine waits for besides the disk. If
+//! anything is different, nothing is written, and the group is decided by what the file says.
+//!
 //! The application's writes run in a savepoint each. The library's own rows are written after the last of them, still
 //! within the transaction: the two never touch the same tables, so only the order among each kind can be seen.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use sqlx::{Connection, Row, SqliteConnection};
 
+use super::bulk::Expected;
 use super::checkpoint::Checkpoints;
 use super::file::DatabaseFile;
 use super::{bulk, facts};
 use crate::failpoints;
 use crate::store::sql::alone;
-use crate::store::sql::decide::{RunsWrites, decide_group, judged};
+use crate::store::sql::decide::{RunsWrites, decide_group, decide_plain, judged};
+use crate::store::sql::facts::{Facts, Leases};
 use crate::store::sql::failure::GroupFailed;
 use crate::store::sql::numbers::{BLOCK, Numbers};
 use crate::store::sql::operation::{Decided, Operation, decided};
@@ -25,30 +33,44 @@ use crate::store::{Database, DomainWrites, Epoch, StoreError, StoreResult};
 pub(super) struct Writer {
     file: DatabaseFile,
     connection: Option<SqliteConnection>,
-    numbers: Numbers,
+    known: Known,
     checkpoints: Checkpoints,
+}
+
+/// What it knows of the file without asking.
+#[derive(Default)]
+struct Known {
+    /// Those that are reserved.
+    numbers: Numbers,
+    /// As they were when they were last asked for.
+    leases: Arc<Leases>,
 }
 
 impl Writer {
     pub(super) fn new(file: DatabaseFile, connection: SqliteConnection, checkpoints: Checkpoints) -> Self {
-        Self { file, connection: Some(connection), numbers: Numbers::default(), checkpoints }
+        Self { file, connection: Some(connection), known: Known::default(), checkpoints }
     }
 
     async fn transact(&mut self, steps: &mut VecDeque<Step>, decisions: &mut Vec<Decided>) -> Result<(), GroupFailed> {
         let connection = match &mut self.connection {
             Some(connection) => connection,
-            lost => lost.insert(self.file.connect_to_write().await.map_err(GroupFailed::because)?),
+            lost => lost.insert(self.file.open_again().await.map_err(GroupFailed::because)?),
         };
-        if let [Step::Together(operations)] = steps.make_contiguous()
-            && is_plain(&self.numbers, operations.make_contiguous())
-        {
-            return at_once(connection, &mut self.numbers, operations, decisions).await;
+        if let [Step::Together(operations)] = steps.make_contiguous() {
+            if self.known.may_assume(operations.make_contiguous())
+                && assumed(connection, &mut self.known, operations, decisions).await?
+            {
+                return Ok(());
+            }
+            if self.known.is_plain(operations.make_contiguous()) {
+                return at_once(connection, &mut self.known, operations, decisions).await;
+            }
         }
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
         while let Some(step) = steps.front_mut() {
             match step {
                 Step::Together(operations) => {
-                    together(&mut transaction, &mut self.numbers, operations, decisions).await?;
+                    together(&mut transaction, &mut self.known, operations, decisions).await?;
                     steps.pop_front();
                 }
                 Step::Alone(_) => {
@@ -72,7 +94,7 @@ impl Carries for Writer {
         if let Err(failed) = &done {
             // The connection may be anywhere in a transaction: a new one is not. Nor is it known what was reserved.
             self.connection = None;
-            self.numbers.forget();
+            self.known.numbers.forget();
             steps.into_iter().for_each(|step| step.refuse(failed));
         }
         decisions.into_iter().for_each(|answer: Decided| answer(done.as_ref().err()));
@@ -87,21 +109,57 @@ impl Carries for Writer {
     }
 }
 
-/// Nothing but the library's own rows is written, under numbers that are reserved already.
-fn is_plain(numbers: &Numbers, operations: &[Operation]) -> bool {
-    !operations.iter().any(Operation::has_writes)
-        && wanted_numbers(operations).into_iter().all(|(epoch, count)| numbers.has(epoch, count))
+impl Known {
+    /// Nothing but the library's own rows is written, under numbers that are reserved already.
+    fn is_plain(&self, operations: &[Operation]) -> bool {
+        !operations.iter().any(Operation::has_writes)
+            && wanted_numbers(operations).into_iter().all(|(epoch, count)| self.numbers.has(epoch, count))
+    }
+
+    /// Whether a group may be decided without asking: turns and what became of their sends, under leases that were held
+    /// a moment ago. What only another look at the file can tell is rare.
+    fn may_assume(&self, operations: &[Operation]) -> bool {
+        use Operation::{Commit, Renew, Sending, Settle};
+        let is_usual = |operation: &Operation| {
+            matches!(operation, Commit { .. } | Settle { .. } | Sending { .. } | Renew { .. })
+                && operation.epoch().is_some_and(|epoch| self.leases.are_held_under(epoch))
+                && !operation.takes_timer()
+        };
+        operations.iter().all(is_usual) && self.is_plain(operations) && !failpoints::any_armed()
+    }
+}
+
+/// Decides a group by what it expects, and writes it with one change of threads. False: it is not as expected, and
+/// nothing was written.
+async fn assumed(
+    connection: &mut SqliteConnection,
+    known: &mut Known,
+    operations: &mut VecDeque<Operation>,
+    decisions: &mut Vec<Decided>,
+) -> Result<bool, GroupFailed> {
+    let epochs: BTreeSet<Epoch> = operations.iter().filter_map(Operation::epoch).collect();
+    let group = operations.make_contiguous();
+    let (_, questions) = Facts::expected(group)?;
+    let mut expected = Expected { questions, ..Expected::default() };
+    epochs.iter().try_for_each(|epoch| expected.epochs.add(epoch))?;
+    let (bulk, verdicts) = decide_plain(Facts::assumed(Arc::clone(&known.leases), group), &mut known.numbers, group)?;
+    if !bulk::write_if(expected, bulk, connection).await? {
+        return Ok(false);
+    }
+    decisions.extend(decided(operations, verdicts));
+    Ok(true)
 }
 
 /// Carries out a plain group with two changes of threads: begin and read, write and commit.
 async fn at_once(
     connection: &mut SqliteConnection,
-    numbers: &mut Numbers,
+    known: &mut Known,
     operations: &mut VecDeque<Operation>,
     decisions: &mut Vec<Decided>,
 ) -> Result<(), GroupFailed> {
     let facts = facts::begin(connection, operations.make_contiguous()).await?;
-    let (bulk, verdicts) = decide_group(connection, facts, numbers, operations).await?;
+    known.leases = facts.leases();
+    let (bulk, verdicts) = decide_group(connection, facts, &mut known.numbers, operations).await?;
     bulk::write_and_commit(bulk, connection).await?;
     decisions.extend(decided(operations, verdicts));
     Ok(())
@@ -109,16 +167,17 @@ async fn at_once(
 
 async fn together(
     connection: &mut SqliteConnection,
-    numbers: &mut Numbers,
+    known: &mut Known,
     operations: &mut VecDeque<Operation>,
     decisions: &mut Vec<Decided>,
 ) -> Result<(), GroupFailed> {
     // As many as there are leases in the group: one, but for several bots in one process.
     for (epoch, count) in wanted_numbers(operations.make_contiguous()) {
-        reserve(numbers, connection, epoch, count).await?;
+        reserve(&mut known.numbers, connection, epoch, count).await?;
     }
     let facts = facts::read(connection, operations.make_contiguous()).await?;
-    let (bulk, verdicts) = decide_group(connection, facts, numbers, operations).await?;
+    known.leases = facts.leases();
+    let (bulk, verdicts) = decide_group(connection, facts, &mut known.numbers, operations).await?;
     bulk::write(bulk, connection).await?;
     decisions.extend(decided(operations, verdicts));
     Ok(())

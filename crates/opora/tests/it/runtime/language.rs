@@ -44,3 +44,82 @@ async fn a_person_whose_telegram_is_russian_is_told_in_russian() {
     bot.stops().await;
     anna.hears("Сейчас меня перезапустят.").await;
 }
+
+/// What the application knows of people, and how often it was asked.
+#[derive(Default)]
+struct Chosen(std::sync::atomic::AtomicUsize);
+
+#[tokio::test]
+async fn the_language_that_somebody_has_chosen_goes_before_telegrams_and_is_asked_for_only_when_it_is_needed() {
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+
+    let stage = Stage::new().await;
+    let anna = stage.person_who(json!({"first_name": "Анна", "language_code": "ru"})).await;
+    let boris = stage.person_who(json!({"first_name": "Борис", "language_code": "ru"})).await;
+    let (chosen, known) = (Arc::new(Chosen::default()), anna.id);
+    let script = Script::from(form()).languages(move |context, people| async move {
+        context.get::<Arc<Chosen>>().unwrap().0.fetch_add(1, Ordering::SeqCst);
+        people.into_iter().filter(|person| *person == known).map(|person| (person, "en".to_owned())).collect()
+    });
+    let store = stage.sqlite().await;
+    let polite = |bot: Bot| bot.settings(|settings| settings.stop.tell_people = true);
+    let bot = Running::start(polite(stage.bot(&store).script(script).context(Arc::clone(&chosen))));
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    assert_eq!(chosen.0.load(Ordering::SeqCst), 0, "the handler said everything");
+    anna.says("/cancel").await;
+    anna.hears_just(&[NAME, "Cancelled."]).await;
+    boris.says("/cancel").await;
+    boris.hears_just(&["Отменять нечего."]).await;
+    anna.says("/start").await;
+    boris.says("/start").await;
+    anna.hears_just(&[NAME, "Cancelled.", NAME]).await;
+    boris.hears_just(&["Отменять нечего.", NAME]).await;
+    bot.stops().await;
+    anna.hears("I will be restarted in a moment.").await;
+    boris.hears("Сейчас меня перезапустят.").await;
+}
+
+async fn choose(turn: &mut Turn, _: Command) -> Step<Trouble> {
+    turn.speak("en");
+    turn.say("English, then.");
+    Ok(Next::Go(Trouble::Open))
+}
+
+#[tokio::test]
+async fn a_language_that_was_chosen_in_a_dialogue_stays_while_it_is_open() {
+    let stage = Stage::new().await;
+    let anna = stage.person_who(json!({"first_name": "Анна", "language_code": "ru"})).await;
+    let trouble = Dialogue::new().start(command("choose"), choose).on(Trouble::OPEN, button("fail"), fails);
+    let bot = Running::start(stage.bot(&stage.sqlite().await).dialogue(trouble));
+    anna.says("/choose").await;
+    anna.says("what?").await;
+    anna.hears("Sorry, this does not fit here.").await;
+    anna.says("/cancel").await;
+    anna.hears("Cancelled.").await;
+    anna.says("/cancel").await;
+    anna.hears("Отменять нечего.").await;
+    bot.stops().await;
+}
+
+fn nobody<'t>(turn: &'t mut Turn, input: &'t Input) -> futures_util::future::BoxFuture<'t, Result<bool, BoxError>> {
+    Box::pin(async move {
+        let is_let_in = !matches!(input, Input::Text(_));
+        if !is_let_in {
+            turn.say("Not now.");
+        }
+        Ok(is_let_in)
+    })
+}
+
+#[tokio::test]
+async fn whom_the_application_does_not_let_in_nobody_hears() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let bot = Running::start(stage.bot(&stage.sqlite().await).script(Script::from(form()).guard(nobody)));
+    anna.says("/start").await;
+    anna.says("Anna").await;
+    anna.hears_just(&[NAME, "Not now."]).await;
+    bot.stops().await;
+}

@@ -1,6 +1,7 @@
 //! A store that is away for a while: nothing is lost, nothing happens twice.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use opora::clock::{Clock, Millis};
@@ -11,6 +12,7 @@ use serde_json::json;
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
+use crate::postgres_server::PostgresServer;
 use crate::stage::{Running, Stage, memory, until};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -262,4 +264,60 @@ async fn a_state_that_cannot_be_read_is_not_ended_before_there_is_a_copy_of_it()
     assert_eq!(faulty.calls("commit"), commits);
     let kept = store.list(&Default::default(), None, 1).await.unwrap().pop().unwrap();
     assert_eq!(kept.stored.unwrap().value, row.stored.unwrap().value);
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "asking")]
+enum Asking {
+    Again,
+}
+
+/// The application's own database, and how often handlers have asked it.
+struct Own {
+    pool: sqlx::PgPool,
+    asked: AtomicU32,
+}
+
+async fn look(turn: &mut Turn, _: Command) -> Step<Asking> {
+    let own = turn.context::<Arc<Own>>();
+    own.asked.fetch_add(1, Ordering::SeqCst);
+    let number: i32 = sqlx::query_scalar("SELECT 41 + 1").fetch_one(&own.pool).await?;
+    turn.say(format!("It is {number}."));
+    Ok(Next::End)
+}
+
+async fn again(turn: &mut Turn, _: String) -> Step<Asking> {
+    turn.say("Again?");
+    Ok(Next::Stay)
+}
+
+#[tokio::test]
+async fn what_a_handler_reads_is_waited_for_while_its_database_is_away() {
+    let (stage, mut server) = (Stage::new().await, PostgresServer::start(&[]));
+    let pool = sqlx::postgres::PgPoolOptions::new().acquire_timeout(Duration::from_millis(200));
+    let pool = pool.connect(&server.url()).await.unwrap();
+    let own = Arc::new(Own { pool, asked: AtomicU32::new(0) });
+    let asking = Dialogue::new().start(command("look"), look).on(Asking::AGAIN, text(), again);
+    let store = stage.sqlite().await;
+    let bot = Running::start(stage.bot(&store).dialogue(asking).context(Arc::clone(&own)));
+    let (anna, boris) = (stage.person("Anna").await, stage.person("Boris").await);
+    // More often than a turn that fails is tried.
+    let asked_again = async || {
+        let before = own.asked.load(Ordering::SeqCst);
+        until("the handler is run again and again", async || own.asked.load(Ordering::SeqCst) > before + 4).await;
+    };
+    // It is there, and does not answer.
+    server.pause();
+    anna.says("/look").await;
+    asked_again().await;
+    server.go_on();
+    anna.hears_just(&["It is 42."]).await;
+    // It is gone, and comes back.
+    server.kill();
+    boris.says("/look").await;
+    asked_again().await;
+    server.start_again();
+    boris.hears_just(&["It is 42."]).await;
+    assert_eq!(store.statistics(None).await.unwrap().parked, 0);
+    bot.stops().await;
 }

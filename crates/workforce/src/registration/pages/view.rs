@@ -5,14 +5,19 @@ use maud::{Markup, html};
 use super::super::answers::REASON_UNITS_MOST;
 use super::super::questions::kind_name;
 use super::super::{Document, DocumentStatus, Waiting};
+use crate::files::MediaType;
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Visitor, moment};
+
+/// How many are drawn at once: each has pictures, which are asked for one by one.
+const SHOWN_MOST: usize = 20;
 
 /// Everybody who waits, with what is needed to decide.
 pub fn queue(visitor: &Visitor, waiting: &[Waiting], notice: Option<&str>) -> Markup {
     let language = visitor.language();
     let title = text!(language, "registration-nav");
+    let shown = waiting.len().min(SHOWN_MOST);
     visitor.page(
         &title,
         &html! {
@@ -20,7 +25,10 @@ pub fn queue(visitor: &Visitor, waiting: &[Waiting], notice: Option<&str>) -> Ma
             @if let Some(notice) = notice { p.notice-line role="status" data-testid="notice" { (notice) } }
             div #registrations data-live="registrations" {
                 @if waiting.is_empty() { div.card.empty { (text!(language, "registration-nobody-waits")) } }
-                @for one in waiting { (card(visitor, one)) }
+                @if shown < waiting.len() {
+                    p.quiet { (text!(language, "registration-shown-of", shown = shown, count = waiting.len())) }
+                }
+                @for one in &waiting[..shown] { (card(visitor, one)) }
             }
         },
     )
@@ -29,19 +37,34 @@ pub fn queue(visitor: &Visitor, waiting: &[Waiting], notice: Option<&str>) -> Ma
 fn card(visitor: &Visitor, one: &Waiting) -> Markup {
     let (language, person) = (visitor.language(), &one.person);
     html! {
-        section.card data-testid={ "registration-" (person.telegram_id) } {
-            h2 { a href={ "/people/" (person.id) } { (person.full_name) } }
-            p.quiet {
+        section.card id={ "registration-" (person.id) } data-testid={ "registration-" (person.telegram_id) } {
+            div.headline {
+                h2 { a href={ "/people/" (person.id) } { (person.full_name) } }
+                span.quiet { (text!(language, "registration-since")) " " (moment(one.since)) }
+            }
+            p {
                 (person.phone.as_deref().unwrap_or("–"))
                 @if let Some(username) = &person.username { " · @" (username) }
                 @if let Some(email) = &person.email { " · " (email) }
-                " · " (moment(one.since))
             }
-            (documents(&one.documents, language))
-            (visitor.visit.form(&format!("/registrations/{}/approve", person.id), &html! {
-                button type="submit" data-testid="approve" { (text!(language, "registration-approve-button")) }
-            }))
-            (visitor.visit.form(&format!("/registrations/{}/reject", person.id), &reason(language)))
+            (to_compare(&one.documents, language))
+            (decision(visitor, person.id))
+        }
+    }
+}
+
+fn decision(visitor: &Visitor, person_id: i64) -> Markup {
+    let (language, visit) = (visitor.language(), &visitor.visit);
+    let approve = html! {
+        button type="submit" data-testid="approve" { (text!(language, "registration-approve-button")) }
+    };
+    html! {
+        div.decision {
+            (visit.form(&format!("/registrations/{person_id}/approve"), &approve))
+            div {
+                (visit.form(&format!("/registrations/{person_id}/reject"), &reason(language)))
+                p.quiet { (text!(language, "registration-reason-hint")) }
+            }
         }
     }
 }
@@ -57,27 +80,53 @@ fn reason(language: Language) -> Markup {
     }
 }
 
-/// Documents with links to their pictures, or that there are none.
+/// Documents as small pictures that lead to the large ones, or that there are none.
 pub fn documents(documents: &[Document], language: Language) -> Markup {
     html! {
         @if documents.is_empty() { p.quiet { (text!(language, "registration-no-documents")) } }
-        ul.rows data-testid="documents" {
+        div.papers data-testid="documents" {
             @for document in documents {
-                li {
-                    div {
-                        a href={ "/documents/" (document.id) } target="_blank" rel="noopener" {
-                            (kind_name(document.kind, language))
-                        }
-                        @if let Some(reason) = &document.reason { p.quiet { (reason) } }
-                    }
-                    span { (status_label(document.status, language)) " " span.quiet { (moment(document.created_at)) } }
-                }
+                (paper(document, language, &html! {
+                    " " (status_label(document.status, language))
+                    @if let Some(reason) = &document.reason { p.quiet { (reason) } }
+                    p.quiet { (moment(document.created_at)) }
+                }))
             }
         }
     }
 }
 
-fn status_label(status: DocumentStatus, language: Language) -> Markup {
+/// The same large and side by side: whoever decides compares faces, and all of them wait.
+fn to_compare(documents: &[Document], language: Language) -> Markup {
+    html! {
+        @if documents.is_empty() { p.quiet { (text!(language, "registration-no-documents")) } }
+        div.papers.large data-testid="documents" {
+            @for document in documents { (paper(document, language, &html! {})) }
+        }
+    }
+}
+
+fn paper(document: &Document, language: Language, about: &Markup) -> Markup {
+    html! {
+        figure.paper {
+            a href={ "/documents/" (document.id) } { (picture(document, language)) }
+            figcaption { strong { (kind_name(document.kind, language)) } (about) }
+        }
+    }
+}
+
+/// The picture itself, where browsers can show it.
+pub fn picture(document: &Document, language: Language) -> Markup {
+    html! {
+        @if document.media_type == MediaType::Heic.name() {
+            span.no-picture { (text!(language, "registration-cannot-show", type = "HEIC")) }
+        } @else {
+            img src={ "/documents/" (document.id) "/file" } alt=(kind_name(document.kind, language)) loading="lazy";
+        }
+    }
+}
+
+pub fn status_label(status: DocumentStatus, language: Language) -> Markup {
     let (class, words) = match status {
         DocumentStatus::Pending => ("badge pending", text!(language, "registration-document-pending")),
         DocumentStatus::Approved => ("badge verified", text!(language, "registration-document-approved")),

@@ -94,7 +94,7 @@ pub async fn run(desk: &Desk<'_>, arguments: Aiogram, options: ImportOptions) ->
     let file =
         arguments.dialogue_map.as_ref().context("--dialogue-map is missing: it says what aiogram's states mean")?;
     let map = DialogueMap::read(file).await?;
-    let address = arguments.redis.clone().map_or_else(config::redis_address, Ok)?;
+    let address = arguments.redis.clone().map_or_else(|| config::redis_address(desk.config.clone()), Ok)?;
     let from = Storage::open(&address, layout).await.context("cannot open aiogram's Redis")?;
     output::note(&format!("Reading from the Redis at {from}."));
     let (began, mut shown) = (Stopwatch::start(), Stopwatch::start());

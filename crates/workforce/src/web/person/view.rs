@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::{Shown, may_change, may_give};
-use crate::audit::Line;
+use super::{Shown, is_forgotten, may_change, may_give};
+use crate::audit::{self, Line};
 use crate::front::role_name;
 use crate::people::{Person, Role, Status};
 use crate::text;
 use crate::texts::Language;
-use crate::web::draw::{moment, role_label, status_label, status_name};
+use crate::web::draw::{moment, role_label, status_label};
 use crate::web::guards::Visitor;
 use crate::web::{OWNERS, Visit};
 
@@ -34,6 +34,56 @@ pub fn page(visitor: &Visitor, shown: &Shown) -> Markup {
                     h2 { (text!(language, "web-history")) }
                     (history(shown, language))
                 }
+                @if may_change(visitor, person) && !is_forgotten(person) { (own_data(visitor, person)) }
+            }
+        },
+    )
+}
+
+/// Giving out and deleting what is known.
+fn own_data(visitor: &Visitor, person: &Person) -> Markup {
+    let language = visitor.language();
+    html! {
+        section.card {
+            h2 { (text!(language, "web-own-data")) }
+            p.quiet { (text!(language, "web-own-data-about")) }
+            div.row {
+                (visitor.visit.form(&format!("/people/{}/export", person.id), &html! {
+                    button.plain type="submit" data-testid="export" { (text!(language, "web-export")) }
+                }))
+                @if person.id != visitor.person.id {
+                    a.button.plain href={ "/people/" (person.id) "/forget" } data-testid="forget" {
+                        (text!(language, "web-forget"))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Asks once more before a person is forgotten.
+pub fn forgetting(visitor: &Visitor, person: &Person) -> Markup {
+    let (language, path) = (visitor.language(), format!("/people/{}", person.id));
+    let title = text!(language, "web-forget-title", name = person.full_name.as_str());
+    visitor.page(
+        &title,
+        &html! {
+            p.crumbs { a href=(path) { (person.full_name) } }
+            h1 { (title) }
+            div.card {
+                p { (text!(language, "web-forget-goes")) }
+                p { (text!(language, "web-forget-stays")) }
+                p.warning { (text!(language, "web-forget-final")) }
+                (visitor.visit.form(&format!("{path}/forget"), &html! {
+                    label.check {
+                        input type="checkbox" name="sure" value="yes" required data-testid="sure";
+                        (text!(language, "web-forget-sure"))
+                    }
+                    div.row {
+                        button.danger type="submit" data-testid="forget-now" { (text!(language, "web-forget-now")) }
+                        a.button.plain href=(path) { (text!(language, "web-forget-not")) }
+                    }
+                }))
             }
         },
     )
@@ -44,7 +94,7 @@ pub fn facts(person: &Person, language: Language) -> Markup {
     let or_none = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
     let rows = [
         (text!(language, "web-name"), person.full_name.clone()),
-        (text!(language, "web-telegram-id"), person.telegram_id.to_string()),
+        (text!(language, "web-telegram-id"), or_none(&(!is_forgotten(person)).then(|| person.telegram_id.to_string()))),
         (text!(language, "web-username"), person.username.as_ref().map_or("–".into(), |name| format!("@{name}"))),
         (text!(language, "web-phone"), or_none(&person.phone)),
         (text!(language, "web-email"), or_none(&person.email)),
@@ -61,7 +111,7 @@ pub fn facts(person: &Person, language: Language) -> Markup {
 
 fn access(visitor: &Visitor, person: &Person) -> Markup {
     let (language, visit) = (visitor.language(), &visitor.visit);
-    let is_changeable = may_change(visitor, person);
+    let is_changeable = may_change(visitor, person) && !is_forgotten(person);
     html! {
         ul.rows {
             @for role in person.roles.iter() {
@@ -135,7 +185,7 @@ fn history(shown: &Shown, language: Language) -> Markup {
         ul.rows data-testid="history" {
             @for line in &shown.lines {
                 li {
-                    div { (deed(line, language)) p.quiet { (actor(shown, line, language)) } }
+                    div { (audit::in_words(line, language)) p.quiet { (actor(shown, line, language)) } }
                     span.quiet { (moment(line.at)) }
                 }
             }
@@ -147,22 +197,5 @@ fn actor(shown: &Shown, line: &Line, language: Language) -> String {
     match line.actor {
         Some(id) => shown.names.get(&id).cloned().unwrap_or_else(|| format!("#{id}")),
         None => text!(language, "web-by-command"),
-    }
-}
-
-/// What staff did, in words. What no version of this page knows is told as it was written.
-fn deed(line: &Line, language: Language) -> String {
-    let detail = |name: &str| line.detail[name].as_str().unwrap_or_default();
-    let role =
-        || detail("role").parse::<Role>().map_or_else(|_| detail("role").to_owned(), |role| role_name(role, language));
-    match line.action.as_str() {
-        "role granted" => text!(language, "web-role-granted", role = role()),
-        "role revoked" => text!(language, "web-role-revoked", role = role()),
-        "status changed" => {
-            let status = detail("status").parse::<Status>();
-            let status = status.map_or_else(|_| detail("status").to_owned(), |status| status_name(status, language));
-            text!(language, "web-status-changed", status = status)
-        }
-        other => other.to_owned(),
     }
 }

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::application::App;
 use crate::domain::Writing;
+use crate::people::Person;
 use crate::web::oops::Oops;
 use crate::web::secrets;
 
@@ -86,6 +87,17 @@ pub async fn check(app: &App, name: String, pin: &str, cookie: &str, now: Millis
         })
         .await?;
     told.await.map_err(|_| anyhow::anyhow!("a PIN was judged and nobody told").into())
+}
+
+/// Under which name the PINs of a person are kept.
+pub fn name_of(person: &Person) -> String {
+    format!("telegram:{}", person.telegram_id)
+}
+
+/// Removes a person's.
+pub async fn forget(db: &Writing<'_, '_>, person: &Person) -> Result<(), WriteError> {
+    table::Entity::delete_by_id(name_of(person)).exec(db).await?;
+    Ok(())
 }
 
 /// Removes what is over.

@@ -6,6 +6,7 @@ use workforce::application::App;
 use workforce::onboarding::{Onboarding, OnboardingRoom};
 use workforce::people::{self, Role, Status};
 use workforce::rooms::{Room, Rooms};
+use workforce::settings;
 
 use super::{days, firm, id_of};
 use crate::firm::{Firm, Kind, NOON, on_every_database};
@@ -96,6 +97,28 @@ async fn the_least_busy_one_is_asked_and_stays_the_one(kind: Kind) {
 }
 
 #[tokio::test]
+async fn who_is_in_charge_is_as_the_owner_has_set_it() {
+    let firm = firm(Kind::Sqlite).await;
+    let _anna = firm.member("Anna", &[Role::Owner]).await;
+    let _boris = firm.member("Boris", &[Role::Manager]).await;
+    let vera = firm.member("Vera", &[Role::Manager]).await.key().user.to_string();
+    let daria = firm.member("Daria", &[Role::Employee]).await;
+    // A number of somebody who cannot answer leaves it to those who can.
+    for (value, name) in [("managers", "Boris"), ("owners", "Anna"), (vera.as_str(), "Vera"), ("424242", "Boris")] {
+        let value = value.to_owned();
+        let set = firm.app.domain.write(move |db| {
+            let set = async move { settings::set(db, settings::QUESTIONS_GO_TO.name, &value, None, NOON).await };
+            Box::pin(set)
+        });
+        set.await.unwrap();
+        daria.presses_data("chat:open").await;
+        daria.sends("Where are the keys?").await;
+        daria.sees(&format!("Passed on to {name}."));
+        daria.presses("Close the conversation").await;
+    }
+}
+
+#[tokio::test]
 async fn where_nobody_is_in_charge_nothing_is_kept() {
     let firm = firm(Kind::Sqlite).await;
     let daria = firm.member("Daria", &[Role::Employee, Role::Manager]).await;
@@ -170,7 +193,7 @@ async fn whoever_was_approved_is_offered_the_questionnaire() {
     let firm = Firm::with(Kind::Sqlite, Rooms::of(&[&OnboardingRoom, &Approving])).await;
     let (anna, daria) = (firm.member("Anna", &[Role::Owner]).await, firm.member("Daria", &[Role::Employee]).await);
     anna.sends(&format!("/approve {}", daria.key().user)).await;
-    daria.sees("Welcome to the team!");
+    daria.sees("There is a short questionnaire");
     daria.presses("📝 Questionnaire").await;
     daria.sees("Do you agree?");
     // It is not for owners.

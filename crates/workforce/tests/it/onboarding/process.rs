@@ -13,7 +13,7 @@ on_every_database! {
 }
 
 /// Presses the last button of this caption in a person's own chat.
-async fn presses(demo: &Demo, person: i64, caption: &str) {
+pub async fn presses(demo: &Demo, person: i64, caption: &str) {
     let what = format!("[{caption}] is offered to {person}");
     let (message_id, data) = demo
         .until(&what, async |demo| {
@@ -30,7 +30,7 @@ async fn presses(demo: &Demo, person: i64, caption: &str) {
 }
 
 /// Anna works here, and Boris is in charge.
-async fn hire(ground: &Ground) {
+pub async fn hire(ground: &Ground) {
     let database = ground.database.url();
     for (person, role, name) in [("1001", "employee", "Anna"), ("1002", "manager", "Boris")] {
         let grant = ["people", "grant", person, role, "--name", name, "--language", "en"];

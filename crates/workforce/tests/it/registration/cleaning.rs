@@ -18,15 +18,15 @@ on_every_database! {
     the_command_says_what_it_did,
 }
 
-const HOUR: Duration = Duration::from_secs(3600);
+pub const HOUR: Duration = Duration::from_secs(3600);
 
 async fn old_files_without_an_owner_go_and_everything_else_stays(kind: Kind) {
     let firm = Firm::open(kind).await;
     registered(&firm, "Anna").await;
-    let (folder, grounds) = (folder(&firm), Grounds::of_app(&firm.app).unwrap());
+    let (folder, grounds) = (folder(&firm), Grounds::of_app(&firm.app));
     let now = Clock::machine().now();
     for file in kept(&firm).await {
-        age(&file.path, now, 100 * 24 * HOUR);
+        age(&folder.join(file.name), now, 100 * 24 * HOUR);
     }
     put(&folder.join("orphan.jpg"), now, 49 * HOUR);
     put(&folder.join("young.jpg"), now, 47 * HOUR);
@@ -58,10 +58,10 @@ async fn a_registration_whose_files_were_cleaned_up_is_not_written(kind: Kind) {
     fetches(&firm, PNG).await;
     let (_, body) = firm.stage.asked().await.pop().unwrap();
     let done = keeping::keep(firm.app.clone(), asked_for(&anna, &body)).await.unwrap();
-    let grounds = Grounds::of_app(&firm.app).unwrap();
+    let grounds = Grounds::of_app(&firm.app);
     let now = firm.app.clock.now();
     for file in kept(&firm).await {
-        age(&file.path, now, 50 * HOUR);
+        age(&folder(&firm).join(file.name), now, 50 * HOUR);
     }
     assert!(clean(&grounds, now, false).await.unwrap().deleted.is_empty(), "they are under way");
     let later = now.plus(49 * HOUR);

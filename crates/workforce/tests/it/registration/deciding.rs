@@ -27,6 +27,7 @@ async fn an_owner_approves_and_the_second_one_is_told_who_did(kind: Kind) {
     olga.presses("✅ Approve").await;
     olga.sees("Approved: Anna Smith");
     anna.sees("Welcome to the team!");
+    anna.sees("There is a short questionnaire");
     petr.presses("✅ Approve").await;
     petr.sees_toast("Already approved by Olga.");
     petr.presses("❌ Reject").await;
@@ -35,7 +36,7 @@ async fn an_owner_approves_and_the_second_one_is_told_who_did(kind: Kind) {
     olga.sees_toast("Already approved by Olga.");
 
     let person = person(&firm, &anna).await.unwrap();
-    assert_eq!((person.status, person.roles.has(Role::Employee)), (Status::Verified, true));
+    assert_eq!((person.status, person.roles.iter().collect::<Vec<_>>()), (Status::Verified, vec![Role::Employee]));
     let documents = Registrations::of_app(&firm.app).of(person.id).await.unwrap();
     assert!(documents.iter().all(|document| document.status == DocumentStatus::Approved) && documents.len() == 2);
     let lines = audit::about(&firm.app.domain, ("user", person.id)).await.unwrap();
@@ -44,6 +45,8 @@ async fn an_owner_approves_and_the_second_one_is_told_who_did(kind: Kind) {
     assert_eq!(lines.iter().filter(|line| line.action == "status changed").count(), 1, "{lines:?}");
     anna.presses("🏠 Main menu").await;
     anna.sees("Anna Smith");
+    anna.presses("📝 Questionnaire").await;
+    anna.sees("Do you agree?");
 }
 
 async fn of_two_who_decide_at_once_one_does(kind: Kind) {

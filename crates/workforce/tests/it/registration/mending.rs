@@ -22,18 +22,18 @@ on_every_database! {
 async fn renamed_files_are_found_by_their_content(kind: Kind) {
     let firm = Firm::open(kind).await;
     let anna = registered(&firm, "Anna").await;
-    let grounds = Grounds::of_app(&firm.app).unwrap();
+    let grounds = Grounds::of_app(&firm.app);
     assert!(repair(&grounds, Mend::List, NOON).await.unwrap().is_empty());
-    let lost = kept(&firm).await.remove(0);
-    fs::rename(&lost.path, folder(&firm).join("renamed.png")).unwrap();
+    let lost = folder(&firm).join(kept(&firm).await.remove(0).name);
+    fs::rename(&lost, folder(&firm).join("renamed.png")).unwrap();
     let found = repair(&grounds, Mend::List, NOON).await.unwrap();
     assert_eq!((found.len(), found[0].lost.len(), found[0].outcome), (1, 1, Outcome::Listed));
     let mended = repair(&grounds, Mend::Relink, NOON).await.unwrap();
     assert_eq!(mended[0].outcome, Outcome::Relinked);
-    assert!(lost.path.exists() && repair(&grounds, Mend::List, NOON).await.unwrap().is_empty());
+    assert!(lost.exists() && repair(&grounds, Mend::List, NOON).await.unwrap().is_empty());
 
     for file in kept(&firm).await {
-        fs::remove_file(file.path).unwrap();
+        fs::remove_file(folder(&firm).join(file.name)).unwrap();
     }
     assert_eq!(repair(&grounds, Mend::Relink, NOON).await.unwrap()[0].outcome, Outcome::NotRelinked);
     assert_eq!(repair(&grounds, Mend::Delete, NOON).await.unwrap()[0].outcome, Outcome::Deleted);
@@ -45,7 +45,7 @@ async fn renamed_files_are_found_by_their_content(kind: Kind) {
 async fn files_of_an_older_bot_become_documents(kind: Kind) {
     let firm = Firm::open(kind).await;
     firm.app.domain.write(|db| Box::pin(old_acquaintance(db))).await.unwrap();
-    let (folder, grounds) = (folder(&firm), Grounds::of_app(&firm.app).unwrap());
+    let (folder, grounds) = (folder(&firm), Grounds::of_app(&firm.app));
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("555_passport_AgAC.jpg"), PNG).unwrap();
     // Somebody else's, though it begins alike.

@@ -45,8 +45,10 @@ async fn documents_are_shown_to_owners_and_refused_to_others_by_direct_link_too(
     cabinet.hire(1004, "Max", Role::Manager).await;
     registers(&cabinet).await;
     let (vera, documents) = written(&cabinet.app, VERA).await;
-    let path = format!("/documents/{}", documents[0].id);
+    let page = format!("/documents/{}", documents[0].id);
+    let path = format!("{page}/file");
     let owner = cabinet.signed_in(ANNA).await;
+    owner.get(&page).await.is(200, &path).is(200, "Anna Smith").is(200, &documents[1].id);
     let shown = owner.get(&path).await;
     shown.is(200, "PNG");
     for (name, value) in
@@ -57,12 +59,15 @@ async fn documents_are_shown_to_owners_and_refused_to_others_by_direct_link_too(
     cabinet.emulator.post("/users", json!({"id": 1004, "first_name": "Max", "language_code": "en"})).await;
     for other in [cabinet.signed_in(BORIS).await, cabinet.signed_in(1004).await] {
         other.get(&path).await.is(403, "This page is for others");
+        other.get(&page).await.is(403, "This page is for others");
         other.get("/registrations").await.is(403, "This page is for others");
         other.post(&format!("/registrations/{}/approve", vera.id), &[]).await.is(403, "This page is for others");
     }
-    let stranger = cabinet.browser().get(&path).await;
-    assert_eq!(stranger.status.as_u16(), 303, "who is not signed in is asked to");
-    for none in ["/documents/0123", "/documents/..%2Fopora.db", "/documents/.incoming"] {
+    for path in [&path, &page] {
+        let stranger = cabinet.browser().get(path).await;
+        assert_eq!(stranger.status.as_u16(), 303, "who is not signed in is asked to");
+    }
+    for none in ["/documents/0123", "/documents/0123/file", "/documents/..%2Fopora.db", "/documents/.incoming"] {
         owner.get(none).await.is(404, "There is no such page");
     }
     assert_eq!(cabinet.person(VERA).await.status, Status::Pending);

@@ -157,3 +157,38 @@ async fn writes_that_end_the_transaction_fail_for_good_and_the_others_go_again()
     }
     assert_eq!((bench.version(1).await, bench.version(2).await), (Version(0), Version(2)));
 }
+
+/// Changes the file as another process would.
+async fn meanwhile(bench: &Bench, change: &'static str) {
+    use sqlx::Connection;
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(bench.path("opora.db"));
+    let mut other = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+    sqlx::query(change).execute(&mut other).await.unwrap();
+    other.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_group_that_is_written_without_asking_is_refused_as_one_that_asks() {
+    let bench = Bench::new().await;
+    let fresh = |update_id| vec![Taken::Fresh(mark(update_id))];
+    // The first one asks; whoever follows takes for granted what it has seen.
+    bench.commit(full_turn(1, Version(0), fresh(10))).await.unwrap();
+    bench.commit(full_turn(1, Version(1), fresh(11))).await.unwrap();
+    let again = bench.commit(full_turn(1, Version(2), fresh(11))).await;
+    assert!(matches!(again, Err(StoreError::AlreadyTaken)), "{again:?}");
+
+    meanwhile(&bench, "UPDATE opora_conversations SET version = 9").await;
+    let overtaken = bench.commit(full_turn(1, Version(2), fresh(12))).await;
+    assert!(matches!(overtaken, Err(StoreError::Overtaken(_))), "{overtaken:?}");
+    let neighbours = vec![full_turn(1, Version(3), fresh(13)), full_turn(2, Version(0), fresh(14))];
+    let answers = together(&bench, neighbours).await;
+    assert!(matches!(answers[..], [Err(StoreError::Overtaken(_)), Ok(_)]), "{answers:?}");
+    let went_on = bench.commit(full_turn(1, Version(9), fresh(15))).await.unwrap();
+    assert_eq!(went_on.version, Version(10));
+
+    meanwhile(&bench, "UPDATE opora_leases SET epoch = epoch + 1").await;
+    let fenced = bench.commit(full_turn(1, Version(10), fresh(16))).await;
+    assert!(matches!(fenced, Err(StoreError::Fenced { .. })), "{fenced:?}");
+    assert_eq!(bench.version(1).await, Version(10));
+    assert_eq!(bench.count("marks").await, 4);
+}

@@ -1,0 +1,19 @@
+# What staff did, as pages tell it. The key is `audit-` and the name of the action, with hyphens; details are put in by name.
+audit-role-granted = Role given: { $role }
+audit-role-revoked = Role taken away: { $role }
+audit-status-changed = Status: { $status }
+audit-registration-deleted = Registration deleted
+audit-setting-changed = Setting changed: { $name }
+audit-data-exported = Data given out
+audit-person-forgotten = Forgotten: personal data deleted
+audit-payment-marked = Marked as paid for { $period }
+audit-payment-taken-back = Mark of a payment for { $period } taken back
+audit-pay-period-closed = Month closed: { $period }
+audit-site-created = Site created
+audit-site-changed = Site changed
+audit-site-deleted = Site deleted
+audit-site-restored = Site brought back
+audit-task-created = Task created
+audit-task-changed = Task changed
+audit-task-deleted = Task deleted
+audit-task-restored = Task brought back

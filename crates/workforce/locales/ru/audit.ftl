@@ -1,0 +1,19 @@
+# Что делали сотрудники, для страниц. Ключ — `audit-` и название действия через дефис; подробности подставляются по имени.
+audit-role-granted = Дана роль: { $role }
+audit-role-revoked = Забрана роль: { $role }
+audit-status-changed = Статус: { $status }
+audit-registration-deleted = Заявка удалена
+audit-setting-changed = Изменена настройка: { $name }
+audit-data-exported = Данные выгружены
+audit-person-forgotten = Личные данные удалены
+audit-payment-marked = Отмечена выплата за { $period }
+audit-payment-taken-back = Отметка выплаты за { $period } отменена
+audit-pay-period-closed = Месяц закрыт: { $period }
+audit-site-created = Объект создан
+audit-site-changed = Объект изменён
+audit-site-deleted = Объект удалён
+audit-site-restored = Объект возвращён
+audit-task-created = Задача создана
+audit-task-changed = Задача изменена
+audit-task-deleted = Задача удалена
+audit-task-restored = Задача возвращена

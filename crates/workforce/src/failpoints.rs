@@ -1,0 +1,29 @@
+//! Named places of the application at which a test ends the process, beside those of the library.
+//!
+//! They are in no release build: there a place is nothing, and nobody asks what is to be armed.
+
+/// One more file of a registration is in its place, and nobody knows yet.
+pub const REGISTRATION_AFTER_RENAME: &str = "registration.after_rename";
+
+#[cfg(debug_assertions)]
+const ALL: &[&str] = &[REGISTRATION_AFTER_RENAME];
+
+/// Arms what the environment names, such as `registration.after_rename=pause@2`.
+#[cfg(debug_assertions)]
+pub fn arm() -> anyhow::Result<()> {
+    opora::failpoints::add(ALL);
+    Ok(opora::failpoints::arm_from(&crate::config::failpoints())?)
+}
+
+#[cfg(not(debug_assertions))]
+pub fn arm() -> anyhow::Result<()> {
+    Ok(())
+}
+
+/// A place; goes on at once unless it is armed.
+pub async fn hit(name: &'static str) {
+    #[cfg(debug_assertions)]
+    opora::failpoints::hit(name).await;
+    #[cfg(not(debug_assertions))]
+    let _ = name;
+}

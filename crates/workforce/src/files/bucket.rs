@@ -1,0 +1,159 @@
+//! Files in a bucket of a server that speaks S3.
+//!
+//! One goes up under its final name in one request, so it is there whole or not at all; what is not whole lies only on the
+//! local disk, with the downloads. A server that is away is tried again for seconds, not minutes: a person waits.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::path::Path;
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, RetryConfig};
+use opora::clock::Millis;
+
+use super::{BucketAddress, Found, Kept, NotKept, found, hashed, is_plain, sniff};
+
+/// How long the server may take to be reached, and to take or give a file.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(30);
+const RETRIES: usize = 2;
+const RETRIES_WITHIN: Duration = Duration::from_secs(15);
+
+#[derive(Clone)]
+pub(super) struct Bucket {
+    address: BucketAddress,
+    /// Made when it is needed first; or why it could not be.
+    client: Arc<OnceLock<Result<AmazonS3, String>>>,
+}
+
+impl fmt::Debug for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.address.fmt(f)
+    }
+}
+
+impl Bucket {
+    pub(super) fn at(address: BucketAddress) -> Self {
+        Self { address, client: Arc::default() }
+    }
+
+    pub(super) async fn keep_image(&self, name: &str, source: PathBuf) -> Result<Kept, NotKept> {
+        match found(tokio::fs::read(source).await)? {
+            Some(bytes) => self.put_image(name, bytes).await,
+            None => {
+                let bytes = self.read(name).await?.ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?;
+                describe(&bytes)
+            }
+        }
+    }
+
+    pub(super) async fn copy_image(&self, from: &str, to: &str) -> Result<Kept, NotKept> {
+        let bytes = self.read(from).await?.ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?;
+        self.put_image(to, bytes).await
+    }
+
+    pub(super) async fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        if !is_plain(name) {
+            return Ok(None);
+        }
+        let asked = async {
+            let answer = self.client()?.get(&self.path(name)).await.map_err(in_words)?;
+            answer.bytes().await.map_err(in_words)
+        };
+        Ok(found(asked.await)?.map(Vec::from))
+    }
+
+    pub(super) async fn remove(&self, names: Vec<String>) -> io::Result<()> {
+        let paths: Vec<_> = names.iter().filter(|name| is_plain(name)).map(|name| Ok(self.path(name))).collect();
+        let removed = self.client()?.delete_stream(stream::iter(paths).boxed());
+        removed.try_for_each(|_| async { Ok(()) }).await.map_err(in_words)
+    }
+
+    pub(super) async fn all(&self) -> io::Result<Vec<Found>> {
+        let prefix = self.prefix();
+        let listed = self.client()?.list(Some(&prefix));
+        let metas: Vec<_> = listed.try_collect().await.map_err(in_words)?;
+        let here = metas.iter().filter_map(|meta| {
+            let mut parts = meta.location.prefix_match(&prefix)?;
+            let name = parts.next()?.as_ref().to_owned();
+            // What lies deeper belongs to somebody else.
+            let changed_at = Millis(meta.last_modified.timestamp_millis());
+            parts.next().is_none().then_some(Found { name, changed_at })
+        });
+        let mut files: Vec<_> = here.collect();
+        files.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(files)
+    }
+
+    pub(super) async fn try_out(&self) -> io::Result<()> {
+        let (client, path) = (self.client()?, self.path(&format!("opora-doctor-{}", std::process::id())));
+        client.put(&path, "may be removed\n".into()).await.map_err(in_words)?;
+        client.delete(&path).await.map_err(in_words)
+    }
+
+    async fn put_image(&self, name: &str, bytes: Vec<u8>) -> Result<Kept, NotKept> {
+        if !is_plain(name) {
+            return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
+        }
+        let kept = describe(&bytes)?;
+        self.client()?.put(&self.path(name), bytes.into()).await.map_err(in_words)?;
+        Ok(kept)
+    }
+
+    fn prefix(&self) -> Path {
+        Path::from(self.address.prefix.as_str())
+    }
+
+    fn path(&self, name: &str) -> Path {
+        self.prefix().join(name)
+    }
+
+    fn client(&self) -> io::Result<&AmazonS3> {
+        let made = self.client.get_or_init(|| make(&self.address).map_err(|error| error.to_string()));
+        made.as_ref().map_err(|error| io::Error::other(error.clone()))
+    }
+}
+
+fn make(address: &BucketAddress) -> object_store::Result<AmazonS3> {
+    // Another client may have chosen a provider already; either one serves.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let backoff = BackoffConfig { init_backoff: Duration::from_millis(200), ..BackoffConfig::default() };
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name(&address.bucket)
+        .with_region(&address.region)
+        .with_access_key_id(&address.access_key)
+        .with_secret_access_key(&address.secret_key.0)
+        .with_client_options(ClientOptions::new().with_timeout(PATIENCE).with_connect_timeout(CONNECT_PATIENCE))
+        .with_retry(RetryConfig { backoff, max_retries: RETRIES, retry_timeout: RETRIES_WITHIN });
+    if let Some(endpoint) = &address.endpoint {
+        builder = builder.with_endpoint(endpoint).with_allow_http(endpoint.starts_with("http://"));
+    }
+    builder.build()
+}
+
+fn describe(bytes: &[u8]) -> Result<Kept, NotKept> {
+    let media_type = sniff(bytes).ok_or(NotKept::NotAnImage)?;
+    Ok(Kept { media_type, size_bytes: bytes.len() as u64, sha256: hashed(bytes) })
+}
+
+/// What an operator can do something with: the server's own code where it gave one.
+fn in_words(error: object_store::Error) -> io::Error {
+    use object_store::Error;
+    let told = error.to_string();
+    let code = told.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
+    match (&error, code) {
+        // Files come and go; a bucket that is not there is another matter.
+        (_, Some("NoSuchBucket")) => io::Error::other("there is no such bucket (NoSuchBucket)"),
+        (Error::NotFound { .. }, _) => io::ErrorKind::NotFound.into(),
+        (Error::PermissionDenied { .. } | Error::Unauthenticated { .. }, code) => {
+            let code = code.unwrap_or("without a reason");
+            io::Error::new(io::ErrorKind::PermissionDenied, format!("the storage refuses these keys ({code})"))
+        }
+        (_, Some(code)) => io::Error::other(format!("the storage refuses ({code})")),
+        _ => io::Error::other(format!("the storage does not answer: {told}")),
+    }
+}

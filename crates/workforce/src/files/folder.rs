@@ -1,0 +1,161 @@
+//! Files in a private folder.
+//!
+//! One is written under a temporary name, synced and renamed, and the folder is synced too.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use super::{Found, Kept, MediaType, NotKept, blocking, copy_and_hash, found, is_plain, list, sniff};
+
+/// The folder of files that are not whole yet.
+const INCOMING: &str = ".incoming";
+
+#[derive(Clone, Debug)]
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    pub(super) async fn keep_image(&self, name: String, source: PathBuf) -> Result<Kept, NotKept> {
+        let folder = self.clone();
+        blocking(move || folder.keep_now(&name, &source)).await?
+    }
+
+    pub(super) async fn copy_image(&self, from: &str, to: String) -> Result<Kept, NotKept> {
+        self.keep_image(to, self.path(from).ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?).await
+    }
+
+    pub(super) async fn read(&self, name: String) -> io::Result<Option<Vec<u8>>> {
+        let Some(path) = self.path(&name) else { return Ok(None) };
+        blocking(move || found(fs::read(path))).await?
+    }
+
+    pub(super) async fn hash(&self, name: String) -> io::Result<Option<String>> {
+        let Some(path) = self.path(&name) else { return Ok(None) };
+        blocking(move || found(File::open(path).and_then(|mut file| copy_and_hash(&mut file, &mut io::sink()))))
+            .await?
+            .map(|hashed| hashed.map(|(_, sha256)| sha256))
+    }
+
+    pub(super) async fn remove(&self, names: Vec<String>) -> io::Result<()> {
+        let paths: Vec<_> = names.iter().filter_map(|name| self.path(name)).collect();
+        blocking(move || paths.into_iter().try_for_each(|path| found(fs::remove_file(path)).map(drop))).await?
+    }
+
+    pub(super) async fn all(&self) -> io::Result<Vec<Found>> {
+        list(self.0.clone()).await
+    }
+
+    pub(super) fn incoming(&self) -> PathBuf {
+        self.0.join(INCOMING)
+    }
+
+    /// In the folder itself, or in the nearest one above that is there.
+    pub(super) async fn try_out(&self) -> io::Result<()> {
+        let folder = self.0.clone();
+        blocking(move || {
+            let is_there = |above: &&Path| !above.as_os_str().is_empty() && above.exists();
+            let nearest = folder.ancestors().find(is_there).unwrap_or(Path::new("."));
+            let path = nearest.join(format!(".opora-doctor-{}", std::process::id()));
+            let written = write_synced(&mut b"may be removed\n".as_slice(), &path);
+            found(fs::remove_file(&path))?;
+            written.map(drop).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", nearest.display())))
+        })
+        .await?
+    }
+
+    /// Where a file lies. A name that could lead elsewhere has no place.
+    fn path(&self, name: &str) -> Option<PathBuf> {
+        is_plain(name).then(|| self.0.join(name))
+    }
+
+    fn keep_now(&self, name: &str, source: &Path) -> Result<Kept, NotKept> {
+        let path = self.path(name).ok_or(io::ErrorKind::InvalidInput).map_err(io::Error::from)?;
+        let mut file = match found(File::open(source))? {
+            Some(file) => file,
+            None => return describe(&path),
+        };
+        let media_type = sniff_file(source)?;
+        let incoming = self.incoming();
+        DirBuilder::new().recursive(true).mode(0o700).create(&incoming)?;
+        let temporary = incoming.join(name);
+        let written = write_synced(&mut file, &temporary).and_then(|hashed| {
+            fs::rename(&temporary, &path)?;
+            // A rename is durable once its folder is.
+            File::open(&self.0)?.sync_all()?;
+            Ok(hashed)
+        });
+        let (size_bytes, sha256) = written.inspect_err(|_| {
+            // If it cannot be removed, the cleanup finds it.
+            let _ = fs::remove_file(&temporary);
+        })?;
+        Ok(Kept { media_type, size_bytes, sha256 })
+    }
+}
+
+fn describe(path: &Path) -> Result<Kept, NotKept> {
+    let media_type = sniff_file(path)?;
+    let (size_bytes, sha256) = copy_and_hash(&mut File::open(path)?, &mut io::sink())?;
+    Ok(Kept { media_type, size_bytes, sha256 })
+}
+
+fn sniff_file(path: &Path) -> Result<MediaType, NotKept> {
+    let mut head = Vec::with_capacity(sniff::HEAD_BYTES);
+    File::open(path)?.take(sniff::HEAD_BYTES as u64).read_to_end(&mut head)?;
+    sniff(&head).ok_or(NotKept::NotAnImage)
+}
+
+fn write_synced(source: &mut impl Read, path: &Path) -> io::Result<(u64, String)> {
+    let mut target = OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path)?;
+    let hashed = copy_and_hash(source, &mut target)?;
+    target.sync_all()?;
+    Ok(hashed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::{Files, FilesAddress};
+    use super::*;
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n and more";
+
+    #[tokio::test]
+    async fn a_kept_file_is_private_and_comes_back_as_it_was() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("files");
+        let files = Files::at(&FilesAddress::Folder(folder.clone()));
+        let source = place.path().join("source");
+        fs::write(&source, PNG).unwrap();
+        let kept = files.keep_image("ab".into(), source.clone()).await.unwrap();
+        assert_eq!((kept.media_type, kept.size_bytes), (MediaType::Png, PNG.len() as u64));
+        assert_eq!(files.hash("ab".into()).await.unwrap(), Some(kept.sha256.clone()));
+        assert_eq!(files.read("ab".into()).await.unwrap().as_deref(), Some(PNG));
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&folder.join("ab"))), (0o700, 0o600));
+        fs::remove_file(&source).unwrap();
+        assert_eq!(files.keep_image("ab".into(), source.clone()).await.unwrap(), kept, "an earlier try kept it");
+        assert!(matches!(files.keep_image("cd".into(), source).await, Err(NotKept::Storage(_))));
+        assert_eq!(files.copy_image("ab", "ef".into()).await.unwrap(), kept);
+        assert!(list(files.incoming().unwrap()).await.unwrap().is_empty());
+        files.remove(vec!["ab".into(), "gone".into()]).await.unwrap();
+        assert_eq!(files.read("ab".into()).await.unwrap(), None);
+        files.try_out().await.unwrap();
+        assert_eq!(files.all().await.unwrap().into_iter().map(|file| file.name).collect::<Vec<_>>(), ["ef"]);
+    }
+
+    #[tokio::test]
+    async fn a_name_leads_nowhere_else() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("secret"), "x").unwrap();
+        let files = Files::at(&FilesAddress::Folder(place.path().join("files")));
+        for name in ["../secret", "..", "", ".incoming", "a/b", "/etc/passwd"] {
+            assert_eq!(files.read(name.into()).await.unwrap(), None, "{name}");
+        }
+    }
+}

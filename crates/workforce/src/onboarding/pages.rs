@@ -1,0 +1,77 @@
+//! What an owner sees of a person's questionnaires: the answers, with the questions as they were asked.
+
+use maud::{Markup, html};
+
+use super::{ASKED, Answer, Session, Status};
+use crate::application::App;
+use crate::people::Person;
+use crate::text;
+use crate::texts::Language;
+use crate::web::{OWNERS, Oops, Section, moment};
+
+/// The part of a person's page; none for those who are not asked anything.
+pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, Oops> {
+    if !viewer.may(OWNERS) {
+        return Ok(Vec::new());
+    }
+    let sessions = app.onboarding.answers_of(person.id, viewer.language).await?;
+    if sessions.is_empty() && !person.roles.has_any(ASKED) {
+        return Ok(Vec::new());
+    }
+    let title = text!(viewer.language, "onboarding-section");
+    Ok(vec![Section { title, body: drawn(&sessions, viewer.language) }])
+}
+
+/// The newest is open; earlier ones are there for whoever wants to compare.
+fn drawn(sessions: &[Session], language: Language) -> Markup {
+    let Some((newest, earlier)) = sessions.split_first() else {
+        return html! { p.quiet { (text!(language, "onboarding-not-begun")) } };
+    };
+    html! {
+        div data-testid="answers" { (session(newest, language)) }
+        @for one in earlier {
+            details {
+                summary { (text!(language, "onboarding-earlier")) " · " (moment(one.began_at)) }
+                (session(one, language))
+            }
+        }
+    }
+}
+
+fn session(session: &Session, language: Language) -> Markup {
+    let (answered, all) = (session.answers.len(), session.questions);
+    html! {
+        p {
+            (status_label(session.status, language)) " "
+            span.quiet {
+                (moment(session.ended_at.unwrap_or(session.began_at)))
+                @if session.status != Status::Declined {
+                    " · " (text!(language, "onboarding-answered", answered = answered, all = all))
+                }
+            }
+        }
+        @if !session.answers.is_empty() {
+            dl.answers { @for answer in &session.answers { (pair(answer, language)) } }
+        }
+    }
+}
+
+fn pair(Answer { question, answer, .. }: &Answer, language: Language) -> Markup {
+    html! {
+        dt { (question) }
+        @match answer {
+            Some(answer) => dd { (answer) },
+            None => dd.quiet { (text!(language, "onboarding-skipped")) },
+        }
+    }
+}
+
+fn status_label(status: Status, language: Language) -> Markup {
+    let (class, words) = match status {
+        Status::Active => ("badge pending", text!(language, "onboarding-status-active")),
+        Status::Paused => ("badge pending", text!(language, "onboarding-status-paused")),
+        Status::Completed => ("badge verified", text!(language, "onboarding-status-completed")),
+        Status::Declined => ("badge", text!(language, "onboarding-status-declined")),
+    };
+    html! { span class=(class) { (words) } }
+}

@@ -1,0 +1,104 @@
+//! What is known of a person is given out and deleted, on a page and on the command line.
+
+use serde_json::{Value, json};
+use workforce::audit;
+use workforce::people::Status;
+
+use crate::cabinet::Cabinet;
+use crate::demo::{ANNA, BORIS};
+use crate::firm::{Ground, Kind, on_every_database};
+use crate::onboarding::process::presses;
+use crate::operator::run;
+use crate::registration::live::{gives_all_of, written};
+
+on_every_database! {
+    an_owner_gives_out_and_deletes_what_is_known_of_somebody,
+}
+
+const VERA: i64 = 1003;
+
+/// Vera is registered, approved, and in the middle of the questionnaire.
+async fn vera_works_here(cabinet: &Cabinet) -> i64 {
+    let chat = &cabinet.emulator;
+    chat.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
+    gives_all_of(chat, VERA).await;
+    chat.hears(VERA, "Done! Your registration is being looked at.").await;
+    let id = written(&cabinet.app, VERA).await.0.id;
+    let owner = cabinet.signed_in(ANNA).await;
+    owner.post(&format!("/registrations/{id}/approve"), &[]).await.leads_to("/registrations");
+    chat.hears(VERA, "There is a short questionnaire").await;
+    presses(chat, VERA, "📝 Questionnaire").await;
+    presses(chat, VERA, "I agree").await;
+    chat.hears(VERA, "1/8").await;
+    chat.says(VERA, "Verochka").await;
+    chat.hears(VERA, "2/8").await;
+    id
+}
+
+async fn an_owner_gives_out_and_deletes_what_is_known_of_somebody(kind: Kind) {
+    let cabinet = Cabinet::open(kind).await;
+    let id = vera_works_here(&cabinet).await;
+    let (owner, boris, vera) =
+        (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await, cabinet.signed_in(VERA).await);
+    let (page, documents) = (format!("/people/{id}"), written(&cabinet.app, VERA).await.1);
+    for path in ["export", "forget"] {
+        boris.post(&format!("{page}/{path}"), &[("sure", "yes")]).await.is(403, "This page is for others");
+    }
+    owner.get(&page).await.is(200, "Personal data");
+    let given = owner.post(&format!("{page}/export"), &[]).await;
+    assert_eq!(given.header("content-disposition"), format!("attachment; filename=\"person-{id}.json\""));
+    let known: Value = serde_json::from_str(&given.body).unwrap();
+    assert_eq!((&known["person"]["telegram_id"], &known["person"]["full_name"]), (&json!(VERA), &json!("Anna Smith")));
+    assert_eq!(known["registration"]["documents"][0]["id"], documents[0].id);
+    assert_eq!(known["onboarding"]["questionnaires"][0]["answers"][0]["answer"], "Verochka");
+
+    let own = format!("/people/{}/forget", cabinet.person(ANNA).await.id);
+    owner.get(&own).await.is(409, "not possible");
+    owner.get(&format!("{page}/forget")).await.is(200, "This cannot be undone.");
+    owner.post(&format!("{page}/forget"), &[]).await.leads_to(&page);
+    assert_eq!(cabinet.person(VERA).await.status, Status::Verified, "nobody was sure");
+    owner.post(&format!("{page}/forget"), &[("sure", "yes")]).await.leads_to(&page);
+    vera.get("/me").await.leads_to("/sign-in?next=%2Fme");
+    let left = owner.get(&page).await;
+    left.is(200, &format!("#{id}")).is(200, "Forgotten: personal data deleted").is(200, "There are no documents.");
+    for gone in ["Anna Smith", "Verochka", "1003", "+7999"] {
+        assert!(!left.body.contains(gone), "{gone}: {}", left.body);
+    }
+    owner.get(&format!("/documents/{}", documents[0].id)).await.is(404, "There is no such page");
+    assert!(cabinet.app.files.all().await.unwrap().is_empty());
+    let lines = audit::about(&cabinet.app.domain, ("user", id)).await.unwrap();
+    let by = Some(cabinet.person(ANNA).await.id);
+    let last: Vec<_> = lines.iter().rev().take(2).map(|line| (line.action.as_str(), line.actor)).collect();
+    assert_eq!(last, [("person forgotten", by), ("data exported", by)]);
+    for path in ["unblock", "export", "forget"] {
+        owner.post(&format!("{page}/{path}"), &[("sure", "yes")]).await.is(409, "not possible");
+    }
+    // Whoever comes back is somebody new.
+    cabinet.emulator.says(VERA, "/cancel").await;
+    cabinet.emulator.says(VERA, "/start").await;
+    let asked = "Which language shall I speak?";
+    let times = async || cabinet.emulator.texts(VERA).await.iter().filter(|text| text.contains(asked)).count();
+    cabinet.emulator.until("a new registration begins", async |_| (times().await == 2).then_some(())).await;
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn the_command_line_gives_out_and_forgets_too() {
+    let ground = Ground::new(Kind::Sqlite).await;
+    let database = ground.database.url();
+    let opora = async |arguments: &[&str]| {
+        let folder = ground.folder.path().to_str().unwrap();
+        run(&[("DATABASE_URL", database.as_str()), ("DATA_DIR", folder)], &[&["people"], arguments].concat()).await
+    };
+    opora(&["grant", "1001", "employee", "--name", "Anna"]).await.well();
+    let known: Value = serde_json::from_str(&opora(&["export", "1001"]).await.well().stdout).unwrap();
+    assert_eq!((&known["person"]["full_name"], &known["person"]["roles"]), (&json!("Anna"), &json!(["employee"])));
+    opora(&["forget", "1001"]).await.complains(&["Forget Anna (1001)?", "--yes"]);
+    let told = opora(&["forget", "1001", "--yes"]).await.well().stdout;
+    assert_eq!(told, "1001 is forgotten; what was worked and paid stays under the number 1\n");
+    let listed = opora(&["list"]).await.well().stdout;
+    assert!(!listed.contains("Anna") && !listed.contains("1001") && listed.contains("#1"), "{listed}");
+    for again in [&["forget", "1001", "--yes"][..], &["export", "1001"]] {
+        opora(again).await.complains(&["nobody with the Telegram id 1001 is known"]);
+    }
+}

@@ -1,0 +1,62 @@
+//! The answers on a person's page, and the offer after an approval on a page.
+
+use serde_json::json;
+
+use super::process::presses;
+use crate::cabinet::Cabinet;
+use crate::demo::{ANNA, BORIS};
+use crate::firm::Kind;
+use crate::registration::live::{gives_all_of, written};
+
+const VERA: i64 = 1003;
+
+#[tokio::test]
+async fn an_owner_reads_the_answers_on_the_persons_page_and_nobody_else_does() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let file = "[[questions]]\nid = \"car\"\nkind = \"text\"\nskippable = true\nru = \"Машина?\"\nen = \"Which <car>?\"\n\
+                [[questions]]\nid = \"days\"\nkind = \"number\"\nmin = 0\nmax = 7\nru = \"Сколько дней?\"\nen = \"How many days?\"\n\
+                [[questions]]\nid = \"more\"\nkind = \"text\"\nskippable = true\nru = \"Ещё?\"\nen = \"Anything else?\"\n";
+    std::fs::write(cabinet.app.data_dir.join("questionnaire.toml"), file).unwrap();
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await);
+    let page = format!("/people/{}", cabinet.person(BORIS).await.id);
+    owner.get(&page).await.is(200, "Questionnaire").is(200, "Not begun yet.");
+    let own = owner.get(&format!("/people/{}", cabinet.person(ANNA).await.id)).await;
+    assert!(!own.body.contains("Questionnaire"), "owners are not asked: {}", own.body);
+
+    let chat = &cabinet.emulator;
+    chat.says(BORIS, "/start").await;
+    presses(chat, BORIS, "📝 Questionnaire").await;
+    presses(chat, BORIS, "I agree").await;
+    chat.hears(BORIS, "1/3").await;
+    chat.says(BORIS, "An <old> one").await;
+    chat.hears(BORIS, "2/3").await;
+    owner.get(&page).await.is(200, "under way").is(200, "1 of 3 answered").is(200, "An &lt;old&gt; one");
+    chat.says(BORIS, "5").await;
+    chat.hears(BORIS, "3/3").await;
+    presses(chat, BORIS, "Skip").await;
+    chat.hears(BORIS, "You have completed the questionnaire.").await;
+    let shown = owner.get(&page).await;
+    shown.is(200, "completed").is(200, "3 of 3 answered").is(200, "Which &lt;car&gt;?").is(200, "(skipped)");
+    owner.post("/me/language", &[("language", "ru")]).await.leads_to("/me");
+    owner.get(&page).await.is(200, "Машина?").is(200, "заполнена").is(200, "(пропущено)");
+    boris.get(&page).await.is(403, "This page is for others");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn whoever_is_approved_on_a_page_is_offered_the_questionnaire() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let chat = &cabinet.emulator;
+    chat.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
+    gives_all_of(chat, VERA).await;
+    chat.hears(VERA, "Done! Your registration is being looked at.").await;
+    let (vera, _) = written(&cabinet.app, VERA).await;
+    owner.get("/registrations").await.is(200, "Anna Smith");
+    owner.post(&format!("/registrations/{}/approve", vera.id), &[]).await.leads_to("/registrations");
+    chat.hears(VERA, "Welcome to the team! Your registration is approved.").await;
+    chat.hears(VERA, "There is a short questionnaire").await;
+    presses(chat, VERA, "📝 Questionnaire").await;
+    chat.hears(VERA, "I would like to ask you 8 questions.").await;
+    cabinet.close().await;
+}
