@@ -9,6 +9,7 @@
 //! - [`onboarding`]: a questionnaire, and questions to whoever is in charge;
 //! - [`registration`]: newcomers and their documents;
 //! - [`sites`], [`shifts`]: where people work and when; planning, working, closing;
+//! - [`cabinet`]: the pages on which a business is run;
 //! - [`payroll`]: what people earned and why, by month;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
 //! - [`web`]: the frame of the pages, sign-in, and the pages of people;
@@ -19,6 +20,7 @@
 
 pub mod application;
 pub mod audit;
+pub mod cabinet;
 pub mod cli;
 pub mod config;
 pub mod demo;

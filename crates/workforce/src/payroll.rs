@@ -11,10 +11,12 @@ use std::time::Duration;
 use axum::Router;
 use chrono::{DateTime, NaiveDate, Utc};
 use chrono_tz::Tz;
+use futures_util::future::BoxFuture;
 use opora::clock::{Clock, Millis};
 use opora::dialogue::Script;
 use opora::store::WriteError;
 use sea_orm::DbErr;
+use serde_json::Value;
 
 pub use self::kind::Kind;
 pub use self::ledger::{Changed, DayOfMonth, Earnings, Entry, Line, Month, PAGE, Payment, Reported, Sheet};
@@ -30,10 +32,10 @@ pub use self::why::{NotDone, Why};
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;
-use crate::people::{People, Role};
+use crate::people::{People, Person, Role};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings::{Settings, TIME_ZONE};
-use crate::web::{NavItem, OWNERS};
+use crate::web::{NavItem, OWNERS, Oops, Section};
 
 mod changes;
 mod earnings;
@@ -87,6 +89,23 @@ impl Room for PayrollRoom {
             NavItem { caption: key!("payroll-nav"), path: pages::PAYROLL, roles: OWNERS },
             NavItem { caption: key!("payroll-nav-own"), path: pages::OWN, roles: EARNERS },
         ]
+    }
+
+    fn front_page<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+        Box::pin(pages::own_month(app, viewer))
+    }
+
+    fn about_person<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+        Box::pin(pages::month_of(app, viewer, person))
+    }
+
+    fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
+        Box::pin(ledger::export(domain, person.id))
     }
 
     fn jobs(&self) -> Vec<Job> {

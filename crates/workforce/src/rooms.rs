@@ -16,6 +16,7 @@ use opora::turn::Turn;
 use serde_json::Value;
 
 use crate::application::App;
+use crate::cabinet::Cabinet;
 use crate::domain::{Domain, Writing};
 use crate::onboarding::OnboardingRoom;
 use crate::payroll::PayrollRoom;
@@ -25,8 +26,8 @@ use crate::shifts::ShiftsRoom;
 use crate::sites::SitesRoom;
 use crate::web::{Card, NavItem, Oops, Section, Web};
 
-/// Every room of the product.
-const ALL: &[&dyn Room] = &[&Web, &Registering, &OnboardingRoom, &SitesRoom, &ShiftsRoom, &PayrollRoom];
+/// Every room of the product, in the order in which menus and the navigation show what they have.
+const ALL: &[&dyn Room] = &[&Cabinet, &ShiftsRoom, &SitesRoom, &PayrollRoom, &Web, &Registering, &OnboardingRoom];
 
 /// What a room brings along. Everything but its name has a default: nothing.
 pub trait Room: Debug + Send + Sync + 'static {

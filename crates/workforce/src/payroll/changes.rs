@@ -125,7 +125,7 @@ pub async fn pay(db: &Writing<'_, '_>, paid: Paid, at: Millis) -> Result<(), Wri
         ..Default::default()
     };
     row.insert(db).await?;
-    note(db, ("user", paid.user_id), "payment marked", &month, paid.by, at).await
+    note(db, "payment marked", ("user", paid.user_id), &month, paid.by, at).await
 }
 
 /// A payment that was marked by mistake.
@@ -149,7 +149,7 @@ pub async fn take_back(db: &Writing<'_, '_>, id: i64, by: i64, at: Millis) -> Re
         .filter(entry::Column::Period.eq(found.period.as_str()).and(entry::Column::UserId.eq(found.user_id)))
         .exec(db)
         .await?;
-    note(db, ("user", found.user_id), "payment taken back", &found.period, by, at).await
+    note(db, "payment taken back", ("user", found.user_id), &found.period, by, at).await
 }
 
 /// Closes a month for good.
@@ -171,7 +171,7 @@ pub async fn close(db: &Writing<'_, '_>, month: Period, by: i64, at: Millis) -> 
         return Err(Why::Closed.refuse());
     }
     let number = month.replace('-', "").parse().unwrap_or_default();
-    note(db, ("payroll_period", number), "pay period closed", &month, by, at).await
+    note(db, "pay period closed", ("payroll_period", number), &month, by, at).await
 }
 
 /// Writes what a closed row should have been more or less into an open month.
@@ -295,8 +295,8 @@ async fn open_period(db: &Writing<'_, '_>, month: Period) -> Result<Period, Writ
 
 async fn note(
     db: &Writing<'_, '_>,
-    subject: (&'static str, i64),
     action: &'static str,
+    subject: (&'static str, i64),
     month: &str,
     by: i64,
     at: Millis,

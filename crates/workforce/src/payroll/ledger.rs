@@ -8,10 +8,12 @@ use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
     ColumnTrait, Condition, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Select,
 };
+use serde_json::{Value, json};
 
 use super::period::day_of;
 use super::tables::{adjustment, change, entry, payment, period};
 use super::{Basis, Hours, Kind, Money, Payroll, Period, posting};
+use crate::domain::Domain;
 
 /// How many people a page of a month has.
 pub const PAGE: u64 = 50;
@@ -213,17 +215,19 @@ impl Payroll {
         let payments = payment::Entity::find()
             .filter(payment::Column::Period.eq(month.as_str()).and(payment::Column::UserId.eq(user_id)))
             .order_by_asc(payment::Column::Id);
-        let (state, found, rows, payments) = tokio::try_join!(
-            self.month(period),
-            entry::Entity::find_by_id((month.clone(), user_id)).one(db),
-            rows.all(db),
-            payments.all(db)
-        )?;
+        let (state, found, rows, payments) =
+            tokio::try_join!(self.month(period), self.entry_of(user_id, period), rows.all(db), payments.all(db))?;
         let written: Vec<i64> = rows.iter().filter(|row| row.created_by.is_some()).map(|row| row.id).collect();
         let (changes, corrections) = tokio::try_join!(self.changes(&written), self.corrections(&written))?;
         let lines = rows.into_iter().map(|row| line(row, &corrections)).collect::<Result<_, _>>()?;
         let payments = payments.into_iter().map(Payment::from).collect();
-        Ok(Earnings { month: state, entry: found.map(Entry::from), lines, payments, changes })
+        Ok(Earnings { month: state, entry: found, lines, payments, changes })
+    }
+
+    /// A person's sums of a month; none if there is nothing in it.
+    pub async fn entry_of(&self, user_id: i64, period: Period) -> Result<Option<Entry>, DbErr> {
+        let found = entry::Entity::find_by_id((period.to_string(), user_id)).one(self.domain.read()).await?;
+        Ok(found.map(Entry::from))
     }
 
     /// The rows of a shift, in the order in which they came about.
@@ -335,6 +339,28 @@ impl Payroll {
             .await?;
         Ok(rows.into_iter().map(|(id, count, total)| (id, (count, Money::from_kopecks(total)))).collect())
     }
+}
+
+/// Everything that a person earned and was paid, for the person.
+pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
+    let rows = adjustment::Entity::find()
+        .filter(adjustment::Column::UserId.eq(user_id).and(adjustment::Column::DeletedAt.is_null()))
+        .order_by_asc(adjustment::Column::Id);
+    let payments = payment::Entity::find()
+        .filter(payment::Column::UserId.eq(user_id).and(payment::Column::TakenBackAt.is_null()))
+        .order_by_asc(payment::Column::Id);
+    let (rows, payments) = tokio::try_join!(rows.all(domain.read()), payments.all(domain.read()))?;
+    if rows.is_empty() && payments.is_empty() {
+        return Ok(Value::Null);
+    }
+    let amount = |row: &adjustment::Model| {
+        let roubles = Money::from_kopecks(row.amount_kopecks).to_string();
+        json!({"day": row.day, "period": row.period, "kind": row.kind, "roubles": roubles, "reason": row.reason})
+    };
+    let paid = |row: &payment::Model| json!({"period": row.period, "roubles": Money::from_kopecks(row.amount_kopecks).to_string(), "at": row.paid_at});
+    let (amounts, payments): (Vec<_>, Vec<_>) =
+        (rows.iter().map(amount).collect(), payments.iter().map(paid).collect());
+    Ok(json!({ "amounts": amounts, "payments": payments }))
 }
 
 /// Sums of people over what fits.

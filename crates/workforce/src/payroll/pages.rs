@@ -11,10 +11,11 @@ use chrono::NaiveDate;
 use maud::Markup;
 use serde::Deserialize;
 
-use super::{Money, NotDone, Period, Why, export};
+use super::{EARNERS, Money, NotDone, Period, Why, export};
 use crate::application::App;
 use crate::people::Person;
-use crate::web::{Event, OWNERS, Oops, Owner, SignedIn, Visitor};
+use crate::text;
+use crate::web::{Event, OWNERS, Oops, Owner, Section, SignedIn, Visitor};
 
 pub use self::sheet::months;
 
@@ -94,6 +95,29 @@ pub fn routes() -> Router<App> {
         .route("/payroll/amounts/{id}/restore", post(restore))
         .route("/payroll/payments/{id}/take-back", post(take_back))
         .route(OWN, get(show_own))
+}
+
+/// The front page of whoever earns something here: their own month.
+pub async fn own_month(app: &App, viewer: &Person) -> Result<Vec<Section>, Oops> {
+    if !viewer.may(EARNERS) {
+        return Ok(Vec::new());
+    }
+    month(app, viewer, viewer.id, OWN).await
+}
+
+/// A person's month, on their page.
+pub async fn month_of(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, Oops> {
+    if !viewer.may(OWNERS) {
+        return Ok(Vec::new());
+    }
+    month(app, viewer, person.id, &format!("{PAYROLL}/people/{}", person.id)).await
+}
+
+async fn month(app: &App, viewer: &Person, user_id: i64, path: &str) -> Result<Vec<Section>, Oops> {
+    let (language, period) = (viewer.language, Period::of(app.payroll.today().await?));
+    let entry = app.payroll.entry_of(user_id, period).await?;
+    let title = format!("{}: {}", text!(language, "payroll-nav"), period.shown(language));
+    Ok(vec![Section { title, body: sheet::month(entry.as_ref(), path, language) }])
 }
 
 /// `GET /payroll`.

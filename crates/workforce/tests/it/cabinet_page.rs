@@ -48,7 +48,7 @@ async fn work(page: Page) {
     page.fits().await;
     page.shoot("3-people").await;
     page.until("the page is live", "document.documentElement.dataset.live === 'on'").await;
-    page.press("person-1002").await;
+    page.press("person-1003").await;
     page.find("full-name").await;
     page.until("the page is live", "document.documentElement.dataset.live === 'on'").await;
     page.find("role").await.send_keys("d").await.unwrap();

@@ -22,6 +22,7 @@ mod live_pages;
 mod office;
 mod onboarding;
 mod operator;
+mod owners_week;
 mod page;
 mod pages;
 mod payroll;
@@ -30,10 +31,10 @@ mod payroll;
 mod postgres_server;
 mod preferences;
 mod product;
-mod queries;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/proxy.rs"]
 mod proxy;
+mod queries;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/redis_server.rs"]
 mod redis_server;
@@ -41,6 +42,7 @@ mod registration;
 mod returning;
 mod rooms;
 mod running;
+mod running_a_business;
 mod s3_server;
 mod settings;
 mod shifts;

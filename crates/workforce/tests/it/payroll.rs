@@ -126,6 +126,9 @@ async fn a_shift_is_posted_once_and_its_sums_agree_with_its_rows(kind: Kind) {
     assert_eq!((entry.total.kopecks(), entry.hours.hundredths()), (3077, 7));
     assert_eq!((sheet.people, sheet.sum.total, sheet.names[&office.vera.id].as_str()), (1, entry.total, "Vera"));
     assert_eq!(office.payroll().totals_of_shifts(&[352, 353]).await.unwrap(), [(352, entry.total)].into());
+    let room: &dyn workforce::rooms::Room = &payroll::PayrollRoom;
+    let exported = room.export(&app.domain, &office.vera).await.unwrap();
+    assert_eq!(exported["amounts"][1]["roubles"], "-100.00", "{exported}");
     let explained = office.payroll().explain(352, workforce::texts::Language::En).await.unwrap();
     let words: Vec<_> = explained.iter().map(|(_, _, words)| words.replace('\u{a0}', " ")).collect();
     assert_eq!(

@@ -45,13 +45,13 @@ impl Drawn<'_> {
                 (sheet::months(&path, period, Period::next(period), language))
             }
             @if let Some(why) = self.attempt.why { (self.refused(why)) }
-            div #earnings data-live=(TOPIC) {
+            div #earnings data-live={ (TOPIC) " shifts" } {
                 @match &self.earnings.entry {
                     None => div.card.empty { (text!(language, "payroll-nothing-there")) },
                     Some(entry) => (self.sums(entry)),
                 }
-                @if !self.earnings.lines.is_empty() { (self.lines()) }
                 @if self.may_change() { (self.forms()) }
+                @if !self.earnings.lines.is_empty() { (self.lines()) }
                 @if !self.earnings.payments.is_empty() { (self.payments()) }
                 @if self.may_change() && !self.earnings.changes.is_empty() { (self.history()) }
             }

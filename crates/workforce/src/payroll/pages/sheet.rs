@@ -19,7 +19,7 @@ pub fn page(visitor: &Visitor, sheet: &Sheet, current: Period, number: u64, why:
                 (months(PAYROLL, period, current, language))
             }
             @if let Some(why) = why { p.notice-line role="status" data-testid="notice" { (why.words(language)) } }
-            div #payroll data-live=(TOPIC) {
+            div #payroll data-live={ (TOPIC) " shifts" } {
                 (summary(sheet, language))
                 @if sheet.entries.is_empty() {
                     div.card.empty { (text!(language, "payroll-empty")) }
@@ -62,6 +62,23 @@ fn summary(sheet: &Sheet, language: Language) -> Markup {
 /// A sum as a card.
 pub fn card(label: &str, amount: &str, name: &str) -> Markup {
     html! { div.card.sum { span { (label) } strong data-testid=(name) { (amount) } } }
+}
+
+/// A person's sums of a month, in few words.
+pub fn month(entry: Option<&Entry>, path: &str, language: Language) -> Markup {
+    html! {
+        div #pay data-live={ (TOPIC) " shifts" } {
+            @match entry {
+                None => p.quiet { (text!(language, "payroll-nothing-there")) },
+                Some(entry) => p {
+                    strong { (entry.total.shown(language)) } " "
+                    span.quiet { (text!(language, "payroll-hours")) ": " (entry.hours.shown(language)) } " "
+                    (payment_label(entry, language))
+                },
+            }
+            p { a.button.plain href=(path) { (text!(language, "payroll-amounts")) } }
+        }
+    }
 }
 
 fn table(sheet: &Sheet, language: Language) -> Markup {

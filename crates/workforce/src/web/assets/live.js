@@ -136,5 +136,9 @@ document.addEventListener("click", (event) => {
     if (button && !confirm(button.dataset.confirm)) event.preventDefault();
 });
 
+// Where the navigation is wider than the screen, the current place is in sight.
+const here = document.querySelector(".top nav [aria-current]");
+if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 16;
+
 showTimes(document);
 if (liveParts().length > 0) connect(false);

@@ -97,6 +97,7 @@ async fn pay_is_shown_to_owners_and_to_its_person_by_direct_link_too() {
         .await
         .leads_to(&format!("/sign-in?next=%2Fpayroll%2Fpeople%2F{boris}%3Fperiod%3D2026-01"));
     let own = cabinet.signed_in(BORIS).await;
+    plain(&own, "/").await.contains_all(&["Payroll: January 2026", "30.77 ₽"]);
     for shown in [plain(&own, "/earnings").await, plain(&own, &path).await] {
         shown.contains_all(&["30.77 ₽", "“Drive 123 km”: done"]);
         assert!(!shown.0.contains("Mark as paid") && !shown.0.contains("name=\"amount\""), "{}", shown.0);

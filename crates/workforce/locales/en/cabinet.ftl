@@ -1,0 +1,151 @@
+# The cabinet: today, sites, the calendar, shifts, charts.
+cabinet-nav-calendar = Calendar
+cabinet-nav-shifts = Shifts
+cabinet-nav-sites = Sites
+cabinet-nav-cancellations = Cancellations
+cabinet-nav-charts = Charts
+
+cabinet-stale = Somebody else has changed this meanwhile. Beside your own words you see how it is now; save again to keep yours.
+cabinet-look-again = Please look at the marked fields again.
+cabinet-bad-field = Please check this.
+cabinet-by-now = Now: { $value }
+cabinet-create = Create
+cabinet-save = Save
+cabinet-edit = Edit
+cabinet-delete = Delete
+cabinet-restore = Undo the deletion
+cabinet-show = Show
+cabinet-from = From
+cabinet-to = To
+
+cabinet-site = Site
+cabinet-all-sites = All sites
+cabinet-no-sites = There are no sites yet.
+cabinet-new-site = New site
+cabinet-deleted-sites = Deleted sites
+cabinet-hours = Opening hours
+cabinet-state = State
+cabinet-open = open
+cabinet-closed = closed
+cabinet-rate = Rate per hour
+cabinet-rate-per-hour = Rate per hour, ₽
+cabinet-name = Name
+cabinet-address = Address
+cabinet-position = Position: latitude, longitude
+cabinet-max-distance = Largest distance, m
+cabinet-time-zone = Time zone
+cabinet-opens = Opens
+cabinet-closes = Closes
+cabinet-auto-close = Forgotten shifts close after, min
+cabinet-late-threshold = Lateness is forgiven up to, min
+cabinet-late-minute = A minute of lateness costs, ₽
+cabinet-working-days = Working days
+cabinet-day-0 = Mon
+cabinet-day-1 = Tue
+cabinet-day-2 = Wed
+cabinet-day-3 = Thu
+cabinet-day-4 = Fri
+cabinet-day-5 = Sat
+cabinet-day-6 = Sun
+cabinet-delete-site = Delete this site
+cabinet-delete-site-about = A deleted site can be brought back.
+
+cabinet-tasks = Tasks
+cabinet-tasks-about = What is to be done in every shift here. A change counts for shifts that are opened after it.
+cabinet-no-tasks = There are no tasks.
+cabinet-new-task = New task
+cabinet-deleted-tasks = Deleted tasks
+cabinet-task-text = What is to be done
+cabinet-task-amount = Amount, ₽
+cabinet-task-amount-about = Above zero it is a bonus for doing it. With a minus it is a penalty for leaving it undone.
+cabinet-mandatory = mandatory
+cabinet-needs-media = needs a photo
+
+cabinet-who = Who
+cabinet-when = Began
+cabinet-no-shifts = There were no shifts in these days.
+cabinet-at-work = at work
+cabinet-completed = completed
+cabinet-cancelled = cancelled
+cabinet-late = { $minutes } min late
+cabinet-planned = Planned
+cabinet-spontaneous = without a plan
+cabinet-began = Began
+cabinet-ended = Ended
+cabinet-opened-at = Opened at
+cabinet-closed-at = Closed at
+cabinet-metres-away = { $metres } m from the site
+cabinet-by-clock = Times by the clock of the site: { $zone }.
+cabinet-closed-by-person = closed by the person
+cabinet-closed-by-staff = closed by staff
+cabinet-closed-by-time = closed by itself
+cabinet-no-amounts = Amounts are reckoned when the shift is closed.
+cabinet-done-at = done
+cabinet-photos = { $count ->
+    [one] Send me { $count } photo in Telegram
+   *[other] Send me { $count } photos in Telegram
+}
+cabinet-close-shift = Close this shift now
+cabinet-close-shift-about = For a shift that somebody forgot. The hours until now are paid.
+cabinet-close-shift-sure = Close this shift now?
+
+cabinet-today = Today
+cabinet-working-now = Working now
+cabinet-late-today = Late
+cabinet-not-come = Not come
+cabinet-open-sites = Open sites
+cabinet-not-come-yet = has not come
+cabinet-expected = expected
+cabinet-free-places = { $count ->
+    [one] { $count } place is free today
+   *[other] { $count } places are free today
+}
+
+cabinet-view = View
+cabinet-week = Week
+cabinet-month = Month
+cabinet-choose-site = Choose a site to add slots.
+cabinet-nobody-yet = nobody yet
+cabinet-who-comes = Who comes
+cabinet-new-slot = New slot
+cabinet-day = Day
+cabinet-starts = From
+cabinet-ends = To
+cabinet-capacity = Places
+cabinet-slot-rate = Own rate, ₽
+cabinet-slot-title = Post, such as “cashier”
+cabinet-penalises-lateness = lateness costs
+cabinet-ignores-site-tasks = without the site's tasks
+cabinet-slot-about = An end that is not after the beginning is on the next day. Without a rate of its own, the site's counts.
+cabinet-slot-tasks = Tasks of this slot alone
+cabinet-slot-deleted = This slot is deleted.
+cabinet-fill = Fill working days
+cabinet-fill-about = A slot like this on every working day of the site. Those that are there stay.
+cabinet-fill-button = Fill
+cabinet-copy-week = Copy a week
+cabinet-copy-from = The week of
+cabinet-copy-to = To the week of
+cabinet-copy-button = Copy
+
+cabinet-cancellations-about = A reason that you accept costs nothing. One that you reject costs the fine that your settings say.
+cabinet-no-cancellations = No cancellations wait for you.
+cabinet-short-notice = short notice
+cabinet-document = Document
+cabinet-cancelled-at = Cancelled
+cabinet-accept = Accept the reason
+cabinet-reject = Reject it
+
+cabinet-contracts = Contracts
+cabinet-contracts-edit = Contracts: add and edit
+cabinet-new-contract = New contract
+cabinet-own-rate = Own rate per hour, ₽
+cabinet-rate-of-site = that of the slot or the site
+cabinet-allows-spontaneous = may open shifts without a plan
+cabinet-contract-draft = draft
+cabinet-contract-active = active
+cabinet-contract-suspended = suspended
+cabinet-contract-terminated = ended
+
+cabinet-cost = Cost
+cabinet-late-starts = Late starts
+cabinet-nothing-to-chart = There is nothing to show for this month.

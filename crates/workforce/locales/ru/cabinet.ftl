@@ -1,0 +1,153 @@
+# Кабинет: сегодня, объекты, календарь, смены, графики.
+cabinet-nav-calendar = Календарь
+cabinet-nav-shifts = Смены
+cabinet-nav-sites = Объекты
+cabinet-nav-cancellations = Отмены
+cabinet-nav-charts = Графики
+
+cabinet-stale = Пока вы правили, это изменил кто-то другой. Рядом с вашими словами показано, как есть сейчас; чтобы оставить своё, сохраните ещё раз.
+cabinet-look-again = Проверьте, пожалуйста, отмеченные поля.
+cabinet-bad-field = Проверьте, пожалуйста.
+cabinet-by-now = Сейчас: { $value }
+cabinet-create = Создать
+cabinet-save = Сохранить
+cabinet-edit = Изменить
+cabinet-delete = Удалить
+cabinet-restore = Вернуть удалённое
+cabinet-show = Показать
+cabinet-from = С
+cabinet-to = По
+
+cabinet-site = Объект
+cabinet-all-sites = Все объекты
+cabinet-no-sites = Объектов пока нет.
+cabinet-new-site = Новый объект
+cabinet-deleted-sites = Удалённые объекты
+cabinet-hours = Часы работы
+cabinet-state = Состояние
+cabinet-open = открыт
+cabinet-closed = закрыт
+cabinet-rate = Ставка в час
+cabinet-rate-per-hour = Ставка в час, ₽
+cabinet-name = Название
+cabinet-address = Адрес
+cabinet-position = Координаты: широта, долгота
+cabinet-max-distance = Допустимое расстояние, м
+cabinet-time-zone = Часовой пояс
+cabinet-opens = Открывается
+cabinet-closes = Закрывается
+cabinet-auto-close = Забытые смены закрываются через, мин
+cabinet-late-threshold = Опоздание прощается до, мин
+cabinet-late-minute = Минута опоздания стоит, ₽
+cabinet-working-days = Рабочие дни
+cabinet-day-0 = Пн
+cabinet-day-1 = Вт
+cabinet-day-2 = Ср
+cabinet-day-3 = Чт
+cabinet-day-4 = Пт
+cabinet-day-5 = Сб
+cabinet-day-6 = Вс
+cabinet-delete-site = Удалить объект
+cabinet-delete-site-about = Удалённый объект можно вернуть.
+
+cabinet-tasks = Задачи
+cabinet-tasks-about = Что нужно сделать в каждой смене. Изменения действуют для смен, открытых после них.
+cabinet-no-tasks = Задач нет.
+cabinet-new-task = Новая задача
+cabinet-deleted-tasks = Удалённые задачи
+cabinet-task-text = Что нужно сделать
+cabinet-task-amount = Сумма, ₽
+cabinet-task-amount-about = Больше нуля — премия за выполнение. Со знаком минус — штраф за невыполнение.
+cabinet-mandatory = обязательная
+cabinet-needs-media = нужно фото
+
+cabinet-who = Кто
+cabinet-when = Начало
+cabinet-no-shifts = В эти дни смен не было.
+cabinet-at-work = на смене
+cabinet-completed = завершена
+cabinet-cancelled = отменена
+cabinet-late = опоздание { $minutes } мин
+cabinet-planned = По плану
+cabinet-spontaneous = без плана
+cabinet-began = Начало
+cabinet-ended = Конец
+cabinet-opened-at = Место открытия
+cabinet-closed-at = Место закрытия
+cabinet-metres-away = { $metres } м от объекта
+cabinet-by-clock = Время по часам объекта: { $zone }.
+cabinet-closed-by-person = закрыта сотрудником
+cabinet-closed-by-staff = закрыта руководством
+cabinet-closed-by-time = закрылась сама
+cabinet-no-amounts = Суммы считаются при закрытии смены.
+cabinet-done-at = выполнена
+cabinet-photos = { $count ->
+    [one] Прислать мне { $count } фото в Telegram
+    [few] Прислать мне { $count } фото в Telegram
+   *[many] Прислать мне { $count } фото в Telegram
+}
+cabinet-close-shift = Закрыть смену сейчас
+cabinet-close-shift-about = Если смену забыли закрыть. Часы до этого момента будут оплачены.
+cabinet-close-shift-sure = Закрыть эту смену сейчас?
+
+cabinet-today = Сегодня
+cabinet-working-now = Сейчас на смене
+cabinet-late-today = Опоздали
+cabinet-not-come = Не пришли
+cabinet-open-sites = Открытые объекты
+cabinet-not-come-yet = не пришёл
+cabinet-expected = ожидается
+cabinet-free-places = { $count ->
+    [one] Сегодня свободно { $count } место
+    [few] Сегодня свободно { $count } места
+   *[many] Сегодня свободно { $count } мест
+}
+
+cabinet-view = Вид
+cabinet-week = Неделя
+cabinet-month = Месяц
+cabinet-choose-site = Чтобы добавить слоты, выберите объект.
+cabinet-nobody-yet = пока никого
+cabinet-who-comes = Кто придёт
+cabinet-new-slot = Новый слот
+cabinet-day = День
+cabinet-starts = С
+cabinet-ends = До
+cabinet-capacity = Мест
+cabinet-slot-rate = Своя ставка, ₽
+cabinet-slot-title = Пост, например «кассир»
+cabinet-penalises-lateness = опоздания штрафуются
+cabinet-ignores-site-tasks = без задач объекта
+cabinet-slot-about = Если конец не позже начала, он на следующий день. Без своей ставки действует ставка объекта.
+cabinet-slot-tasks = Задачи только этого слота
+cabinet-slot-deleted = Этот слот удалён.
+cabinet-fill = Заполнить рабочие дни
+cabinet-fill-about = Такой слот на каждый рабочий день объекта. Те, что уже есть, остаются.
+cabinet-fill-button = Заполнить
+cabinet-copy-week = Скопировать неделю
+cabinet-copy-from = Неделя, в которой
+cabinet-copy-to = На неделю, в которой
+cabinet-copy-button = Скопировать
+
+cabinet-cancellations-about = Принятая причина ничего не стоит. За отклонённую берётся штраф из настроек.
+cabinet-no-cancellations = Отмен, которые ждут решения, нет.
+cabinet-short-notice = поздно
+cabinet-document = Документ
+cabinet-cancelled-at = Отменено
+cabinet-accept = Принять причину
+cabinet-reject = Отклонить
+
+cabinet-contracts = Договоры
+cabinet-contracts-edit = Договоры: добавить и изменить
+cabinet-new-contract = Новый договор
+cabinet-own-rate = Своя ставка в час, ₽
+cabinet-rate-of-site = ставка слота или объекта
+cabinet-allows-spontaneous = может открывать смены без плана
+cabinet-contract-draft = черновик
+cabinet-contract-active = действует
+cabinet-contract-suspended = приостановлен
+cabinet-contract-terminated = завершён
+
+cabinet-cost = Затраты
+cabinet-late-starts = Опоздания
+cabinet-nothing-to-chart = За этот месяц показывать нечего.

@@ -1,0 +1,105 @@
+//! The cabinet: the pages on which a business is run. Today, sites and their tasks, the calendar, shifts, charts.
+//!
+//! It has no tables and no rules of its own: it asks the front doors of sites, shifts and payroll, and draws. Owners see
+//! everything, managers what they were permitted, employees what is theirs.
+
+use axum::Router;
+use axum::routing::{get, post};
+use futures_util::future::BoxFuture;
+
+use crate::application::App;
+use crate::key;
+use crate::people::{Person, Role};
+use crate::rooms::Room;
+use crate::web::{NavItem, Oops, Section};
+
+mod access;
+mod calendar;
+mod cancellations;
+mod charts;
+mod contracts;
+mod form;
+mod shifts;
+mod sites;
+mod today;
+
+/// Who may have something to run.
+pub const RUNNERS: &[Role] = &[Role::Manager, Role::Owner, Role::Superadmin];
+/// Who works shifts.
+const WORKERS: &[Role] = &[Role::Employee, Role::Master, Role::Manager, Role::Owner, Role::Superadmin];
+
+/// The room.
+#[derive(Debug)]
+pub struct Cabinet;
+
+impl Room for Cabinet {
+    fn name(&self) -> &'static str {
+        "cabinet"
+    }
+
+    fn routes(&self) -> Router<App> {
+        Router::new()
+            .route("/sites", get(sites::list).post(sites::create))
+            .route("/sites/{id}", get(sites::show).post(sites::edit))
+            .route("/sites/{id}/delete", post(sites::delete))
+            .route("/sites/{id}/restore", post(sites::restore))
+            .route("/sites/{id}/tasks", post(sites::create_task))
+            .route("/sites/{id}/tasks/{task}", post(sites::edit_task))
+            .route("/sites/{id}/tasks/{task}/delete", post(sites::delete_task))
+            .route("/sites/{id}/tasks/{task}/restore", post(sites::restore_task))
+            .route("/shifts", get(shifts::list))
+            .route("/shifts/{id}", get(shifts::show))
+            .route("/shifts/{id}/close", post(shifts::close))
+            .route("/shifts/{id}/photos", post(shifts::photos))
+            .route("/calendar", get(calendar::show))
+            .route("/calendar/slots", post(calendar::create))
+            .route("/calendar/slots/{id}", get(calendar::show_slot).post(calendar::edit))
+            .route("/calendar/slots/{id}/move", post(calendar::shift_day))
+            .route("/calendar/slots/{id}/tasks", post(calendar::create_task))
+            .route("/calendar/slots/{id}/delete", post(calendar::delete))
+            .route("/calendar/slots/{id}/restore", post(calendar::restore))
+            .route("/calendar/copy-week", post(calendar::copy_week))
+            .route("/calendar/fill", post(calendar::fill))
+            .route("/cancellations", get(cancellations::show))
+            .route("/cancellations/{id}/judge", post(cancellations::judge))
+            .route("/people/{id}/contracts", get(contracts::show).post(contracts::create))
+            .route("/contracts/{id}", post(contracts::edit))
+            .route("/charts", get(charts::show))
+    }
+
+    fn nav(&self) -> Vec<NavItem> {
+        vec![
+            NavItem { caption: key!("cabinet-nav-calendar"), path: "/calendar", roles: RUNNERS },
+            NavItem { caption: key!("cabinet-nav-shifts"), path: "/shifts", roles: WORKERS },
+            NavItem { caption: key!("cabinet-nav-sites"), path: "/sites", roles: RUNNERS },
+            NavItem { caption: key!("cabinet-nav-cancellations"), path: "/cancellations", roles: RUNNERS },
+            NavItem { caption: key!("cabinet-nav-charts"), path: "/charts", roles: crate::web::OWNERS },
+        ]
+    }
+
+    fn front_page<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+        Box::pin(today::sections(app, viewer))
+    }
+
+    fn about_person<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+        Box::pin(contracts::section(app, viewer, person))
+    }
+}
+
+/// The ways through a list of which nobody has counted the pages.
+fn more(path: &str, number: u64, has_more: bool, language: crate::texts::Language) -> maud::Markup {
+    let to = |page: u64| format!("{path}&page={page}");
+    maud::html! {
+        @if number > 1 || has_more {
+            nav.pager aria-label=(crate::text!(language, "web-pages")) {
+                @if number > 1 { a.button.plain rel="prev" href=(to(number - 1)) { (crate::text!(language, "web-previous")) } }
+                @if has_more { a.button.plain rel="next" href=(to(number + 1)) { (crate::text!(language, "web-next")) } }
+            }
+        }
+    }
+}

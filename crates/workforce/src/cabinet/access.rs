@@ -1,0 +1,53 @@
+//! What whoever looks at a page may see and do there: owners everything, managers what they were permitted.
+
+use crate::application::App;
+use crate::people::{Person, Role};
+use crate::sites::{NotDone, Permission, Scope, Site, Sites, Why};
+use crate::web::{OWNERS, Oops};
+
+/// Asked once for a page.
+#[derive(Clone, Debug)]
+pub struct Access {
+    is_owner: bool,
+    permitted: Vec<(Scope, Permission)>,
+}
+
+impl Access {
+    pub async fn of(app: &App, person: &Person) -> Result<Self, Oops> {
+        let is_owner = person.may(OWNERS);
+        let is_manager = person.may(&[Role::Manager]);
+        let permitted =
+            if is_manager && !is_owner { Sites::of_app(app).permissions_of(person.id).await? } else { Vec::new() };
+        Ok(Self { is_owner, permitted })
+    }
+
+    pub const fn is_owner(&self) -> bool {
+        self.is_owner
+    }
+
+    pub fn may(&self, what: Permission, site_id: i64) -> bool {
+        let here = |one: &(Scope, Permission)| one.1 == what && one.0 == Scope::Site(site_id);
+        self.is_owner || self.permitted.iter().any(here)
+    }
+
+    /// Whether there is anything that this person may do so.
+    pub fn may_somewhere(&self, what: Permission) -> bool {
+        self.is_owner || self.permitted.iter().any(|(_, permitted)| *permitted == what)
+    }
+
+    /// The sites that this person may see.
+    pub async fn sites(&self, app: &App) -> Result<Vec<Site>, Oops> {
+        let mut sites = Sites::of_app(app).list().await?;
+        sites.retain(|site| self.may(Permission::View, site.id));
+        Ok(sites)
+    }
+}
+
+/// What was refused, for whoever may read it; what failed goes to the log.
+pub fn why(error: NotDone) -> Result<Why, Oops> {
+    match error {
+        NotDone::Refused(Why::NotAllowed) => Err(Oops::Forbidden),
+        NotDone::Refused(why) => Ok(why),
+        NotDone::Failed(error) => Err(error.into()),
+    }
+}

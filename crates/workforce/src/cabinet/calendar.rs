@@ -1,0 +1,354 @@
+//! The calendar: slots and who has planned to come, by week or month, for all sites or one.
+//!
+//! Everything works by forms; where a browser runs the page's script, a slot can also be dragged to another day, and a
+//! click into a day fills it into the form.
+
+use std::collections::{BTreeSet, HashMap};
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use chrono::{Datelike, Days, NaiveDate};
+use serde::Deserialize;
+
+use super::access::{Access, why};
+use super::form::{Attempt, Fields, Reader, fields, money_field, time_of};
+use super::shifts::day_or;
+use super::sites::{read_task, version_of};
+use crate::application::App;
+use crate::settings::TIME_ZONE;
+use crate::shifts::{Plan, Shifts};
+use crate::sites::{AboutSlot, Hours, NotDone, Period, Permission, Site, Sites, Slot, Task, Why, monday_of};
+use crate::web::{Oops, SignedIn, Visitor};
+
+mod view;
+
+/// A month is shown by whole weeks.
+const WEEKS_OF_MONTH: u64 = 6;
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    site: String,
+    /// `week` or `month`.
+    view: String,
+    day: String,
+}
+
+/// What is shown.
+struct Shown {
+    access: Access,
+    sites: Vec<Site>,
+    site: Option<i64>,
+    is_month: bool,
+    /// The day that was asked for.
+    day: NaiveDate,
+    today: NaiveDate,
+    first: NaiveDate,
+    days: u64,
+    slots: Vec<Slot>,
+    plans: Vec<Plan>,
+    names: HashMap<i64, String>,
+}
+
+/// What a slot's page shows.
+struct Whole {
+    access: Access,
+    site: Site,
+    slot: Slot,
+    plans: Vec<Plan>,
+    /// Its own, besides the site's.
+    tasks: Vec<Task>,
+    names: HashMap<i64, String>,
+}
+
+/// `GET /calendar`.
+pub async fn show(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Oops> {
+    page(&app, &visitor, &wanted, Attempt::default()).await
+}
+
+/// `POST /calendar/slots`.
+pub async fn create(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let site: i64 = number(&typed, "site")?;
+    match read_slot(&typed) {
+        Ok(about) => {
+            let day = about.day;
+            let done = Sites::of_app(&app).create_slot(&visitor.person, site, about).await.map(drop);
+            answer(&app, &visitor, site, day, typed, done).await
+        }
+        Err(bad) => page(&app, &visitor, &at(site, &typed), Attempt { typed, bad, why: None }).await,
+    }
+}
+
+/// `GET /calendar/slots/<id>`.
+pub async fn show_slot(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, Oops> {
+    slot_page(&app, &visitor, id, Attempt::default()).await
+}
+
+/// `POST /calendar/slots/<id>`.
+pub async fn edit(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let about = match read_slot(&typed) {
+        Ok(about) => about,
+        Err(bad) => return slot_page(&app, &visitor, id, Attempt { typed, bad, why: None }).await,
+    };
+    let done = Sites::of_app(&app).edit_slot(&visitor.person, id, version_of(&typed), about).await;
+    slot_answer(&app, &visitor, id, typed, done).await
+}
+
+/// `POST /calendar/slots/<id>/move`: to another day.
+pub async fn shift_day(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let doors = Sites::of_app(&app);
+    let slot = doors.slot(id).await?.ok_or(Oops::NotFound)?;
+    let (day, version) = (day(&typed, "day")?, version_of(&typed));
+    let about = AboutSlot { day, ..slot.about };
+    let typed = write_slot(&about);
+    match doors.edit_slot(&visitor.person, id, version, about).await {
+        Ok(()) => Ok(back(slot.site_id, day)),
+        Err(error) => {
+            let attempt = Attempt { typed, bad: Vec::new(), why: Some(why(error)?) };
+            slot_page(&app, &visitor, id, attempt).await
+        }
+    }
+}
+
+/// `POST /calendar/slots/<id>/tasks`: a task of this slot alone.
+pub async fn create_task(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let doors = Sites::of_app(&app);
+    let slot = doors.slot(id).await?.ok_or(Oops::NotFound)?;
+    let Ok(about) = read_task(&typed) else {
+        let attempt = Attempt { why: Some(Why::Bad), ..Attempt::default() };
+        return slot_page(&app, &visitor, id, attempt).await;
+    };
+    let done = doors.create_task(&visitor.person, slot.site_id, Some(id), about).await.map(drop);
+    slot_answer(&app, &visitor, id, Fields::new(), done).await
+}
+
+/// `POST /calendar/slots/<id>/delete`.
+pub async fn delete(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let done = Sites::of_app(&app).delete_slot(&visitor.person, id, version_of(&typed)).await;
+    slot_answer(&app, &visitor, id, Fields::new(), done).await
+}
+
+/// `POST /calendar/slots/<id>/restore`.
+pub async fn restore(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, Oops> {
+    let done = Sites::of_app(&app).restore_slot(&visitor.person, id).await;
+    slot_answer(&app, &visitor, id, Fields::new(), done).await
+}
+
+/// `POST /calendar/copy-week`.
+pub async fn copy_week(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let (site, from, to) = (number(&typed, "site")?, day(&typed, "from")?, day(&typed, "to")?);
+    let (from, to) = (monday_of(from), monday_of(to));
+    let done = Sites::of_app(&app).copy_week(&visitor.person, site, from, to).await.map(drop);
+    answer(&app, &visitor, site, to, Fields::new(), done).await
+}
+
+/// `POST /calendar/fill`: a slot on every working day.
+pub async fn fill(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Form(mut typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let (site, from, to) = (number(&typed, "site")?, day(&typed, "from")?, day(&typed, "to")?);
+    typed.insert("day".to_owned(), from.to_string());
+    match read_slot(&typed) {
+        Ok(like) => {
+            let done = Sites::of_app(&app).fill(&visitor.person, site, (from, to), like).await.map(drop);
+            answer(&app, &visitor, site, from, typed, done).await
+        }
+        Err(bad) => page(&app, &visitor, &at(site, &typed), Attempt { typed, bad, why: None }).await,
+    }
+}
+
+async fn answer(
+    app: &App,
+    visitor: &Visitor,
+    site: i64,
+    day: NaiveDate,
+    typed: Fields,
+    done: Result<(), NotDone>,
+) -> Result<Response, Oops> {
+    match done {
+        Ok(()) => Ok(back(site, day)),
+        Err(error) => {
+            let wanted = Wanted { site: site.to_string(), view: String::new(), day: day.to_string() };
+            page(app, visitor, &wanted, Attempt { typed, bad: Vec::new(), why: Some(why(error)?) }).await
+        }
+    }
+}
+
+async fn slot_answer(
+    app: &App,
+    visitor: &Visitor,
+    id: i64,
+    typed: Fields,
+    done: Result<(), NotDone>,
+) -> Result<Response, Oops> {
+    match done {
+        Ok(()) => Ok(Redirect::to(&format!("/calendar/slots/{id}")).into_response()),
+        Err(error) => {
+            let attempt = Attempt { typed, bad: Vec::new(), why: Some(why(error)?) };
+            slot_page(app, visitor, id, attempt).await
+        }
+    }
+}
+
+fn back(site: i64, day: NaiveDate) -> Response {
+    Redirect::to(&format!("/calendar?site={site}&day={day}")).into_response()
+}
+
+fn at(site: i64, typed: &Fields) -> Wanted {
+    let day = typed.get("day").filter(|day| day.parse::<NaiveDate>().is_ok()).cloned().unwrap_or_default();
+    Wanted { site: site.to_string(), view: String::new(), day }
+}
+
+async fn page(app: &App, visitor: &Visitor, wanted: &Wanted, attempt: Attempt) -> Result<Response, Oops> {
+    let shown = shown(app, visitor, wanted).await?;
+    Ok((attempt.status(), view::calendar(visitor, &shown, &attempt)).into_response())
+}
+
+async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, Oops> {
+    let access = Access::of(app, &visitor.person).await?;
+    if !access.may_somewhere(Permission::View) {
+        return Err(Oops::Forbidden);
+    }
+    let (sites, zone, today) =
+        (access.sites(app).await?, app.settings.get(&TIME_ZONE).await?, app.payroll.today().await?);
+    let day = day_or(&wanted.day, today)?;
+    let is_month = wanted.view == "month";
+    let first = if is_month { monday_of(day.with_day(1).unwrap_or(day)) } else { monday_of(day) };
+    let days = if is_month { WEEKS_OF_MONTH * 7 } else { 7 };
+    let site = wanted.site.parse().ok().filter(|id| sites.iter().any(|site| site.id == *id));
+    let ids: Vec<i64> = sites.iter().map(|one| one.id).filter(|id| site.is_none_or(|site| site == *id)).collect();
+    // A day more at either end: places have clocks of their own.
+    let before = first.checked_sub_days(Days::new(1)).unwrap_or(first);
+    let period = Period::of_days(before, days + 2, zone).ok_or(Oops::NotFound)?;
+    let slots = Sites::of_app(app).slots(&ids, period).await?;
+    let plans = Shifts::of_app(app).plans_of_period(&ids, period).await?;
+    let names = app.people.names(plans.iter().map(|plan| plan.user_id).collect::<BTreeSet<_>>()).await?;
+    Ok(Shown { access, sites, site, is_month, day, today, first, days, slots, plans, names })
+}
+
+async fn slot_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
+    let access = Access::of(app, &visitor.person).await?;
+    let doors = Sites::of_app(app);
+    let slot = doors.slot(id).await?.ok_or(Oops::NotFound)?;
+    if !access.may(Permission::View, slot.site_id) {
+        return Err(Oops::Forbidden);
+    }
+    let site = doors.of(slot.site_id).await?.ok_or(Oops::NotFound)?;
+    let plans = Shifts::of_app(app).plans_of_period(&[site.id], slot.period).await?;
+    let plans: Vec<Plan> = plans.into_iter().filter(|plan| plan.slot_id == id).collect();
+    let names = app.people.names(plans.iter().map(|plan| plan.user_id).collect::<BTreeSet<_>>()).await?;
+    let mut tasks = doors.tasks(site.id, false).await?;
+    tasks.retain(|task| task.slot_id == Some(id));
+    let whole = Whole { access, site, slot, plans, tasks, names };
+    let page = view::slot(visitor, &whole, &attempt);
+    Ok((attempt.status(), page).into_response())
+}
+
+/// A slot as its form shows it.
+fn write_slot(about: &AboutSlot) -> Fields {
+    let mut typed = fields([
+        ("title", about.title.clone()),
+        ("day", about.day.to_string()),
+        ("starts", time_of(about.hours.from_minute)),
+        ("ends", time_of(about.hours.to_minute)),
+        ("rate", money_field(about.rate_kopecks)),
+        ("capacity", about.capacity.to_string()),
+    ]);
+    let ticks = [("penalises_lateness", about.penalises_lateness), ("ignores_site_tasks", about.ignores_site_tasks)];
+    for (name, _) in ticks.iter().filter(|(_, is_ticked)| *is_ticked) {
+        typed.insert((*name).to_owned(), "on".to_owned());
+    }
+    typed
+}
+
+fn read_slot(typed: &Fields) -> Result<AboutSlot, Vec<&'static str>> {
+    let mut reader = Reader::new(typed);
+    let about = AboutSlot {
+        title: reader.words("title"),
+        day: reader.read("day", |text| text.parse::<NaiveDate>().ok()),
+        hours: reader.hours("starts", "ends"),
+        rate_kopecks: reader.money_if_any("rate"),
+        capacity: reader.number("capacity"),
+        penalises_lateness: reader.tick("penalises_lateness"),
+        ignores_site_tasks: reader.tick("ignores_site_tasks"),
+    };
+    let mut bad = reader.bad;
+    for name in about.mistakes() {
+        if !bad.contains(&name) {
+            bad.push(name);
+        }
+    }
+    if bad.is_empty() { Ok(about) } else { Err(bad) }
+}
+
+/// A slot that a form begins with.
+fn usual(site: Option<&Site>, day: NaiveDate) -> AboutSlot {
+    AboutSlot::usual(day, site.map_or(Hours::new(9 * 60, 18 * 60), |site| site.about.hours))
+}
+
+fn number(typed: &Fields, name: &str) -> Result<i64, Oops> {
+    typed.get(name).and_then(|text| text.parse().ok()).ok_or(Oops::BadRequest)
+}
+
+fn day(typed: &Fields, name: &str) -> Result<NaiveDate, Oops> {
+    typed.get(name).and_then(|text| text.parse().ok()).ok_or(Oops::BadRequest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_comes_back_from_its_form_as_it_was() {
+        let mut about = usual(None, NaiveDate::from_ymd_opt(2026, 1, 31).unwrap());
+        assert_eq!(read_slot(&write_slot(&about)), Ok(about.clone()));
+        about.rate_kopecks = Some(30_050);
+        about.penalises_lateness = false;
+        about.hours = Hours::new(22 * 60, 6 * 60);
+        assert_eq!(read_slot(&write_slot(&about)), Ok(about));
+        assert_eq!(read_slot(&Fields::new()).unwrap_err(), ["day", "starts", "ends", "capacity"]);
+    }
+}

@@ -1,0 +1,285 @@
+//! The calendar, drawn.
+
+use chrono::{Datelike, Days, Months, NaiveDate};
+use maud::{Markup, html};
+
+use super::super::form::{Attempt, Fields, Filled, time_of};
+use super::super::sites::{day_name, task_fields};
+use super::{Shown, Whole, usual, write_slot};
+use crate::payroll::{Money, Period as Month};
+use crate::shifts::Plan;
+use crate::sites::{Permission, Site, Slot, Why};
+use crate::text;
+use crate::texts::Language;
+use crate::web::Visitor;
+
+/// How many names a slot shows.
+const NAMES_MOST: usize = 4;
+
+pub fn calendar(visitor: &Visitor, shown: &Shown, attempt: &Attempt) -> Markup {
+    let language = visitor.language();
+    let title = text!(language, "cabinet-nav-calendar");
+    let site = shown.sites.iter().find(|one| shown.site == Some(one.id));
+    visitor.page(
+        &title,
+        &html! {
+            div.headline { h1 { (title) } (ways(shown, language)) }
+            (attempt.notice(language))
+            (filters(shown, language))
+            div #calendar data-live="sites shifts" { (grid(shown, language)) }
+            @match site {
+                Some(site) if shown.access.may(Permission::Schedule, site.id) => (forms(visitor, shown, site, attempt)),
+                Some(_) => {},
+                None => p.quiet { (text!(language, "cabinet-choose-site")) },
+            }
+        },
+    )
+}
+
+/// The weeks or months before and after.
+fn ways(shown: &Shown, language: Language) -> Markup {
+    let step = |is_back: bool| match (shown.is_month, is_back) {
+        (true, true) => shown.day.checked_sub_months(Months::new(1)),
+        (true, false) => shown.day.checked_add_months(Months::new(1)),
+        (false, true) => shown.day.checked_sub_days(Days::new(7)),
+        (false, false) => shown.day.checked_add_days(Days::new(7)),
+    };
+    let to = |day: Option<NaiveDate>| path(shown, shown.is_month, day.unwrap_or(shown.day));
+    let last = shown.first.checked_add_days(Days::new(6)).unwrap_or(shown.first);
+    html! {
+        nav.months aria-label=(text!(language, "cabinet-nav-calendar")) {
+            a.button.plain rel="prev" href=(to(step(true))) aria-label=(text!(language, "web-previous")) { "←" }
+            strong data-testid="span" {
+                @if shown.is_month { (Month::of(shown.day).shown(language)) }
+                @else { (shown.first.format("%d.%m.")) " – " (last.format("%d.%m.%Y")) }
+            }
+            a.button.plain rel="next" href=(to(step(false))) aria-label=(text!(language, "web-next")) { "→" }
+        }
+    }
+}
+
+fn path(shown: &Shown, is_month: bool, day: NaiveDate) -> String {
+    let site = shown.site.map(|site| site.to_string()).unwrap_or_default();
+    format!("/calendar?site={site}&view={}&day={day}", if is_month { "month" } else { "week" })
+}
+
+fn filters(shown: &Shown, language: Language) -> Markup {
+    html! {
+        form.filters method="get" action="/calendar" {
+            input type="hidden" name="day" value=(shown.day);
+            label { (text!(language, "cabinet-site"))
+                select name="site" data-testid="calendar-site" {
+                    option value="" { (text!(language, "cabinet-all-sites")) }
+                    @for site in &shown.sites { option value=(site.id) selected[shown.site == Some(site.id)] { (site.about.name) } }
+                }
+            }
+            label { (text!(language, "cabinet-view"))
+                select name="view" {
+                    option value="week" { (text!(language, "cabinet-week")) }
+                    option value="month" selected[shown.is_month] { (text!(language, "cabinet-month")) }
+                }
+            }
+            button.plain type="submit" { (text!(language, "cabinet-show")) }
+        }
+    }
+}
+
+fn grid(shown: &Shown, language: Language) -> Markup {
+    let days = (0..shown.days).filter_map(|step| shown.first.checked_add_days(Days::new(step)));
+    html! {
+        div.week.month[shown.is_month] data-testid="calendar" {
+            @for day in days {
+                @let is_other = shown.is_month && day.month() != shown.day.month();
+                div.day.today[day == shown.today].other[is_other] data-day=(day) {
+                    p.date {
+                        span.quiet { (day_name(usize::try_from(day.weekday().num_days_from_monday()).unwrap_or(0), language)) " " }
+                        @if shown.is_month { (day.day()) } @else { (day.format("%d.%m.")) }
+                    }
+                    @for slot in shown.slots.iter().filter(|slot| slot.about.day == day) { (card(shown, slot, language)) }
+                }
+            }
+        }
+    }
+}
+
+fn card(shown: &Shown, slot: &Slot, language: Language) -> Markup {
+    let site = shown.sites.iter().find(|site| site.id == slot.site_id);
+    let is_movable = shown.access.may(Permission::Schedule, slot.site_id);
+    let plans: Vec<&Plan> = shown.plans.iter().filter(|plan| plan.slot_id == slot.id).collect();
+    let name = |plan: &Plan| shown.names.get(&plan.user_id).map_or("–", String::as_str).to_owned();
+    let mut names: Vec<String> = plans.iter().take(NAMES_MOST).map(|plan| name(plan)).collect();
+    if plans.len() > NAMES_MOST {
+        names.push(format!("+{}", plans.len() - NAMES_MOST));
+    }
+    html! {
+        a.slot.full[slot.places_left() == 0] href={ "/calendar/slots/" (slot.id) } draggable=(is_movable)
+            data-slot=[is_movable.then_some(slot.id)] data-version=(slot.version) data-testid={ "slot-" (slot.id) } {
+            strong { (time_of(slot.about.hours.from_minute)) "–" (time_of(slot.about.hours.to_minute)) }
+            " " span.chip { (slot.taken) "/" (slot.about.capacity) }
+            @if !slot.about.title.is_empty() { span.line { (slot.about.title) } }
+            @if shown.site.is_none() { span.line.quiet { (site.map_or("–", |site| site.about.name.as_str())) } }
+            @if names.is_empty() { span.line.quiet { (text!(language, "cabinet-nobody-yet")) } }
+            @else { span.line { (names.join(", ")) } }
+        }
+    }
+}
+
+/// A new slot, a week again, and every working day.
+fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Markup {
+    let language = visitor.language();
+    let begins = write_slot(&usual(Some(site), shown.day.max(shown.first)));
+    let typed = if attempt.typed.is_empty() { &begins } else { &attempt.typed };
+    let form = Filled { language, typed, now: None, bad: &attempt.bad };
+    let next = shown.first.checked_add_days(Days::new(7)).unwrap_or(shown.first);
+    let hidden = html! { input type="hidden" name="site" value=(site.id); };
+    html! {
+        details.card #new-slot open[!attempt.typed.is_empty()] {
+            summary data-testid="new-slot" { (text!(language, "cabinet-new-slot")) }
+            (visitor.visit.form("/calendar/slots", &html! {
+                (hidden)
+                div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) }
+                (slot_fields(&form))
+                button type="submit" data-testid="create-slot" { (text!(language, "cabinet-create")) }
+            }))
+        }
+        details.card {
+            summary data-testid="fill-open" { (text!(language, "cabinet-fill")) }
+            p.quiet { (text!(language, "cabinet-fill-about")) }
+            (visitor.visit.form("/calendar/fill", &html! {
+                (hidden)
+                div.row.fields {
+                    label { (text!(language, "cabinet-from")) input type="date" name="from" required value=(shown.first); }
+                    label { (text!(language, "cabinet-to")) input type="date" name="to" required value=(last_day(shown)); }
+                }
+                (slot_fields(&form))
+                button type="submit" data-testid="fill" { (text!(language, "cabinet-fill-button")) }
+            }))
+        }
+        details.card {
+            summary data-testid="copy-open" { (text!(language, "cabinet-copy-week")) }
+            (visitor.visit.form("/calendar/copy-week", &html! {
+                (hidden)
+                div.row.fields {
+                    label { (text!(language, "cabinet-copy-from")) input type="date" name="from" required value=(shown.first); }
+                    label { (text!(language, "cabinet-copy-to")) input type="date" name="to" required value=(next); }
+                }
+                button type="submit" data-testid="copy-week" { (text!(language, "cabinet-copy-button")) }
+            }))
+        }
+    }
+}
+
+fn last_day(shown: &Shown) -> NaiveDate {
+    shown.first.checked_add_days(Days::new(shown.days.saturating_sub(1))).unwrap_or(shown.first)
+}
+
+fn slot_fields(form: &Filled<'_>) -> Markup {
+    let language = form.language;
+    html! {
+        div.row.fields {
+            (form.short("starts", &text!(language, "cabinet-starts"), "time"))
+            (form.short("ends", &text!(language, "cabinet-ends"), "time"))
+            (form.short("capacity", &text!(language, "cabinet-capacity"), "number"))
+            (form.short("rate", &text!(language, "cabinet-slot-rate"), "text"))
+        }
+        div.row.fields { (form.line("title", &text!(language, "cabinet-slot-title"), 100)) }
+        div.row.choice {
+            (form.tick("penalises_lateness", &text!(language, "cabinet-penalises-lateness")))
+            (form.tick("ignores_site_tasks", &text!(language, "cabinet-ignores-site-tasks")))
+        }
+        p.quiet { (text!(language, "cabinet-slot-about")) }
+    }
+}
+
+pub fn slot(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
+    let (language, slot, site) = (visitor.language(), &whole.slot, &whole.site);
+    let now = write_slot(&slot.about);
+    let title = format!("{}, {}", site.about.name, slot.about.day.format("%d.%m.%Y"));
+    let may_edit = whole.access.may(Permission::Schedule, site.id) && slot.deleted_at.is_none();
+    let rate = Money::from_kopecks(slot.about.rate_kopecks.unwrap_or(site.about.rate_kopecks));
+    visitor.page(
+        &title,
+        &html! {
+            p.crumbs { a href={ "/calendar?site=" (site.id) "&day=" (slot.about.day) } { (text!(language, "cabinet-nav-calendar")) } }
+            div.headline {
+                h1 { (title) }
+                span.chip { (time_of(slot.about.hours.from_minute)) "–" (time_of(slot.about.hours.to_minute)) }
+            }
+            (attempt.notice(language))
+            div.columns {
+                section.card #plans data-live="shifts" {
+                    h2 { (text!(language, "cabinet-who-comes")) " " span.chip { (slot.taken) "/" (slot.about.capacity) } }
+                    @if whole.plans.is_empty() { p.quiet { (text!(language, "cabinet-nobody-yet")) } }
+                    ul.rows { @for plan in &whole.plans { li { (whole.names.get(&plan.user_id).map_or("–", String::as_str)) } } }
+                }
+                (tasks(visitor, whole))
+            }
+            @if slot.deleted_at.is_some() { (deleted(visitor, slot)) }
+            @else if may_edit { (edit(visitor, slot, &now, attempt)) }
+            @else { section.card { p { (text!(language, "cabinet-rate")) ": " (rate.shown(language)) } } }
+        },
+    )
+}
+
+/// What is to be done in this slot alone.
+fn tasks(visitor: &Visitor, whole: &Whole) -> Markup {
+    let (language, none) = (visitor.language(), Fields::new());
+    let form = Filled { language, typed: &none, now: None, bad: &[] };
+    let may_edit = whole.access.may(Permission::Edit, whole.site.id) && whole.slot.deleted_at.is_none();
+    html! {
+        section.card {
+            h2 { (text!(language, "cabinet-slot-tasks")) }
+            @if whole.tasks.is_empty() { p.quiet { (text!(language, "cabinet-no-tasks")) } }
+            ul.rows data-testid="slot-tasks" {
+                @for task in &whole.tasks {
+                    @let amount = Money::from_kopecks(task.about.amount_kopecks);
+                    li { span { (task.about.text) } strong.money.minus[amount.is_negative()] { (amount.signed(language)) } }
+                }
+            }
+            @if may_edit {
+                details {
+                    summary { (text!(language, "cabinet-new-task")) }
+                    (visitor.visit.form(&format!("/calendar/slots/{}/tasks", whole.slot.id), &html! {
+                        (task_fields(&form))
+                        button type="submit" data-testid="create-slot-task" { (text!(language, "cabinet-create")) }
+                    }))
+                }
+            }
+        }
+    }
+}
+
+fn edit(visitor: &Visitor, slot: &Slot, now: &Fields, attempt: &Attempt) -> Markup {
+    let language = visitor.language();
+    let is_tried = !attempt.typed.is_empty();
+    let typed = if is_tried { &attempt.typed } else { now };
+    let is_stale = is_tried && attempt.why == Some(Why::Stale);
+    let form = Filled { language, typed, now: is_stale.then_some(now), bad: &attempt.bad };
+    let path = format!("/calendar/slots/{}", slot.id);
+    html! {
+        section.card {
+            (visitor.visit.form(&path, &html! {
+                input type="hidden" name="version" value=(slot.version);
+                div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) }
+                (slot_fields(&form))
+                button type="submit" data-testid="save-slot" { (text!(language, "cabinet-save")) }
+            }))
+            (visitor.visit.form(&format!("{path}/delete"), &html! {
+                input type="hidden" name="version" value=(slot.version);
+                button.danger type="submit" data-testid="delete-slot" { (text!(language, "cabinet-delete")) }
+            }))
+        }
+    }
+}
+
+fn deleted(visitor: &Visitor, slot: &Slot) -> Markup {
+    let language = visitor.language();
+    html! {
+        section.card.removed {
+            p { (text!(language, "cabinet-slot-deleted")) }
+            (visitor.visit.form(&format!("/calendar/slots/{}/restore", slot.id), &html! {
+                button.plain type="submit" data-testid="restore-slot" { (text!(language, "cabinet-restore")) }
+            }))
+        }
+    }
+}

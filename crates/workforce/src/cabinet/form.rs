@@ -1,0 +1,205 @@
+//! Forms that lose nothing: what was typed stays, what is wrong is marked, and what somebody else has changed meanwhile is
+//! shown beside it.
+
+use std::collections::BTreeMap;
+
+use axum::http::StatusCode;
+use maud::{Markup, html};
+
+use crate::payroll::Money;
+use crate::sites::{Hours, Why};
+use crate::text;
+use crate::texts::Language;
+
+/// The fields of a form by name, as they are typed. A box that is not ticked is not there.
+pub type Fields = BTreeMap<String, String>;
+
+/// A form as it is drawn.
+#[derive(Debug)]
+pub struct Filled<'a> {
+    pub language: Language,
+    pub typed: &'a Fields,
+    /// How it is by now, where that is not what was looked at.
+    pub now: Option<&'a Fields>,
+    /// The names of fields that are not as they should be.
+    pub bad: &'a [&'static str],
+}
+
+/// What somebody tried on a page, and why it did not go.
+#[derive(Clone, Debug, Default)]
+pub struct Attempt {
+    pub typed: Fields,
+    pub bad: Vec<&'static str>,
+    pub why: Option<Why>,
+}
+
+impl Attempt {
+    pub fn status(&self) -> StatusCode {
+        match self.why {
+            None if self.bad.is_empty() => StatusCode::OK,
+            None | Some(Why::Bad) => StatusCode::UNPROCESSABLE_ENTITY,
+            Some(_) => StatusCode::CONFLICT,
+        }
+    }
+
+    /// A line on top of the page.
+    pub fn notice(&self, language: Language) -> Markup {
+        let words = match self.why {
+            Some(Why::Stale) => Some(text!(language, "cabinet-stale")),
+            Some(why) => Some(why.words(language)),
+            None if !self.bad.is_empty() => Some(text!(language, "cabinet-look-again")),
+            None => None,
+        };
+        html! { @if let Some(words) = words { p.notice-line role="status" data-testid="notice" { (words) } } }
+    }
+}
+
+impl Filled<'_> {
+    fn value(&self, name: &str) -> &str {
+        self.typed.get(name).map_or("", String::as_str)
+    }
+
+    /// What somebody else has made of it.
+    fn now(&self, name: &str) -> Option<&str> {
+        let now = self.now?.get(name).map_or("", String::as_str);
+        (now != self.value(name)).then_some(now)
+    }
+
+    fn hint(&self, name: &'static str) -> Markup {
+        html! {
+            @if self.bad.contains(&name) { span.bad { (text!(self.language, "cabinet-bad-field")) } }
+            @if let Some(now) = self.now(name) {
+                span.now data-testid={ "now-" (name) } {
+                    (text!(self.language, "cabinet-by-now", value = if now.is_empty() { "–" } else { now }))
+                }
+            }
+        }
+    }
+
+    /// A line of text.
+    pub fn line(&self, name: &'static str, label: &str, most: usize) -> Markup {
+        html! {
+            label.wide { (label)
+                input type="text" name=(name) maxlength=(most) value=(self.value(name))
+                    aria-invalid=[self.bad.contains(&name).then_some("true")];
+                (self.hint(name))
+            }
+        }
+    }
+
+    /// Something short of a kind that browsers know: `time`, `date`, `number`, or `text`.
+    pub fn short(&self, name: &'static str, label: &str, kind: &str) -> Markup {
+        html! {
+            label { (label)
+                input type=(kind) name=(name) value=(self.value(name)) maxlength="40"
+                    inputmode=[(kind == "text").then_some("decimal")]
+                    aria-invalid=[self.bad.contains(&name).then_some("true")];
+                (self.hint(name))
+            }
+        }
+    }
+
+    /// A box to tick.
+    pub fn tick(&self, name: &'static str, label: &str) -> Markup {
+        html! {
+            label.tick {
+                input type="checkbox" name=(name) checked[self.typed.contains_key(name)];
+                (label)
+                (self.hint(name))
+            }
+        }
+    }
+}
+
+/// Reads fields, and notes the names of those that do not fit.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    fields: &'a Fields,
+    pub bad: Vec<&'static str>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(fields: &'a Fields) -> Self {
+        Self { fields, bad: Vec::new() }
+    }
+
+    pub fn words(&self, name: &str) -> String {
+        // PostgreSQL's texts cannot hold a NUL.
+        self.fields.get(name).map(|text| text.trim().replace('\0', "")).unwrap_or_default()
+    }
+
+    pub fn tick(&self, name: &str) -> bool {
+        self.fields.contains_key(name)
+    }
+
+    /// Anything that is read from what was typed.
+    pub fn read<T: Default>(&mut self, name: &'static str, read: impl FnOnce(&str) -> Option<T>) -> T {
+        let text = self.words(name);
+        read(&text).unwrap_or_else(|| {
+            self.bad.push(name);
+            T::default()
+        })
+    }
+
+    pub fn number(&mut self, name: &'static str) -> i64 {
+        self.read(name, |text| text.parse().ok())
+    }
+
+    /// An amount with its sign, in kopecks.
+    pub fn money(&mut self, name: &'static str) -> i64 {
+        self.read(name, |text| text.parse::<Money>().ok().map(Money::kopecks))
+    }
+
+    /// The same; nothing where nothing is typed.
+    pub fn money_if_any(&mut self, name: &'static str) -> Option<i64> {
+        if self.words(name).is_empty() { None } else { Some(self.money(name)) }
+    }
+
+    /// From when to when.
+    pub fn hours(&mut self, from: &'static str, to: &'static str) -> Hours {
+        Hours::new(self.read(from, minute_of), self.read(to, minute_of))
+    }
+}
+
+/// `09:30`, in minutes since midnight.
+pub fn minute_of(text: &str) -> Option<i64> {
+    let (hours, minutes) = text.split_once(':')?;
+    let (hours, minutes): (i64, i64) = (hours.parse().ok()?, minutes.get(..2)?.parse().ok()?);
+    ((0..24).contains(&hours) && (0..60).contains(&minutes)).then_some(hours * 60 + minutes)
+}
+
+/// The same the other way.
+pub fn time_of(minute: i64) -> String {
+    format!("{:02}:{:02}", minute / 60, minute % 60)
+}
+
+/// Fields with their values.
+pub fn fields<const N: usize>(pairs: [(&str, String); N]) -> Fields {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// An amount as a form shows it; nothing for none.
+pub fn money_field(kopecks: Option<i64>) -> String {
+    kopecks.map(|kopecks| Money::from_kopecks(kopecks).to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_written_back() {
+        assert_eq!((minute_of("09:30"), minute_of("23:59:00"), time_of(570)), (Some(570), Some(1439), "09:30".into()));
+        for odd in ["", "24:00", "9", "09:60", "-1:00", "aa:bb"] {
+            assert_eq!(minute_of(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named_and_a_sign_stays() {
+        let fields = fields([("amount", "-33,50".into()), ("count", "many".into()), ("rate", String::new())]);
+        let mut reader = Reader::new(&fields);
+        assert_eq!((reader.money("amount"), reader.number("count"), reader.money_if_any("rate")), (-3350, 0, None));
+        assert_eq!(reader.bad, ["count"]);
+    }
+}

@@ -1,0 +1,183 @@
+//! Shifts: the list of a period, and one shift with its tasks and how each amount came about.
+
+use std::collections::HashMap;
+
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use chrono::{Days, NaiveDate};
+use opora::clock::Millis;
+use opora::telegram::{FileRef, Say};
+use serde::Deserialize;
+
+use super::access::{Access, why};
+use crate::application::App;
+use crate::payroll::Money;
+use crate::people::Person;
+use crate::settings::TIME_ZONE;
+use crate::shifts::{Medium, MediumKind, Shift, ShiftTask, Shifts};
+use crate::sites::{Period, Permission, Site, Sites, Why};
+use crate::web::{Oops, SignedIn, Visitor};
+
+mod view;
+
+pub use self::view::state;
+
+/// How many shifts a page has.
+const PAGE: u64 = 50;
+/// How far back the list begins, where nobody says.
+const USUAL_DAYS: u64 = 30;
+/// What a caption may have.
+const CAPTION_MOST: usize = 500;
+/// More than that is not shown at once.
+const DAYS_MOST: u64 = 366;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    from: String,
+    to: String,
+    site: String,
+    /// Counted from one.
+    page: u64,
+}
+
+/// What the list shows.
+struct List {
+    from: NaiveDate,
+    to: NaiveDate,
+    site: Option<i64>,
+    number: u64,
+    has_more: bool,
+    shifts: Vec<Shift>,
+    sites: Vec<Site>,
+    names: HashMap<i64, String>,
+    totals: HashMap<i64, Money>,
+}
+
+/// What a shift's page shows.
+struct Whole {
+    shift: Shift,
+    person: Person,
+    site: Site,
+    tasks: Vec<ShiftTask>,
+    media: Vec<Medium>,
+    lines: Vec<crate::payroll::Line>,
+    /// Amounts are for owners, for whoever may see finances, and for the person.
+    may_see_pay: bool,
+    may_close: bool,
+}
+
+/// `GET /shifts`: everybody's where one may see them, else one's own.
+pub async fn list(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Oops> {
+    let access = Access::of(&app, &visitor.person).await?;
+    let zone = app.settings.get(&TIME_ZONE).await?;
+    let today = app.payroll.today().await?;
+    let to = day_or(&wanted.to, today)?;
+    let from = day_or(&wanted.from, to.checked_sub_days(Days::new(USUAL_DAYS)).unwrap_or(to))?.min(to);
+    let days = u64::try_from((to - from).num_days()).unwrap_or_default().min(DAYS_MOST) + 1;
+    let period = Period::of_days(from, days, zone).ok_or(Oops::BadRequest)?;
+    let (number, site) = (wanted.page.max(1), wanted.site.parse::<i64>().ok());
+    let doors = Shifts::of_app(&app);
+    let is_everybodys = access.may_somewhere(Permission::View);
+    let mut sites = if is_everybodys { access.sites(&app).await? } else { Vec::new() };
+    let window = ((number - 1) * PAGE, PAGE + 1);
+    let mut shifts = if is_everybodys {
+        let ids: Vec<i64> = sites.iter().map(|one| one.id).filter(|id| site.is_none_or(|site| site == *id)).collect();
+        doors.page_of_period(&ids, period, window).await?
+    } else {
+        let own = doors.of_person(visitor.person.id, period).await?;
+        own.into_iter().skip(usize::try_from(window.0).unwrap_or(usize::MAX)).take(51).collect()
+    };
+    let has_more = shifts.len() as u64 > PAGE;
+    shifts.truncate(50);
+    if !is_everybodys {
+        sites = Sites::of_app(&app).with_ids(&shifts.iter().map(|shift| shift.site_id).collect::<Vec<_>>()).await?;
+    }
+    let mut seen: Vec<i64> = shifts.iter().filter(|one| sees_pay(&access, &visitor, one)).map(|one| one.id).collect();
+    seen.sort_unstable();
+    let totals = app.payroll.totals_of_shifts(&seen).await?;
+    let names = app.people.names(shifts.iter().map(|shift| shift.user_id)).await?;
+    let list = List { from, to, site, number, has_more, shifts, sites, names, totals };
+    Ok(view::list(&visitor, &list, is_everybodys).into_response())
+}
+
+/// `GET /shifts/<id>`.
+pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+    let whole = whole(&app, &visitor, id).await?;
+    Ok(view::shift(&visitor, &whole, None).into_response())
+}
+
+/// `POST /shifts/<id>/close`: somebody forgot, and somebody in charge sees it.
+pub async fn close(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+    match Shifts::of_app(&app).close(&visitor.person, id).await {
+        Ok(()) => Ok(Redirect::to(&format!("/shifts/{id}")).into_response()),
+        Err(error) => {
+            let refused: Why = why(error)?;
+            let whole = whole(&app, &visitor, id).await?;
+            let page = view::shift(&visitor, &whole, Some(refused));
+            Ok((axum::http::StatusCode::CONFLICT, page).into_response())
+        }
+    }
+}
+
+/// `POST /shifts/<id>/photos`: Telegram keeps what was sent, and shows it to whoever asks here.
+pub async fn photos(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, Oops> {
+    let whole = whole(&app, &visitor, id).await?;
+    let (chat, at) = (visitor.person.telegram_id, app.clock.now().0);
+    let messages = whole.media.iter().map(|medium| {
+        let file = FileRef::id(medium.telegram_file.as_str());
+        let shown = match medium.kind {
+            MediumKind::Photo => Say::photo(file),
+            MediumKind::Video => Say::video(file),
+            MediumKind::Document => Say::document(file),
+        };
+        let task = whole.tasks.iter().find(|task| task.id == medium.shift_task_id);
+        let caption = task.map_or_else(String::new, |task| format!("{}: {}", whole.person.full_name, task.text));
+        (chat, shown.caption(caption.chars().take(CAPTION_MOST).collect::<String>()))
+    });
+    let sent = app.bot.post_all(&format!("shift-photos-{id}-{chat}-{at}"), messages.collect()).await;
+    sent.map_err(|error| {
+        tracing::debug!(%error, shift = id, "photos are not sent now");
+        Oops::Unavailable
+    })?;
+    Ok(Redirect::to(&format!("/shifts/{id}")).into_response())
+}
+
+async fn whole(app: &App, visitor: &Visitor, id: i64) -> Result<Whole, Oops> {
+    let (access, doors) = (Access::of(app, &visitor.person).await?, Shifts::of_app(app));
+    // Whoever may not see it is not told whether there is one.
+    let shift = doors.of(id).await?.ok_or(Oops::NotFound)?;
+    let is_own = shift.user_id == visitor.person.id;
+    if !is_own && !access.may(Permission::View, shift.site_id) {
+        return Err(Oops::Forbidden);
+    }
+    let site = Sites::of_app(app).of(shift.site_id).await?.ok_or(Oops::NotFound)?;
+    let person = app.people.by_id(shift.user_id).await?.ok_or(Oops::NotFound)?;
+    let may_see_pay = sees_pay(&access, visitor, &shift);
+    let (tasks, media) = (doors.tasks(&[id]).await?, doors.media(id).await?);
+    let lines = if may_see_pay { app.payroll.of_shift(id).await? } else { Vec::new() };
+    let may_close = shift.ended_at.is_none() && access.may(Permission::Schedule, shift.site_id);
+    Ok(Whole { shift, person, site, tasks, media, lines, may_see_pay, may_close })
+}
+
+fn sees_pay(access: &Access, visitor: &Visitor, shift: &Shift) -> bool {
+    shift.user_id == visitor.person.id || access.may(Permission::Finances, shift.site_id)
+}
+
+/// A day that was asked for, or the usual one.
+pub(super) fn day_or(text: &str, usual: NaiveDate) -> Result<NaiveDate, Oops> {
+    if text.is_empty() { Ok(usual) } else { text.parse().map_err(|_| Oops::NotFound) }
+}
+
+/// How long somebody has worked, until now if the shift is open.
+fn worked_seconds(shift: &Shift, now: Millis) -> i64 {
+    (shift.ended_at.unwrap_or(now).0 - shift.started_at.0) / 1000
+}

@@ -1,0 +1,237 @@
+//! Shifts, drawn.
+
+use maud::{Markup, html};
+
+use super::super::more;
+use super::{List, Whole, worked_seconds};
+use crate::payroll::{Hours, Money};
+use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, minutes_late};
+use crate::sites::{Position, Why, local};
+use crate::text;
+use crate::texts::Language;
+use crate::web::{Visitor, moment};
+
+pub fn list(visitor: &Visitor, list: &List, is_everybodys: bool) -> Markup {
+    let language = visitor.language();
+    let title = text!(language, "cabinet-nav-shifts");
+    let path = format!(
+        "/shifts?from={}&to={}&site={}",
+        list.from,
+        list.to,
+        list.site.map(|site| site.to_string()).unwrap_or_default()
+    );
+    visitor.page(
+        &title,
+        &html! {
+            h1 { (title) }
+            form.filters method="get" action="/shifts" {
+                label { (text!(language, "cabinet-from")) input type="date" name="from" value=(list.from); }
+                label { (text!(language, "cabinet-to")) input type="date" name="to" value=(list.to); }
+                @if is_everybodys {
+                    label { (text!(language, "cabinet-site"))
+                        select name="site" {
+                            option value="" { (text!(language, "cabinet-all-sites")) }
+                            @for site in &list.sites {
+                                option value=(site.id) selected[list.site == Some(site.id)] { (site.about.name) }
+                            }
+                        }
+                    }
+                }
+                button.plain type="submit" { (text!(language, "cabinet-show")) }
+            }
+            div #shifts data-live="shifts" {
+                @if list.shifts.is_empty() { div.card.empty { (text!(language, "cabinet-no-shifts")) } }
+                @else { (table(visitor, list)) }
+                (more(&path, list.number, list.has_more, language))
+            }
+        },
+    )
+}
+
+fn table(visitor: &Visitor, list: &List) -> Markup {
+    let language = visitor.language();
+    html! {
+        table.list.pay data-testid="shifts" {
+            thead { tr {
+                th { (text!(language, "cabinet-who")) }
+                th { (text!(language, "cabinet-site")) }
+                th { (text!(language, "cabinet-when")) }
+                th.amount { (text!(language, "payroll-hours")) }
+                th { (text!(language, "cabinet-state")) }
+                th.amount { (text!(language, "payroll-total")) }
+            } }
+            tbody { @for shift in &list.shifts { (row(visitor, list, shift)) } }
+        }
+    }
+}
+
+fn row(visitor: &Visitor, list: &List, shift: &Shift) -> Markup {
+    let language = visitor.language();
+    let name = list.names.get(&shift.user_id).map_or("–", String::as_str);
+    let site = list.sites.iter().find(|site| site.id == shift.site_id);
+    html! {
+        tr {
+            td { a.name href={ "/shifts/" (shift.id) } data-testid={ "shift-" (shift.id) } { (name) } }
+            td { (site.map_or("–", |site| site.about.name.as_str())) }
+            td {
+                @match site {
+                    Some(site) => (local(shift.started_at, site.about.time_zone).format("%d.%m.%Y %H:%M")),
+                    None => (moment(shift.started_at)),
+                }
+            }
+            td.amount data-label=(text!(language, "payroll-hours")) {
+                @if shift.ended_at.is_some() { (Hours::worked(worked_seconds(shift, shift.started_at)).shown(language)) }
+                @else { "…" }
+            }
+            td { (state(shift, language)) }
+            td.amount data-label=(text!(language, "payroll-total")) {
+                @match list.totals.get(&shift.id) { Some(total) => (total.shown(language)), None => "–" }
+            }
+        }
+    }
+}
+
+/// Where a shift stands, and whether it began late, as marks.
+pub fn state(shift: &Shift, language: Language) -> Markup {
+    let (class, words) = match shift.status {
+        ShiftStatus::Active => ("badge verified", text!(language, "cabinet-at-work")),
+        ShiftStatus::Completed => ("badge", text!(language, "cabinet-completed")),
+        ShiftStatus::Cancelled => ("badge rejected", text!(language, "cabinet-cancelled")),
+    };
+    let late = minutes_late(shift);
+    html! {
+        span class=(class) { (words) }
+        @if late > 0 { " " span.badge.pending { (text!(language, "cabinet-late", minutes = late)) } }
+    }
+}
+
+pub fn shift(visitor: &Visitor, whole: &Whole, why: Option<Why>) -> Markup {
+    let (language, shift) = (visitor.language(), &whole.shift);
+    visitor.page(
+        &whole.person.full_name,
+        &html! {
+            p.crumbs { a href="/shifts" { (text!(language, "cabinet-nav-shifts")) } }
+            @if let Some(why) = why { p.notice-line role="status" data-testid="notice" { (why.words(language)) } }
+            div #shift data-live="shifts" {
+                div.headline { h1 { (whole.person.full_name) } (state(shift, language)) }
+                div.columns {
+                    section.card { (facts(whole, language)) }
+                    @if whole.may_see_pay { (amounts(whole, language)) }
+                }
+                section.card {
+                    h2 { (text!(language, "cabinet-tasks")) }
+                    @if whole.tasks.is_empty() { p.quiet { (text!(language, "cabinet-no-tasks")) } }
+                    ul.rows data-testid="shift-tasks" { @for one in &whole.tasks { (task(whole, one, language)) } }
+                    @if !whole.media.is_empty() {
+                        (visitor.visit.form(&format!("/shifts/{}/photos", shift.id), &html! {
+                            button.plain type="submit" data-testid="photos" {
+                                "📷 " (text!(language, "cabinet-photos", count = whole.media.len()))
+                            }
+                        }))
+                    }
+                }
+                @if whole.may_close {
+                    section.card {
+                        (visitor.visit.form(&format!("/shifts/{}/close", shift.id), &html! {
+                            p.quiet { (text!(language, "cabinet-close-shift-about")) }
+                            button.danger type="submit" data-testid="close-shift"
+                                data-confirm=(text!(language, "cabinet-close-shift-sure")) {
+                                (text!(language, "cabinet-close-shift"))
+                            }
+                        }))
+                    }
+                }
+            }
+        },
+    )
+}
+
+fn facts(whole: &Whole, language: Language) -> Markup {
+    let (shift, zone) = (&whole.shift, whole.site.about.time_zone);
+    let clock = |at| local(at, zone).format("%d.%m.%Y %H:%M").to_string();
+    html! {
+        dl.facts {
+            dt { (text!(language, "cabinet-site")) } dd { a href={ "/sites/" (whole.site.id) } { (whole.site.about.name) } }
+            dt { (text!(language, "cabinet-planned")) }
+            dd {
+                @match shift.planned {
+                    Some(planned) => { (clock(planned.from)) " – " (clock(planned.to)) },
+                    None => (text!(language, "cabinet-spontaneous")),
+                }
+            }
+            dt { (text!(language, "cabinet-began")) } dd { (clock(shift.started_at)) }
+            dt { (text!(language, "cabinet-ended")) }
+            dd {
+                @match shift.ended_at { Some(at) => (clock(at)), None => "–" }
+                @if let Some(by) = shift.closed_by { " " span.quiet { (closed_by(by, language)) } }
+            }
+            @if whole.may_see_pay {
+                dt { (text!(language, "cabinet-rate-per-hour")) } dd { (Money::from_kopecks(shift.rate_kopecks).shown(language)) }
+            }
+            dt { (text!(language, "cabinet-opened-at")) } dd { (place(whole, shift.opened_at, language)) }
+            dt { (text!(language, "cabinet-closed-at")) } dd { (place(whole, shift.closed_at, language)) }
+        }
+        p.quiet { (text!(language, "cabinet-by-clock", zone = zone.name())) }
+    }
+}
+
+/// A position, and how far from the site it is.
+fn place(whole: &Whole, position: Option<Position>, language: Language) -> Markup {
+    html! {
+        @match position {
+            None => "–",
+            Some(at) => {
+                (format!("{:.5}, {:.5}", at.latitude, at.longitude))
+                @if let Some(site) = whole.site.about.position {
+                    " " span.quiet { (text!(language, "cabinet-metres-away", metres = site.distance_m(at))) }
+                }
+            }
+        }
+    }
+}
+
+fn closed_by(by: ClosedBy, language: Language) -> String {
+    match by {
+        ClosedBy::Person => text!(language, "cabinet-closed-by-person"),
+        ClosedBy::Staff => text!(language, "cabinet-closed-by-staff"),
+        ClosedBy::Time => text!(language, "cabinet-closed-by-time"),
+    }
+}
+
+fn amounts(whole: &Whole, language: Language) -> Markup {
+    let total: Money = whole.lines.iter().map(|line| line.amount).sum();
+    html! {
+        section.card {
+            h2 { (text!(language, "payroll-amounts")) }
+            @if whole.lines.is_empty() { p.quiet { (text!(language, "cabinet-no-amounts")) } }
+            @else {
+                ul.rows.amounts data-testid="shift-amounts" {
+                    @for line in &whole.lines {
+                        li {
+                            div { (line.caption(language)) p.quiet { (line.words(language)) } }
+                            strong.money.minus[line.amount.is_negative()] { (line.amount.signed(language)) }
+                        }
+                    }
+                    li { strong { (text!(language, "payroll-total")) } strong.money data-testid="shift-total" { (total.shown(language)) } }
+                }
+            }
+        }
+    }
+}
+
+fn task(whole: &Whole, task: &ShiftTask, language: Language) -> Markup {
+    let amount = Money::from_kopecks(task.amount_kopecks);
+    let media: Vec<&Medium> = whole.media.iter().filter(|one| one.shift_task_id == task.id).collect();
+    html! {
+        li {
+            div {
+                (if task.done_at.is_some() { "✅ " } else { "⬜ " }) (task.text) " "
+                @if task.is_mandatory { span.chip { (text!(language, "cabinet-mandatory")) } " " }
+                @if task.needs_media { span.chip { "📷 " (text!(language, "cabinet-needs-media")) } }
+                @if let Some(at) = task.done_at { p.quiet { (text!(language, "cabinet-done-at")) " " (moment(at)) } }
+                @for one in &media { p.quiet { "📷 " (moment(one.created_at)) } }
+            }
+            @if whole.may_see_pay { strong.money.minus[amount.is_negative()] { (amount.signed(language)) } }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Sites, drawn.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+
+use super::super::access::Access;
+use super::super::form::{Attempt, Fields, Filled, time_of};
+use super::{DAYS, PAGE, Part, Tried, write_site, write_task};
+use crate::key;
+use crate::payroll::Money;
+use crate::sites::{Permission, Site, Task, Why};
+use crate::text;
+use crate::texts::Language;
+use crate::web::Visitor;
+
+/// What the list shows.
+pub struct List<'a> {
+    pub access: &'a Access,
+    pub sites: &'a [Site],
+    /// Those that are open now.
+    pub open: &'a BTreeSet<i64>,
+    pub deleted: &'a [Site],
+    pub number: usize,
+    pub total: usize,
+}
+
+const DAY_NAMES: [&str; 7] = [
+    key!("cabinet-day-0"),
+    key!("cabinet-day-1"),
+    key!("cabinet-day-2"),
+    key!("cabinet-day-3"),
+    key!("cabinet-day-4"),
+    key!("cabinet-day-5"),
+    key!("cabinet-day-6"),
+];
+
+/// What a day of the week is called, Monday being the first.
+pub fn day_name(day: usize, language: Language) -> String {
+    DAY_NAMES.get(day).map(|key| language.text(key)).unwrap_or_default()
+}
+
+pub fn list(visitor: &Visitor, list: &List<'_>, usual: &Fields, attempt: &Attempt) -> Markup {
+    let language = visitor.language();
+    let title = text!(language, "cabinet-nav-sites");
+    let form = Filled { language, typed: usual, now: None, bad: &attempt.bad };
+    visitor.page(
+        &title,
+        &html! {
+            h1 { (title) }
+            (attempt.notice(language))
+            div #sites data-live="sites shifts" {
+                @if list.sites.is_empty() { div.card.empty { (text!(language, "cabinet-no-sites")) } }
+                @else { (table(list, language)) }
+                (pager("/sites", list.number, list.total.div_ceil(PAGE), language))
+                @if !list.deleted.is_empty() { (deleted(visitor, list.deleted)) }
+            }
+            @if list.access.is_owner() {
+                details.card open[list.sites.is_empty() || attempt.status() != axum::http::StatusCode::OK] {
+                    summary data-testid="new-site" { (text!(language, "cabinet-new-site")) }
+                    (visitor.visit.form("/sites", &html! {
+                        (site_fields(&form))
+                        button type="submit" data-testid="create-site" { (text!(language, "cabinet-create")) }
+                    }))
+                }
+            }
+        },
+    )
+}
+
+fn table(list: &List<'_>, language: Language) -> Markup {
+    html! {
+        table.list data-testid="sites" {
+            thead { tr {
+                th { (text!(language, "cabinet-site")) }
+                th { (text!(language, "cabinet-hours")) }
+                th { (text!(language, "cabinet-state")) }
+                th { (text!(language, "cabinet-rate")) }
+            } }
+            tbody {
+                @for site in list.sites {
+                    tr {
+                        td { a.name href={ "/sites/" (site.id) } { (site.about.name) } span.quiet { " " (site.about.address) } }
+                        td { (hours(site)) }
+                        td { (open_label(list.open.contains(&site.id), language)) }
+                        td.amount { (Money::from_kopecks(site.about.rate_kopecks).shown(language)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether a site is open, as a mark.
+pub fn open_label(is_open: bool, language: Language) -> Markup {
+    let (class, words) = if is_open {
+        ("badge verified", text!(language, "cabinet-open"))
+    } else {
+        ("badge", text!(language, "cabinet-closed"))
+    };
+    html! { span class=(class) { (words) } }
+}
+
+fn hours(site: &Site) -> String {
+    format!("{} – {}", time_of(site.about.hours.from_minute), time_of(site.about.hours.to_minute))
+}
+
+fn deleted(visitor: &Visitor, sites: &[Site]) -> Markup {
+    let language = visitor.language();
+    html! {
+        details.card {
+            summary { (text!(language, "cabinet-deleted-sites")) }
+            ul.rows {
+                @for site in sites {
+                    li.removed {
+                        span { (site.about.name) }
+                        (visitor.visit.form(&format!("/sites/{}/restore", site.id), &html! {
+                            button.plain.small type="submit" data-testid="restore" { (text!(language, "cabinet-restore")) }
+                        }))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The ways through a list.
+pub fn pager(path: &str, number: usize, pages: usize, language: Language) -> Markup {
+    let joint = if path.contains('?') { '&' } else { '?' };
+    let to = |page: usize| format!("{path}{joint}page={page}");
+    html! {
+        @if pages > 1 {
+            nav.pager aria-label=(text!(language, "web-pages")) {
+                @if number > 1 { a.button.plain rel="prev" href=(to(number - 1)) { (text!(language, "web-previous")) } }
+                span { (text!(language, "web-page-of", page = number, pages = pages)) }
+                @if number < pages { a.button.plain rel="next" href=(to(number + 1)) { (text!(language, "web-next")) } }
+            }
+        }
+    }
+}
+
+pub fn site(visitor: &Visitor, access: &Access, site: &Site, tasks: &[Task], tried: &Tried) -> Markup {
+    let language = visitor.language();
+    let (alive, gone): (Vec<&Task>, Vec<&Task>) = tasks.iter().partition(|task| task.deleted_at.is_none());
+    let may_edit = access.may(Permission::Edit, site.id) && site.deleted_at.is_none();
+    visitor.page(
+        &site.about.name,
+        &html! {
+            p.crumbs { a href="/sites" { (text!(language, "cabinet-nav-sites")) } }
+            div.headline {
+                h1 { (site.about.name) }
+                a.button.plain href={ "/calendar?site=" (site.id) } { (text!(language, "cabinet-nav-calendar")) }
+                a.button.plain href={ "/shifts?site=" (site.id) } { (text!(language, "cabinet-nav-shifts")) }
+            }
+            (tried.attempt.notice(language))
+            @if site.deleted_at.is_some() { (deleted(visitor, std::slice::from_ref(site))) }
+            section.card #tasks {
+                h2 { (text!(language, "cabinet-tasks")) }
+                p.quiet { (text!(language, "cabinet-tasks-about")) }
+                @if alive.is_empty() { p.quiet { (text!(language, "cabinet-no-tasks")) } }
+                ul.rows data-testid="tasks" { @for one in &alive { (task(visitor, one, may_edit, tried)) } }
+                @if may_edit { (new_task(visitor, site, tried)) }
+                @if may_edit && !gone.is_empty() { (gone_tasks(visitor, &gone)) }
+            }
+            @if may_edit { (edit_site(visitor, access, site, tried)) } @else { (facts(site, language)) }
+        },
+    )
+}
+
+fn task(visitor: &Visitor, task: &Task, may_edit: bool, tried: &Tried) -> Markup {
+    let language = visitor.language();
+    let amount = Money::from_kopecks(task.about.amount_kopecks);
+    html! {
+        li data-testid={ "task-" (task.id) } {
+            div {
+                (task.about.text) " "
+                @if task.about.is_mandatory { span.chip { (text!(language, "cabinet-mandatory")) } " " }
+                @if task.about.needs_media { span.chip { "📷 " (text!(language, "cabinet-needs-media")) } }
+                @if may_edit { (edit_task(visitor, task, tried)) }
+            }
+            strong.money.minus[amount.is_negative()] { (amount.signed(language)) }
+        }
+    }
+}
+
+fn edit_task(visitor: &Visitor, task: &Task, tried: &Tried) -> Markup {
+    let (language, now) = (visitor.language(), write_task(&task.about));
+    let is_tried = tried.part == Part::Task(task.id);
+    let form = filled(language, &now, is_tried, &tried.attempt);
+    let path = format!("/sites/{}/tasks/{}", task.site_id, task.id);
+    html! {
+        details open[is_tried] {
+            summary { (text!(language, "cabinet-edit")) }
+            (visitor.visit.form(&path, &html! {
+                input type="hidden" name="version" value=(task.version);
+                (task_fields(&form))
+                button type="submit" data-testid="save-task" { (text!(language, "cabinet-save")) }
+            }))
+            (visitor.visit.form(&format!("{path}/delete"), &html! {
+                input type="hidden" name="version" value=(task.version);
+                button.danger.small type="submit" data-testid="delete-task" { (text!(language, "cabinet-delete")) }
+            }))
+        }
+    }
+}
+
+fn new_task(visitor: &Visitor, site: &Site, tried: &Tried) -> Markup {
+    let (language, none) = (visitor.language(), Fields::new());
+    let is_tried = tried.part == Part::NewTask;
+    let form = filled(language, &none, is_tried, &tried.attempt);
+    html! {
+        details open[is_tried] {
+            summary data-testid="new-task" { (text!(language, "cabinet-new-task")) }
+            (visitor.visit.form(&format!("/sites/{}/tasks", site.id), &html! {
+                (task_fields(&form))
+                button type="submit" data-testid="create-task" { (text!(language, "cabinet-create")) }
+            }))
+        }
+    }
+}
+
+fn gone_tasks(visitor: &Visitor, tasks: &[&Task]) -> Markup {
+    let language = visitor.language();
+    html! {
+        details {
+            summary { (text!(language, "cabinet-deleted-tasks")) }
+            ul.rows {
+                @for task in tasks {
+                    li.removed {
+                        span { (task.about.text) }
+                        (visitor.visit.form(&format!("/sites/{}/tasks/{}/restore", task.site_id, task.id), &html! {
+                            button.plain.small type="submit" data-testid="restore-task" { (text!(language, "cabinet-restore")) }
+                        }))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What was typed, beside what is there by now if somebody was faster.
+fn filled<'a>(language: Language, now: &'a Fields, is_tried: bool, attempt: &'a Attempt) -> Filled<'a> {
+    if !is_tried || attempt.typed.is_empty() {
+        return Filled { language, typed: now, now: None, bad: &[] };
+    }
+    let is_stale = attempt.why == Some(Why::Stale);
+    Filled { language, typed: &attempt.typed, now: is_stale.then_some(now), bad: &attempt.bad }
+}
+
+pub fn task_fields(form: &Filled<'_>) -> Markup {
+    let language = form.language;
+    html! {
+        div.row.fields {
+            (form.line("text", &text!(language, "cabinet-task-text"), 300))
+            (form.short("amount", &text!(language, "cabinet-task-amount"), "text"))
+        }
+        p.quiet { (text!(language, "cabinet-task-amount-about")) }
+        div.row.choice {
+            (form.tick("is_mandatory", &text!(language, "cabinet-mandatory")))
+            (form.tick("needs_media", &text!(language, "cabinet-needs-media")))
+        }
+    }
+}
+
+fn edit_site(visitor: &Visitor, access: &Access, site: &Site, tried: &Tried) -> Markup {
+    let (language, now) = (visitor.language(), write_site(&site.about));
+    let form = filled(language, &now, tried.part == Part::Site, &tried.attempt);
+    html! {
+        section.card {
+            h2 { (text!(language, "cabinet-site")) }
+            (visitor.visit.form(&format!("/sites/{}", site.id), &html! {
+                input type="hidden" name="version" value=(site.version);
+                (site_fields(&form))
+                button type="submit" data-testid="save-site" { (text!(language, "cabinet-save")) }
+            }))
+            @if access.may(Permission::Delete, site.id) {
+                (visitor.visit.form(&format!("/sites/{}/delete", site.id), &html! {
+                    input type="hidden" name="version" value=(site.version);
+                    p.quiet { (text!(language, "cabinet-delete-site-about")) }
+                    button.danger type="submit" data-testid="delete-site" { (text!(language, "cabinet-delete-site")) }
+                }))
+            }
+        }
+    }
+}
+
+fn site_fields(form: &Filled<'_>) -> Markup {
+    let language = form.language;
+    html! {
+        div.row.fields {
+            (form.line("name", &text!(language, "cabinet-name"), 100))
+            (form.line("address", &text!(language, "cabinet-address"), 300))
+        }
+        div.row.fields {
+            (form.line("position", &text!(language, "cabinet-position"), 60))
+            (form.short("max_distance", &text!(language, "cabinet-max-distance"), "number"))
+            (form.line("time_zone", &text!(language, "cabinet-time-zone"), 60))
+        }
+        div.row.fields {
+            (form.short("opens", &text!(language, "cabinet-opens"), "time"))
+            (form.short("closes", &text!(language, "cabinet-closes"), "time"))
+            (form.short("rate", &text!(language, "cabinet-rate-per-hour"), "text"))
+            (form.short("auto_close", &text!(language, "cabinet-auto-close"), "number"))
+        }
+        div.row.fields {
+            (form.short("late_threshold", &text!(language, "cabinet-late-threshold"), "number"))
+            (form.short("late_minute", &text!(language, "cabinet-late-minute"), "text"))
+        }
+        fieldset {
+            legend { (text!(language, "cabinet-working-days")) }
+            div.row.choice { @for (at, name) in DAYS.iter().enumerate() { (form.tick(name, &day_name(at, language))) } }
+        }
+    }
+}
+
+fn facts(site: &Site, language: Language) -> Markup {
+    html! {
+        section.card {
+            dl.facts {
+                dt { (text!(language, "cabinet-address")) } dd { (site.about.address) }
+                dt { (text!(language, "cabinet-hours")) } dd { (hours(site)) }
+                dt { (text!(language, "cabinet-time-zone")) } dd { (site.about.time_zone.name()) }
+            }
+        }
+    }
+}
