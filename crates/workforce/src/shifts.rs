@@ -8,6 +8,7 @@ use std::time::Duration;
 use opora::dialogue::Script;
 use sea_orm::DbErr;
 
+pub use self::chat::fit;
 pub use self::doors::{Overview, Shifts, publish};
 pub use self::plans::{
     Excuse, Fines, cancel, cancel_by_staff, cancel_plans, is_site_in_use, judge, move_plans, plan, restore_plans,
@@ -101,4 +102,26 @@ async fn settings_of(app: &App) -> Result<Fines, DbErr> {
         short_notice: app.settings.get(&settings::CANCEL_SHORT_NOTICE_FINE).await?.into(),
         invalid_reason: app.settings.get(&settings::CANCEL_INVALID_REASON_FINE).await?.into(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::application;
+    use crate::rooms::Rooms;
+
+    #[test]
+    fn the_names_that_are_stored_stay() {
+        let script = application::script(&Rooms::of(&[&ShiftsRoom]));
+        let places: Vec<_> = script.places().filter(|(dialogue, _)| *dialogue != "front").collect();
+        let expected: [(&str, &[&str]); 6] = [
+            ("plan_shift", &["site", "free", "day", "slot", "confirm"]),
+            ("open_shift", &["choose", "position"]),
+            ("my_tasks", &["list", "media"]),
+            ("close_shift", &["review", "position"]),
+            ("site_doors", &["open_which", "position", "close_which", "closing"]),
+            ("cancel_plan", &["reason", "words", "document", "photo"]),
+        ];
+        assert_eq!(places, expected);
+    }
 }

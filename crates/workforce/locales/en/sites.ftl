@@ -14,6 +14,7 @@ why-working-toast = You are at work already. Close that shift first.
 why-not-working-toast = This shift is not open any more.
 why-plan-used-toast = This plan has been used or cancelled already.
 why-past-toast = Its time is over.
+why-early-toast = It is too early: a shift may be opened two hours before its start.
 why-needs-media-toast = This task needs a photo before it is done.
 why-too-much-media-toast = This task has enough photos.
 why-site-open-toast = This site is open already.

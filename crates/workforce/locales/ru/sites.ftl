@@ -14,6 +14,7 @@ why-working-toast = Вы уже на смене. Сначала закройте
 why-not-working-toast = Эта смена уже не открыта.
 why-plan-used-toast = Эта запись уже использована или отменена.
 why-past-toast = Это время уже прошло.
+why-early-toast = Ещё рано: смену можно открыть за два часа до начала.
 why-needs-media-toast = Для этой задачи сначала нужно фото.
 why-too-much-media-toast = У этой задачи достаточно фото.
 why-site-open-toast = Объект уже открыт.

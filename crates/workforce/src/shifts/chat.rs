@@ -21,6 +21,8 @@ use crate::texts::Language;
 pub const LIFE: Duration = Duration::from_secs(15 * 60);
 /// One step back.
 pub const BACK: &str = "shifts:back";
+/// A message's text, at most, in UTF-16 units; Telegram takes a little more.
+const MESSAGE_MOST: usize = 4000;
 /// A button's text, at most; longer ones are cut.
 const CAPTION_MOST: usize = 48;
 
@@ -37,13 +39,13 @@ pub fn refused(turn: &Turn) -> Option<Why> {
 
 /// The end of a dialogue: words, and the way to the main menu.
 pub fn last_words(words: impl Into<String>, language: Language) -> Say {
-    Say::text(words).buttons([[menu_button(language)]])
+    Say::text(fit(words.into())).buttons([[menu_button(language)]])
 }
 
 /// The same with more ways to go on.
 pub fn last_words_and(words: impl Into<String>, more: impl IntoIterator<Item = Button>, language: Language) -> Say {
     let rows = more.into_iter().map(|button| vec![button]).chain([vec![menu_button(language)]]);
-    Say::text(words).buttons(rows.collect::<Vec<_>>())
+    Say::text(fit(words.into())).buttons(rows.collect::<Vec<_>>())
 }
 
 /// Says that a rule has refused it, and ends.
@@ -161,6 +163,17 @@ pub fn amounts(rows: &[Row], language: Language) -> String {
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
+/// As much of a text as fits a message: what is too long is better cut than not said.
+pub fn fit(text: String) -> String {
+    let mut units = 0;
+    let fits = |character: &char| {
+        units += character.len_utf16();
+        units <= MESSAGE_MOST
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    if kept.len() == text.len() { text } else { kept + "…" }
+}
+
 /// The hour of an instant, by the clock of its place.
 pub fn hour(at: opora::clock::Millis, site: &Site) -> String {
     local(at, site.about.time_zone).format("%H:%M").to_string()
@@ -199,8 +212,23 @@ pub async fn open_shift(turn: &mut Turn, person: &Person) -> Result<Option<(Shif
 
 /// Changes the message under a press, or says it anew where there is none.
 pub fn show_again(turn: &mut Turn, press: &Press, words: String, rows: Vec<Vec<Button>>) {
+    let words = fit(words);
     match press.message_id {
         Some(id) => turn.edit(Edit::text(Target::from(id), words).buttons(rows)),
         None => turn.say(Say::text(words).buttons(rows)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_is_cut_and_what_fits_is_not() {
+        assert_eq!(fit("x".repeat(MESSAGE_MOST)).len(), MESSAGE_MOST);
+        let cut = fit("😀".repeat(MESSAGE_MOST));
+        assert!(cut.ends_with('…') && cut.encode_utf16().count() == MESSAGE_MOST + 1);
+        assert_eq!(caption("Sweep"), "Sweep");
+        assert_eq!(caption(&"я".repeat(100)).chars().count(), CAPTION_MOST);
     }
 }

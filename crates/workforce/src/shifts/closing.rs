@@ -67,7 +67,7 @@ async fn ask_review(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
         format!("{title}\n{}\n\n{question}", chat::task_lines(&tasks, language))
     };
     rows.push(vec![crate::front::menu_button(language)]);
-    turn.say(Say::text(words).buttons(rows));
+    turn.say(Say::text(chat::fit(words)).buttons(rows));
     Ok(())
 }
 

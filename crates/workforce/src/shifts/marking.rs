@@ -19,6 +19,8 @@ const DONE: &str = "task:done:";
 const UNDO: &str = "task:undo:";
 const PHOTO: &str = "task:photo:";
 const READY: &str = "tasks:ready";
+/// Telegram takes a hundred under one message.
+const BUTTONS_MOST: usize = 90;
 
 /// Where marking stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -94,7 +96,7 @@ async fn ask_list(
         task.done_at = task.done_at.or(Some(now));
     }
     let (words, rows) = list(&tasks, is_closing, language);
-    turn.say(Say::text(words).buttons(rows));
+    turn.say(Say::text(chat::fit(words)).buttons(rows));
     Ok(())
 }
 
@@ -110,10 +112,8 @@ async fn undo(turn: &mut Turn, shift_id: i64, is_closing: bool, _: Option<Attach
 async fn set(turn: &mut Turn, shift_id: i64, is_closing: bool, press: Press, is_done: bool) -> Step<MyTasks> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
-    match refused(turn) {
-        Some(Why::NotWorking | Why::Gone) => return chat::give_up(turn, Why::NotWorking, language),
-        Some(why) => return turn.refuse(why.words(language)),
-        None => {}
+    if let Some(stopped) = stopped(turn, language) {
+        return stopped;
     }
     let Ok(task_id) = press.rest.parse::<i64>() else { return Ok(Next::Again) };
     let mut tasks = tasks_of(app.domain.read(), shift_id).await?;
@@ -179,10 +179,8 @@ async fn album_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, al
 async fn attach(turn: &mut Turn, place: (i64, i64, bool), proofs: Vec<Proof>) -> Step<MyTasks> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
-    match refused(turn) {
-        Some(Why::NotWorking | Why::Gone) => return chat::give_up(turn, Why::NotWorking, language),
-        Some(why) => return turn.refuse(why.words(language)),
-        None => {}
+    if let Some(stopped) = stopped(turn, language) {
+        return stopped;
     }
     let (shift_id, task_id, is_closing) = place;
     let tasks = tasks_of(app.domain.read(), shift_id).await?;
@@ -222,13 +220,21 @@ async fn timed_out(turn: &mut Turn, state: MyTasks) -> Step<MyTasks> {
     chat::timed_out(turn, key!("shifts-tasks-button"), BEGIN).await
 }
 
+/// What becomes of a turn whose writes were refused: a shift that is over ends the list, everything else is told.
+fn stopped(turn: &mut Turn, language: Language) -> Option<Step<MyTasks>> {
+    Some(match refused(turn)? {
+        Why::NotWorking | Why::Gone => chat::give_up(turn, Why::NotWorking, language),
+        why => turn.refuse(why.words(language)),
+    })
+}
+
 fn proof(kind: MediumKind, telegram_file: String, unique_id: String) -> Proof {
     Proof { kind, telegram_file, unique_id }
 }
 
 /// The tasks with a button each. Marks show what is done.
 fn list(tasks: &[ShiftTask], is_closing: bool, language: Language) -> (String, Vec<Vec<Button>>) {
-    let mut rows: Vec<_> = tasks.iter().map(|task| vec![button_of(task, language)]).collect();
+    let mut rows: Vec<_> = tasks.iter().take(BUTTONS_MOST).map(|task| vec![button_of(task, language)]).collect();
     let ready = if is_closing { key!("shifts-go-on-button") } else { key!("shifts-ready-button") };
     rows.push(vec![Button::new(language.text(ready), READY)]);
     rows.push(vec![menu_button(language)]);

@@ -13,8 +13,8 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 const LONGEST_HOURS: i64 = 16;
 /// A day of work that is longer is worth a warning.
 pub const LONG_DAY_MINUTES: i64 = 12 * 60;
-/// How long before its start a planned shift may be opened.
-pub const EARLIEST_MS: i64 = 12 * HOUR_MS;
+/// How long before its start a planned shift may be opened: it is paid from then on.
+pub const EARLIEST_MS: i64 = 2 * HOUR_MS;
 
 /// When a shift that nobody closed ends, and from when on it may be closed for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, Set};
 
 use super::plans::{self, works_somebody};
 use super::records::{self, ClosedBy, MediumKind, PlanStatus, ShiftStatus, tasks_of};
-use super::rules::reckon;
+use super::rules::{EARLIEST_MS, reckon};
 use super::tables::{medium, opening, plan, shift, task};
 use crate::domain::Writing;
 use crate::payroll::{Money, Payroll, rate_of};
@@ -218,6 +218,9 @@ async fn used(
     let plan = plan.ok_or_else(|| Why::Gone.refusal())?;
     if plan.period.to <= at {
         return Err(Why::Past.refusal());
+    }
+    if plan.period.from.0 - EARLIEST_MS > at.0 {
+        return Err(Why::Early.refusal());
     }
     plans::end(db, id, PlanStatus::InProgress, at).await?;
     Ok(plan)

@@ -245,7 +245,7 @@ pub async fn permit(
         permission::Entity::insert_many(rows).on_conflict(once).exec_without_returning(db).await?;
     }
     let detail = json!({ "site": site_id, "contract": contract_id, "allowed": names });
-    by.note(db, "permissions changed", ("user", user_id), detail).await
+    by.note(db, "permissions changed", ("manager", user_id), detail).await
 }
 
 async fn set_sites(db: &Writing<'_, '_>, contract_id: i64, sites: &[i64]) -> Result<(), WriteError> {

@@ -15,7 +15,7 @@ use crate::domain::InTurn;
 use crate::front::{self, menu_button};
 use crate::payroll::Money;
 use crate::people::Person;
-use crate::shifts::{self, PlanStatus, ShiftStatus, Shifts, minutes_late, when};
+use crate::shifts::{self, Overview, PlanStatus, ShiftStatus, Shifts, fit, minutes_late, when};
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Event, STAFF};
@@ -59,10 +59,9 @@ async fn today(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
     let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
     let sites = Sites::of_app(&app).where_may(&person, Permission::View).await?;
     let lines = overview(&app, &sites, now, language).await?;
-    let mut rows = Vec::new();
     let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
     let waiting = Shifts::of_app(&app).cancellations(&ids).await?;
-    turn.say(Say::text(lines.join("\n")).buttons([[menu_button(language)]]));
+    turn.say(Say::text(fit(lines.join("\n"))).buttons([[menu_button(language)]]));
     let people = app.people.with_ids(&waiting.iter().map(|(one, _)| one.user_id).collect::<Vec<_>>()).await?;
     for (one, plan) in waiting.iter().take(SHOWN_MOST) {
         let site = sites.iter().find(|site| site.id == plan.site_id);
@@ -74,11 +73,10 @@ async fn today(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
         let words = text!(language, "sites-cancellation", name = name, site = site_name, when = when, reason = reason);
         let yes = Button::raw(text!(language, "sites-accept-button"), format!("{JUDGE_YES}{}", one.id));
         let no = Button::raw(text!(language, "sites-reject-button"), format!("{JUDGE_NO}{}", one.id));
-        rows.clear();
-        rows.push(vec![yes, no]);
+        let rows = [[yes, no]];
         match &one.photo_file {
-            Some(file) => turn.say(Say::photo(FileRef::id(file.clone())).caption(words).buttons(rows.clone())),
-            None => turn.say(Say::text(words).buttons(rows.clone())),
+            Some(file) => turn.say(Say::photo(FileRef::id(file.clone())).caption(words).buttons(rows)),
+            None => turn.say(Say::text(words).buttons(rows)),
         }
     }
     Ok(Next::Stay)
@@ -94,34 +92,45 @@ async fn overview(app: &App, sites: &[Site], now: Millis, language: Language) ->
     let all = Shifts::of_app(app).today(&ids, day).await?;
     let users = all.plans.iter().map(|plan| plan.user_id).chain(all.shifts.iter().map(|shift| shift.user_id));
     let people = app.people.with_ids(&users.collect::<Vec<_>>()).await?;
-    let name = |id: i64| people.iter().find(|one| one.id == id).map_or("–", |one| one.full_name.as_str()).to_owned();
     for site in sites {
-        let today = local(now, site.about.time_zone).date();
-        let is_today = |at: Millis| local(at, site.about.time_zone).date() == today;
-        let is_open = all.openings.iter().any(|opening| opening.site_id == site.id);
-        lines.push(format!("\n{} {}", if is_open { "🟢" } else { "⚪" }, site.about.name));
-        for shift in all.shifts.iter().filter(|shift| shift.site_id == site.id) {
-            let since = local(shift.started_at, site.about.time_zone).format("%H:%M").to_string();
-            if shift.status == ShiftStatus::Active {
-                let late = minutes_late(shift);
-                lines.push(text!(language, "sites-works", name = name(shift.user_id), since = since));
-                if late > 0 {
-                    lines.push(text!(language, "sites-late", count = late));
-                }
-            } else if is_today(shift.started_at) {
-                lines.push(text!(language, "sites-was-here", name = name(shift.user_id), since = since));
-            }
-        }
-        let planned = all.plans.iter().filter(|plan| plan.site_id == site.id && plan.status == PlanStatus::Planned);
-        for plan in planned.filter(|plan| is_today(plan.period.from)) {
-            let (name, when) = (name(plan.user_id), when(plan.period, site));
-            lines.push(match plan.period.from < now {
-                true => text!(language, "sites-not-come", name = name, when = when),
-                false => text!(language, "sites-comes", name = name, when = when),
-            });
+        let of_site = site_lines(site, &all, &people, now, language);
+        // Of many sites only those are told of where something happens.
+        if sites.len() <= SHOWN_MOST || of_site.len() > 1 {
+            lines.extend(of_site);
         }
     }
     Ok(lines)
+}
+
+/// A site's heading, and a line for everybody who is expected there today, works there or did.
+fn site_lines(site: &Site, all: &Overview, people: &[Person], now: Millis, language: Language) -> Vec<String> {
+    let clock = |at: Millis| local(at, site.about.time_zone);
+    let is_today = |at: Millis| clock(at).date() == clock(now).date();
+    let name = |id: i64| people.iter().find(|one| one.id == id).map_or("–", |one| one.full_name.as_str()).to_owned();
+    let is_open = all.openings.iter().any(|opening| opening.site_id == site.id);
+    let mut lines = vec![format!("\n{} {}", if is_open { "🟢" } else { "⚪" }, site.about.name)];
+    for shift in all.shifts.iter().filter(|shift| shift.site_id == site.id) {
+        let (name, since) = (name(shift.user_id), clock(shift.started_at).format("%H:%M").to_string());
+        if shift.status == ShiftStatus::Active {
+            lines.push(text!(language, "sites-works", name = name, since = since));
+            let late = minutes_late(shift);
+            if late > 0 {
+                lines.push(text!(language, "sites-late", count = late));
+            }
+        } else if is_today(shift.started_at) {
+            lines.push(text!(language, "sites-was-here", name = name, since = since));
+        }
+    }
+    let planned = all.plans.iter().filter(|plan| plan.site_id == site.id && plan.status == PlanStatus::Planned);
+    for plan in planned.filter(|plan| is_today(plan.period.from)) {
+        let (name, when) = (name(plan.user_id), when(plan.period, site));
+        lines.push(if plan.period.from < now {
+            text!(language, "sites-not-come", name = name, when = when)
+        } else {
+            text!(language, "sites-comes", name = name, when = when)
+        });
+    }
+    lines
 }
 
 async fn list(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
@@ -161,7 +170,7 @@ async fn show(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
         }
     }
     let new = Button::raw(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{}", site.id));
-    turn.say(Say::text(lines.join("\n")).buttons([[new], [menu_button(language)]]));
+    turn.say(Say::text(fit(lines.join("\n"))).buttons([[new], [menu_button(language)]]));
     Ok(Next::Stay)
 }
 

@@ -42,6 +42,8 @@ pub enum Why {
     PlanUsed,
     /// Its time is over.
     Past,
+    /// Its time has not come.
+    Early,
     /// The task is done only with a photo.
     NeedsMedia,
     TooMuchMedia,
@@ -79,7 +81,7 @@ const KEPT: [(&str, Why); 12] = [
 ];
 
 impl Why {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 22] = [
         Self::Stale,
         Self::Gone,
         Self::NotAllowed,
@@ -95,6 +97,7 @@ impl Why {
         Self::NotWorking,
         Self::PlanUsed,
         Self::Past,
+        Self::Early,
         Self::NeedsMedia,
         Self::TooMuchMedia,
         Self::SiteOpen,
@@ -121,6 +124,7 @@ impl Why {
             Self::NotWorking => key!("why-not-working-toast"),
             Self::PlanUsed => key!("why-plan-used-toast"),
             Self::Past => key!("why-past-toast"),
+            Self::Early => key!("why-early-toast"),
             Self::NeedsMedia => key!("why-needs-media-toast"),
             Self::TooMuchMedia => key!("why-too-much-media-toast"),
             Self::SiteOpen => key!("why-site-open-toast"),

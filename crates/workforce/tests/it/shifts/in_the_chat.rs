@@ -1,4 +1,10 @@
 //! What people meet in the chat: too far, restarts, marks that are real, tasks that stay, reasons that are judged.
+//!
+//! Mistakes that bots of this kind have made before are excluded so: marks that are always shown, a slot's tasks that are lost
+//! when a site is closed, penalties that become positive, marks by index that break when tasks are edited: by the tests here
+//! and in `editing` and `worked`. Two handlers for one button: by `Script::check`, which a test of the rooms runs. Actions
+//! that do not exist, names that are not imported or hide others: by the compiler. Blocking calls in asynchronous code: there
+//! is no other way to the stores than an asynchronous one.
 
 use std::time::Duration;
 
