@@ -30,10 +30,10 @@ mod payroll;
 mod postgres_server;
 mod preferences;
 mod product;
-mod queries;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/proxy.rs"]
 mod proxy;
+mod queries;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/redis_server.rs"]
 mod redis_server;
