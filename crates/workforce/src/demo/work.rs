@@ -157,7 +157,7 @@ async fn work(
     if slot.period.to.0 + DAY_MS / 24 > by.at.0 {
         return Ok(());
     }
-    let odd = i64::from(chrono::Datelike::day(&day)) + slot.id;
+    let odd = 2 * i64::from(chrono::Datelike::day(&day)) + slot.id;
     let start = Millis(slot.period.from.0 + (odd % 4) * 4 * MINUTE_MS);
     let plan_id = Some(shifts::plan(db, user_id, slot.id, Millis(slot.period.from.0 - DAY_MS)).await?);
     let id = shifts::open(db, Start { user_id, site_id, plan_id, position: None, at: start }).await?;

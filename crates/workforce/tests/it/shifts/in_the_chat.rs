@@ -8,7 +8,8 @@
 
 use std::time::Duration;
 
-use workforce::shifts::Shifts;
+use workforce::domain::NotWritten;
+use workforce::shifts::{self, Shifts, Start};
 use workforce::sites::{AboutTask, NotDone, Notice, Why, notices};
 
 use super::{HERE, Yard, button_with, chooses, closes, is_here, opens, person, plans, task};
@@ -271,4 +272,22 @@ async fn an_owner_sees_today_and_makes_a_slot_in_one_line() {
     max.sees("There is a new slot at Shop: 02.01 22:00–06:00.");
     anna.presses_data("owner:sites").await;
     anna.sees_toast("This is for others");
+}
+
+#[tokio::test]
+async fn a_planned_shift_is_opened_two_hours_before_its_start_at_the_earliest() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    yard.slot(site, 180, 120, |_| {}).await;
+    let anna = yard.worker("Anna", &[site], |_| {}).await;
+    plans(&anna).await;
+    chooses(&anna, "▶️ Open a shift").await;
+    anna.sees("Nothing is planned for you now.");
+    let user_id = person(&yard.firm, &anna).await.id;
+    let plan_id = Shifts::of_app(&yard.firm.app).plans_of(user_id, NOON).await.unwrap().first().map(|plan| plan.id);
+    let start = Start { user_id, site_id: site, plan_id, position: None, at: NOON };
+    let opened = yard.firm.app.domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await;
+    assert!(matches!(&opened, Err(NotWritten::Refused(why)) if *why == Why::Early.key()), "{opened:?}");
+    yard.firm.stage.passes(Duration::from_secs(3600)).await;
+    opens(&anna, "Shop").await;
 }
