@@ -12,8 +12,8 @@ use crate::texts::Language;
 use crate::web::{Oops, Owner};
 
 const HEIGHT: f64 = 160.0;
-const BAR: f64 = 18.0;
-const GAP: f64 = 6.0;
+const BAR: f64 = 24.0;
+const GAP: f64 = 8.0;
 const FOOT: f64 = 18.0;
 
 #[derive(Debug, Default, Deserialize)]

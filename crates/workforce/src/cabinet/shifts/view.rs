@@ -1,6 +1,7 @@
 //! Shifts, drawn.
 
 use maud::{Markup, html};
+use opora::clock::Millis;
 
 use super::super::more;
 use super::{List, Whole, worked_seconds};
@@ -147,8 +148,7 @@ pub fn shift(visitor: &Visitor, whole: &Whole, why: Option<Why>) -> Markup {
 }
 
 fn facts(whole: &Whole, language: Language) -> Markup {
-    let (shift, zone) = (&whole.shift, whole.site.about.time_zone);
-    let clock = |at| local(at, zone).format("%d.%m.%Y %H:%M").to_string();
+    let (shift, clock) = (&whole.shift, |at| by_clock(whole, at));
     html! {
         dl.facts {
             dt { (text!(language, "cabinet-site")) } dd { a href={ "/sites/" (whole.site.id) } { (whole.site.about.name) } }
@@ -171,8 +171,13 @@ fn facts(whole: &Whole, language: Language) -> Markup {
             dt { (text!(language, "cabinet-opened-at")) } dd { (place(whole, shift.opened_at, language)) }
             dt { (text!(language, "cabinet-closed-at")) } dd { (place(whole, shift.closed_at, language)) }
         }
-        p.quiet { (text!(language, "cabinet-by-clock", zone = zone.name())) }
+        p.quiet { (text!(language, "cabinet-by-clock", zone = whole.site.about.time_zone.name())) }
     }
+}
+
+/// A moment by the clock of the site, whatever the clock of whoever looks says.
+fn by_clock(whole: &Whole, at: Millis) -> String {
+    local(at, whole.site.about.time_zone).format("%d.%m.%Y %H:%M").to_string()
 }
 
 /// A position, and how far from the site it is.
@@ -228,8 +233,8 @@ fn task(whole: &Whole, task: &ShiftTask, language: Language) -> Markup {
                 (if task.done_at.is_some() { "✅ " } else { "⬜ " }) (task.text) " "
                 @if task.is_mandatory { span.chip { (text!(language, "cabinet-mandatory")) } " " }
                 @if task.needs_media { span.chip { "📷 " (text!(language, "cabinet-needs-media")) } }
-                @if let Some(at) = task.done_at { p.quiet { (text!(language, "cabinet-done-at")) " " (moment(at)) } }
-                @for one in &media { p.quiet { "📷 " (moment(one.created_at)) } }
+                @if let Some(at) = task.done_at { p.quiet { (text!(language, "cabinet-done-at")) " " (by_clock(whole, at)) } }
+                @for one in &media { p.quiet { "📷 " (by_clock(whole, one.created_at)) } }
             }
             @if whole.may_see_pay { strong.money.minus[amount.is_negative()] { (amount.signed(language)) } }
         }
