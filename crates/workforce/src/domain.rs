@@ -17,10 +17,12 @@ use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 
 pub use self::address::Address;
+pub use self::done::{NotDone, Rule};
 pub use self::migrations::Look;
 pub use self::writing::{InTurn, Writing};
 
 mod address;
+mod done;
 mod migrations;
 mod writing;
 

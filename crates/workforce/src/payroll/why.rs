@@ -1,11 +1,8 @@
 //! Why something was not done to somebody's pay.
 
-use std::str::FromStr;
-
 use opora::store::{Refusal, WriteError};
-use sea_orm::DbErr;
 
-use crate::domain::NotWritten;
+use crate::domain::{self, Rule};
 use crate::text;
 use crate::texts::Language;
 
@@ -31,13 +28,7 @@ pub enum Why {
 }
 
 /// It was not done.
-#[derive(Debug, thiserror::Error)]
-pub enum NotDone {
-    #[error("refused: {0:?}")]
-    Refused(Why),
-    #[error(transparent)]
-    Failed(anyhow::Error),
-}
+pub type NotDone = domain::NotDone<Why>;
 
 impl Why {
     const ALL: [Self; 9] = [
@@ -87,34 +78,8 @@ impl Why {
     }
 }
 
-impl FromStr for Why {
-    type Err = ();
-
-    fn from_str(name: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|why| why.name() == name).ok_or(())
-    }
-}
-
-impl From<Why> for NotDone {
-    fn from(why: Why) -> Self {
-        Self::Refused(why)
-    }
-}
-
-impl From<DbErr> for NotDone {
-    fn from(error: DbErr) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<NotWritten> for NotDone {
-    fn from(error: NotWritten) -> Self {
-        match error {
-            NotWritten::Refused(why) => match why.parse() {
-                Ok(why) => Self::Refused(why),
-                Err(()) => Self::Failed(anyhow::anyhow!(why)),
-            },
-            NotWritten::Failed(error) => Self::Failed(error.into()),
-        }
+impl Rule for Why {
+    fn of(refusal: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|why| why.name() == refusal)
     }
 }

@@ -10,6 +10,7 @@ use super::records::ShiftTask;
 use super::rules::too_far;
 use super::{Shift, WORKERS};
 use crate::application::App;
+use crate::domain::Rule;
 use crate::front::{self, menu_button};
 use crate::payroll::{Money, Row};
 use crate::people::Person;

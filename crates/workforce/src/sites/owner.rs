@@ -11,7 +11,7 @@ use super::records::{AboutSlot, Site};
 use super::rules::{Hours, Period, local};
 use super::{KEEPERS, Sites, Why, changes::By, notices, slots};
 use crate::application::App;
-use crate::domain::InTurn;
+use crate::domain::{InTurn, Rule};
 use crate::front::{self, menu_button};
 use crate::payroll::Money;
 use crate::people::Person;

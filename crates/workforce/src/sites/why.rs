@@ -8,7 +8,7 @@ use std::fmt;
 use opora::store::{Refusal, WriteError};
 use sea_orm::DbErr;
 
-use crate::domain::NotWritten;
+use crate::domain::{self, Rule};
 use crate::key;
 use crate::texts::Language;
 
@@ -56,13 +56,7 @@ pub enum Why {
 }
 
 /// Why something did not happen that was asked for outside of a turn.
-#[derive(Debug, thiserror::Error)]
-pub enum NotDone {
-    #[error("{0}")]
-    Refused(Why),
-    #[error(transparent)]
-    Failed(anyhow::Error),
-}
+pub type NotDone = domain::NotDone<Why>;
 
 /// What the databases call that which they keep themselves, and what it means.
 const KEPT: [(&str, Why); 12] = [
@@ -143,9 +137,10 @@ impl Why {
     pub fn refusal(self) -> WriteError {
         Refusal::because(self.key())
     }
+}
 
-    /// The rule behind a refusal; none for rules of other rooms.
-    pub fn of(refusal: &str) -> Option<Self> {
+impl Rule for Why {
+    fn of(refusal: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|why| why.key() == refusal)
     }
 }
@@ -163,29 +158,5 @@ pub fn kept(error: DbErr) -> WriteError {
     match rule {
         Some((_, why)) => why.refusal(),
         None => error.into(),
-    }
-}
-
-impl From<Why> for NotDone {
-    fn from(why: Why) -> Self {
-        Self::Refused(why)
-    }
-}
-
-impl From<DbErr> for NotDone {
-    fn from(error: DbErr) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<NotWritten> for NotDone {
-    fn from(error: NotWritten) -> Self {
-        match error {
-            NotWritten::Refused(refusal) => match Why::of(&refusal) {
-                Some(why) => Self::Refused(why),
-                None => Self::Failed(anyhow::anyhow!(refusal)),
-            },
-            NotWritten::Failed(error) => Self::Failed(error.into()),
-        }
     }
 }

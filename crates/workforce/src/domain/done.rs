@@ -1,0 +1,46 @@
+//! What became of something that was asked for outside of a turn: a room's rule may have said no.
+
+use std::fmt::Debug;
+
+use sea_orm::DbErr;
+
+use super::NotWritten;
+
+/// The rules of a room, as commits refuse by them.
+pub trait Rule: Copy + Debug + Sized {
+    /// The rule behind a refusal; none for rules of other rooms.
+    fn of(refusal: &str) -> Option<Self>;
+}
+
+/// It was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum NotDone<W: Rule> {
+    #[error("refused: {0:?}")]
+    Refused(W),
+    #[error(transparent)]
+    Failed(anyhow::Error),
+}
+
+impl<W: Rule> From<W> for NotDone<W> {
+    fn from(why: W) -> Self {
+        Self::Refused(why)
+    }
+}
+
+impl<W: Rule> From<DbErr> for NotDone<W> {
+    fn from(error: DbErr) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl<W: Rule> From<NotWritten> for NotDone<W> {
+    fn from(error: NotWritten) -> Self {
+        match error {
+            NotWritten::Refused(refusal) => match W::of(&refusal) {
+                Some(why) => Self::Refused(why),
+                None => Self::Failed(anyhow::anyhow!(refusal)),
+            },
+            NotWritten::Failed(error) => Self::Failed(error.into()),
+        }
+    }
+}
