@@ -29,8 +29,21 @@ pub struct Entry {
 
 /// Writes a line.
 pub async fn record(db: &Writing<'_, '_>, entry: Entry) -> Result<(), WriteError> {
+    row(entry).insert(db).await?;
+    Ok(())
+}
+
+/// Writes several.
+pub async fn record_all(db: &Writing<'_, '_>, entries: Vec<Entry>) -> Result<(), WriteError> {
+    if !entries.is_empty() {
+        table::Entity::insert_many(entries.into_iter().map(row)).exec_without_returning(db).await?;
+    }
+    Ok(())
+}
+
+fn row(entry: Entry) -> table::ActiveModel {
     let (subject_kind, subject_id) = entry.subject;
-    let row = table::ActiveModel {
+    table::ActiveModel {
         at: Set(entry.at.0),
         actor: Set(entry.actor),
         action: Set(entry.action.to_owned()),
@@ -38,9 +51,7 @@ pub async fn record(db: &Writing<'_, '_>, entry: Entry) -> Result<(), WriteError
         subject_id: Set(subject_id),
         detail: Set(entry.detail.to_string()),
         ..Default::default()
-    };
-    row.insert(db).await?;
-    Ok(())
+    }
 }
 
 /// A line as it was written.

@@ -11,16 +11,18 @@ use crate::application::App;
 use crate::key;
 use crate::people::{Person, Role};
 use crate::rooms::Room;
-use crate::web::{NavItem, Oops, Section};
+use crate::sites::Permission;
+use crate::web::{NavItem, OWNERS, Oops, Section};
 
 mod access;
 mod calendar;
 mod cancellations;
 mod charts;
 mod contracts;
-mod form;
+mod managers;
 mod shifts;
 mod sites;
+mod tasks;
 mod today;
 
 /// Who may have something to run.
@@ -56,6 +58,9 @@ impl Room for Cabinet {
             .route("/calendar/slots/{id}", get(calendar::show_slot).post(calendar::edit))
             .route("/calendar/slots/{id}/move", post(calendar::shift_day))
             .route("/calendar/slots/{id}/tasks", post(calendar::create_task))
+            .route("/calendar/slots/{id}/tasks/{task}", post(calendar::edit_task))
+            .route("/calendar/slots/{id}/tasks/{task}/delete", post(calendar::delete_task))
+            .route("/calendar/slots/{id}/tasks/{task}/restore", post(calendar::restore_task))
             .route("/calendar/slots/{id}/delete", post(calendar::delete))
             .route("/calendar/slots/{id}/restore", post(calendar::restore))
             .route("/calendar/copy-week", post(calendar::copy_week))
@@ -64,16 +69,36 @@ impl Room for Cabinet {
             .route("/cancellations/{id}/judge", post(cancellations::judge))
             .route("/people/{id}/contracts", get(contracts::show).post(contracts::create))
             .route("/contracts/{id}", post(contracts::edit))
+            .route("/contracts/{id}/delete", post(contracts::delete))
+            .route("/contracts/{id}/restore", post(contracts::restore))
+            .route("/managers", get(managers::list))
+            .route("/managers/{id}", get(managers::show).post(managers::edit))
             .route("/charts", get(charts::show))
     }
 
     fn nav(&self) -> Vec<NavItem> {
         vec![
-            NavItem { caption: key!("cabinet-nav-calendar"), path: "/calendar", roles: RUNNERS },
-            NavItem { caption: key!("cabinet-nav-shifts"), path: "/shifts", roles: WORKERS },
-            NavItem { caption: key!("cabinet-nav-sites"), path: "/sites", roles: RUNNERS },
-            NavItem { caption: key!("cabinet-nav-cancellations"), path: "/cancellations", roles: RUNNERS },
-            NavItem { caption: key!("cabinet-nav-charts"), path: "/charts", roles: crate::web::OWNERS },
+            NavItem {
+                caption: key!("cabinet-nav-calendar"),
+                path: "/calendar",
+                roles: RUNNERS,
+                needs: Some(Permission::View),
+            },
+            NavItem { caption: key!("cabinet-nav-shifts"), path: "/shifts", roles: WORKERS, needs: None },
+            NavItem {
+                caption: key!("cabinet-nav-sites"),
+                path: "/sites",
+                roles: RUNNERS,
+                needs: Some(Permission::View),
+            },
+            NavItem {
+                caption: key!("cabinet-nav-cancellations"),
+                path: "/cancellations",
+                roles: RUNNERS,
+                needs: Some(Permission::Employees),
+            },
+            NavItem { caption: key!("cabinet-nav-managers"), path: "/managers", roles: OWNERS, needs: None },
+            NavItem { caption: key!("cabinet-nav-charts"), path: "/charts", roles: OWNERS, needs: None },
         ]
     }
 
@@ -87,7 +112,11 @@ impl Room for Cabinet {
         viewer: &'a Person,
         person: &'a Person,
     ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
-        Box::pin(contracts::section(app, viewer, person))
+        Box::pin(async move {
+            let mut sections = contracts::section(app, viewer, person).await?;
+            sections.extend(managers::section(viewer, person));
+            Ok(sections)
+        })
     }
 }
 

@@ -30,13 +30,16 @@ pub use self::rules::{
 };
 pub use self::why::{NotDone, Why};
 use crate::application::App;
+use crate::cabinet::RUNNERS;
 use crate::domain::{Domain, Writing};
 use crate::key;
 use crate::people::{People, Person, Role};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings::{Settings, TIME_ZONE};
+use crate::sites::Permission;
 use crate::web::{NavItem, OWNERS, Oops, Section};
 
+mod by_site;
 mod changes;
 mod earnings;
 mod explain;
@@ -86,8 +89,13 @@ impl Room for PayrollRoom {
 
     fn nav(&self) -> Vec<NavItem> {
         vec![
-            NavItem { caption: key!("payroll-nav"), path: pages::PAYROLL, roles: OWNERS },
-            NavItem { caption: key!("payroll-nav-own"), path: pages::OWN, roles: EARNERS },
+            NavItem {
+                caption: key!("payroll-nav"),
+                path: pages::PAYROLL,
+                roles: RUNNERS,
+                needs: Some(Permission::Finances),
+            },
+            NavItem { caption: key!("payroll-nav-own"), path: pages::OWN, roles: EARNERS, needs: None },
         ]
     }
 
@@ -129,7 +137,12 @@ impl Payroll {
 
     /// Writes rows down within a commit; those that are there already stay as they are.
     pub async fn post(db: &Writing<'_, '_>, rows: Vec<Row>, at: Millis) -> Result<(), WriteError> {
-        posting::post(db, rows, at).await
+        posting::post(db, None, rows, at).await
+    }
+
+    /// The same for what was earned at a site: whoever may see its finances sees these rows.
+    pub async fn post_at(db: &Writing<'_, '_>, site_id: i64, rows: Vec<Row>, at: Millis) -> Result<(), WriteError> {
+        posting::post(db, Some(site_id), rows, at).await
     }
 
     /// The time by the clock of the business.
@@ -209,11 +222,16 @@ impl Payroll {
 
     /// Closes a month that is over, for good.
     pub async fn close_period(&self, by: i64, period: Period) -> Result<(), NotDone> {
+        self.close_period_as_seen(by, period, None).await
+    }
+
+    /// The same if everybody's total is still what was seen.
+    pub async fn close_period_as_seen(&self, by: i64, period: Period, total: Option<Money>) -> Result<(), NotDone> {
         if self.today().await? <= period.last_day() {
             return Err(Why::NotOver.into());
         }
         let at = self.clock.now();
-        Ok(self.domain.write(move |db| Box::pin(changes::close(db, period, by, at))).await?)
+        Ok(self.domain.write(move |db| Box::pin(changes::close(db, period, total, by, at))).await?)
     }
 
     /// How each amount of a shift came about: what it is for, how much, and in words.

@@ -84,7 +84,7 @@ impl Room for Registering {
     }
 
     fn nav(&self) -> Vec<NavItem> {
-        vec![NavItem { caption: pages::CAPTION, path: pages::QUEUE, roles: DECIDERS }]
+        vec![NavItem { caption: pages::CAPTION, path: pages::QUEUE, roles: DECIDERS, needs: None }]
     }
 
     fn home<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, Oops>> {

@@ -17,6 +17,7 @@ pub use self::contracts::{
 };
 pub use self::doors::{Sites, TOPIC};
 pub use self::notices::Notice;
+pub use self::permits::Permits;
 pub use self::records::{AboutSite, AboutSlot, AboutTask, KOPECKS_MOST, Site, Slot, Task, is_price};
 pub use self::rules::{Hours, Period, Position, WorkingDays, local, monday_of};
 pub use self::slots::{
@@ -34,6 +35,7 @@ mod doors;
 pub mod jobs;
 pub mod notices;
 mod owner;
+mod permits;
 mod records;
 mod rules;
 mod slots;

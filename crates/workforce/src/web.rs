@@ -30,6 +30,7 @@ mod assets;
 mod cookies;
 mod csrf;
 mod draw;
+pub mod form;
 mod frame;
 mod guards;
 mod home;
@@ -109,8 +110,8 @@ impl Room for Web {
 
     fn nav(&self) -> Vec<NavItem> {
         vec![
-            NavItem { caption: key!("web-nav-people"), path: "/people", roles: OWNERS },
-            NavItem { caption: key!("web-nav-admin"), path: "/admin", roles: OPERATORS },
+            NavItem { caption: key!("web-nav-people"), path: "/people", roles: OWNERS, needs: None },
+            NavItem { caption: key!("web-nav-admin"), path: "/admin", roles: OPERATORS, needs: None },
         ]
     }
 }

@@ -27,6 +27,7 @@ audit-contract-changed = Contract changed
 audit-contract-deleted = Contract deleted
 audit-contract-restored = Contract restored
 audit-permissions-changed = Permissions of a manager changed
+audit-permissions-given = { $place }: { $allowed } (before: { $before })
 audit-slot-created = Time slot added
 audit-slot-changed = Time slot changed
 audit-slot-deleted = Time slot deleted

@@ -4,11 +4,8 @@ cabinet-nav-shifts = Shifts
 cabinet-nav-sites = Sites
 cabinet-nav-cancellations = Cancellations
 cabinet-nav-charts = Charts
+cabinet-nav-managers = Managers
 
-cabinet-stale = Somebody else has changed this meanwhile. Beside your own words you see how it is now; save again to keep yours.
-cabinet-look-again = Please look at the marked fields again.
-cabinet-bad-field = Please check this.
-cabinet-by-now = Now: { $value }
 cabinet-create = Create
 cabinet-save = Save
 cabinet-edit = Edit
@@ -149,3 +146,14 @@ cabinet-contract-terminated = ended
 cabinet-cost = Cost
 cabinet-late-starts = Late starts
 cabinet-nothing-to-chart = There is nothing to show for this month.
+cabinet-deleted-contracts = Deleted contracts
+
+cabinet-permissions = Permissions
+cabinet-permissions-edit = Change permissions
+cabinet-permissions-about = What this manager may do at each site. Whoever may do anything at a site also sees it. Finances shows what was earned there; pay is marked by owners.
+cabinet-permissions-history = History
+cabinet-permissions-untouched = Nobody has changed these permissions yet.
+cabinet-permitted-nothing = May do nothing at any site yet.
+cabinet-managers-about = Who looks after which sites, and what they may do there. Somebody becomes a manager by the role on their page.
+cabinet-no-managers = Nobody is a manager yet. Give somebody the role on their page.
+cabinet-their-page = Personal page

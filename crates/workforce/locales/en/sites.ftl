@@ -62,3 +62,12 @@ sites-accept-button = ✅ Accept
 sites-reject-button = ❌ Reject
 sites-accepted = The reason is accepted.
 sites-rejected = The reason is rejected, and the fine is posted.
+
+# What managers may do.
+sites-may-view = see
+sites-may-edit = edit the site and tasks
+sites-may-delete = delete the site
+sites-may-employees = employees and cancellations
+sites-may-finances = finances
+sites-may-rates = rates
+sites-may-schedule = schedule

@@ -137,3 +137,15 @@ web-forget-final = This cannot be undone. The person may register again, as some
 web-forget-sure = I understand, and the person has asked for it
 web-forget-now = Delete for good
 web-forget-not = Keep everything
+
+# Forms.
+web-form-stale = Somebody else has changed this while you were writing. Nothing of yours is lost: your words are in the form, and beside each field that differs you see how it is now.
+web-form-look-again = Please look at the marked fields again.
+web-form-bad-field = Please check this.
+web-form-by-now = Now: { $value }
+web-form-ticked = ticked
+web-form-not-ticked = not ticked
+web-form-on-top = Save mine on top
+web-form-on-top-about = Saving replaces what the other person has written by what stands in this form.
+web-form-drop = Leave it as it is now
+web-form-typed = You had written:

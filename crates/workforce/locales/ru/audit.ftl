@@ -27,6 +27,7 @@ audit-contract-changed = Договор изменён
 audit-contract-deleted = Договор удалён
 audit-contract-restored = Договор восстановлен
 audit-permissions-changed = Изменены права менеджера
+audit-permissions-given = { $place }: { $allowed } (было: { $before })
 audit-slot-created = Окно расписания добавлено
 audit-slot-changed = Окно расписания изменено
 audit-slot-deleted = Окно расписания удалено

@@ -4,11 +4,8 @@ cabinet-nav-shifts = Смены
 cabinet-nav-sites = Объекты
 cabinet-nav-cancellations = Отмены
 cabinet-nav-charts = Графики
+cabinet-nav-managers = Менеджеры
 
-cabinet-stale = Пока вы правили, это изменил кто-то другой. Рядом с вашими словами показано, как есть сейчас; чтобы оставить своё, сохраните ещё раз.
-cabinet-look-again = Проверьте, пожалуйста, отмеченные поля.
-cabinet-bad-field = Проверьте, пожалуйста.
-cabinet-by-now = Сейчас: { $value }
 cabinet-create = Создать
 cabinet-save = Сохранить
 cabinet-edit = Изменить
@@ -151,3 +148,14 @@ cabinet-contract-terminated = завершён
 cabinet-cost = Затраты
 cabinet-late-starts = Опоздания
 cabinet-nothing-to-chart = За этот месяц показывать нечего.
+cabinet-deleted-contracts = Удалённые договоры
+
+cabinet-permissions = Права
+cabinet-permissions-edit = Изменить права
+cabinet-permissions-about = Что этот менеджер может делать на каждом объекте. Кто может на объекте хоть что-то, тот его и видит. «Финансы» показывают заработанное там; выплаты отмечает владелец.
+cabinet-permissions-history = История
+cabinet-permissions-untouched = Эти права ещё никто не менял.
+cabinet-permitted-nothing = Пока ничего не может ни на одном объекте.
+cabinet-managers-about = Кто какими объектами занимается и что там может. Менеджером становятся по роли на странице человека.
+cabinet-no-managers = Менеджеров пока нет. Дайте кому-нибудь эту роль на странице человека.
+cabinet-their-page = Страница человека

@@ -63,3 +63,12 @@ sites-accept-button = ✅ Принять
 sites-reject-button = ❌ Отклонить
 sites-accepted = Причина принята.
 sites-rejected = Причина отклонена, удержание начислено.
+
+# Что могут менеджеры.
+sites-may-view = видеть
+sites-may-edit = менять объект и задачи
+sites-may-delete = удалять объект
+sites-may-employees = сотрудники и отмены
+sites-may-finances = финансы
+sites-may-rates = ставки
+sites-may-schedule = расписание

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::Line;
 use crate::front::role_name;
 use crate::people::Role;
+use crate::sites::Permission;
 use crate::texts::{Language, Values};
 use crate::web::status_name;
 
@@ -27,6 +28,15 @@ pub fn in_words(line: &Line, language: Language) -> String {
     language.find_text(&key(&line.action), &values).unwrap_or_else(|| line.action.clone())
 }
 
+/// What a manager may do, as people call it.
+fn permissions(value: &Value, language: Language) -> String {
+    let names = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+    let words: Vec<String> = names
+        .map(|name| name.parse::<Permission>().map_or_else(|_| name.to_owned(), |one| one.words(language)))
+        .collect();
+    if words.is_empty() { "–".to_owned() } else { words.join(", ") }
+}
+
 /// A detail as people say it: roles and states have names.
 fn told(name: &str, value: &Value, language: Language) -> FluentValue<'static> {
     let plain = match value {
@@ -35,6 +45,7 @@ fn told(name: &str, value: &Value, language: Language) -> FluentValue<'static> {
     };
     match name {
         "role" => plain.parse::<Role>().map_or(plain, |role| role_name(role, language)).into(),
+        "allowed" | "before" => permissions(value, language).into(),
         "status" => plain.parse().map_or(plain, |status| status_name(status, language)).into(),
         _ => value.as_i64().map_or_else(|| plain.into(), FluentValue::from),
     }

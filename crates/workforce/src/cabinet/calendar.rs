@@ -11,14 +11,14 @@ use axum::response::{IntoResponse, Redirect, Response};
 use chrono::{Datelike, Days, NaiveDate};
 use serde::Deserialize;
 
-use super::access::{Access, why};
-use super::form::{Attempt, Fields, Reader, fields, money_field, time_of};
+use super::access::Access;
 use super::shifts::day_or;
-use super::sites::{read_task, version_of};
+use super::tasks;
 use crate::application::App;
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Plan, Shifts};
-use crate::sites::{AboutSlot, Hours, NotDone, Period, Permission, Site, Sites, Slot, Task, Why, monday_of};
+use crate::sites::{AboutSlot, Hours, Period, Permission, Site, Sites, Slot, Task, monday_of};
+use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, seen, time_of, version_of};
 use crate::web::{Oops, SignedIn, Visitor};
 
 mod view;
@@ -77,15 +77,10 @@ pub async fn create(
     SignedIn(visitor): SignedIn,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let site: i64 = number(&typed, "site")?;
-    match read_slot(&typed) {
-        Ok(about) => {
-            let day = about.day;
-            let done = Sites::of_app(&app).create_slot(&visitor.person, site, about).await.map(drop);
-            answer(&app, &visitor, site, day, typed, done).await
-        }
-        Err(bad) => page(&app, &visitor, &at(site, &typed), Attempt { typed, bad, why: None }).await,
-    }
+    let (site, wanted) = (number(&typed, "site")?, at(&typed, "day"));
+    let doors = Sites::of_app(&app);
+    let act = async |about| doors.create_slot(&visitor.person, site, about).await.map(drop);
+    answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read_slot, act).await?).await
 }
 
 /// `GET /calendar/slots/<id>`.
@@ -104,12 +99,9 @@ pub async fn edit(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let about = match read_slot(&typed) {
-        Ok(about) => about,
-        Err(bad) => return slot_page(&app, &visitor, id, Attempt { typed, bad, why: None }).await,
-    };
-    let done = Sites::of_app(&app).edit_slot(&visitor.person, id, version_of(&typed), about).await;
-    slot_answer(&app, &visitor, id, typed, done).await
+    let (doors, version) = (Sites::of_app(&app), version_of(&typed));
+    let act = async |about| doors.edit_slot(&visitor.person, id, version, about).await;
+    slot_answer(&app, &visitor, id, carry_out(&visitor, typed, read_slot, act).await?).await
 }
 
 /// `POST /calendar/slots/<id>/move`: to another day.
@@ -123,13 +115,11 @@ pub async fn shift_day(
     let slot = doors.slot(id).await?.ok_or(Oops::NotFound)?;
     let (day, version) = (day(&typed, "day")?, version_of(&typed));
     let about = AboutSlot { day, ..slot.about };
-    let typed = write_slot(&about);
-    match doors.edit_slot(&visitor.person, id, version, about).await {
+    let whole = write_slot(&about);
+    let act = async |_| doors.edit_slot(&visitor.person, id, version, about).await;
+    match carry_out(&visitor, typed, seen, act).await? {
         Ok(()) => Ok(back(slot.site_id, day)),
-        Err(error) => {
-            let attempt = Attempt { typed, bad: Vec::new(), why: Some(why(error)?) };
-            slot_page(&app, &visitor, id, attempt).await
-        }
+        Err(attempt) => slot_page(&app, &visitor, id, attempt.at(slot_path(id), whole)).await,
     }
 }
 
@@ -140,14 +130,38 @@ pub async fn create_task(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let doors = Sites::of_app(&app);
-    let slot = doors.slot(id).await?.ok_or(Oops::NotFound)?;
-    let Ok(about) = read_task(&typed) else {
-        let attempt = Attempt { why: Some(Why::Bad), ..Attempt::default() };
-        return slot_page(&app, &visitor, id, attempt).await;
-    };
-    let done = doors.create_task(&visitor.person, slot.site_id, Some(id), about).await.map(drop);
-    slot_answer(&app, &visitor, id, Fields::new(), done).await
+    let slot = Sites::of_app(&app).slot(id).await?.ok_or(Oops::NotFound)?;
+    let went = tasks::create(&app, &visitor, slot.site_id, Some(id), typed).await?;
+    slot_answer(&app, &visitor, id, went).await
+}
+
+/// `POST /calendar/slots/<id>/tasks/<task>`.
+pub async fn edit_task(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path((id, task)): Path<(i64, i64)>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    slot_answer(&app, &visitor, id, tasks::edit(&app, &visitor, task, typed).await?).await
+}
+
+/// `POST /calendar/slots/<id>/tasks/<task>/delete`.
+pub async fn delete_task(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path((id, task)): Path<(i64, i64)>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    slot_answer(&app, &visitor, id, tasks::delete(&app, &visitor, task, typed).await?).await
+}
+
+/// `POST /calendar/slots/<id>/tasks/<task>/restore`.
+pub async fn restore_task(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path((id, task)): Path<(i64, i64)>,
+) -> Result<Response, Oops> {
+    slot_answer(&app, &visitor, id, tasks::restore(&app, &visitor, task).await?).await
 }
 
 /// `POST /calendar/slots/<id>/delete`.
@@ -157,8 +171,9 @@ pub async fn delete(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let done = Sites::of_app(&app).delete_slot(&visitor.person, id, version_of(&typed)).await;
-    slot_answer(&app, &visitor, id, Fields::new(), done).await
+    let doors = Sites::of_app(&app);
+    let act = async |version| doors.delete_slot(&visitor.person, id, version).await;
+    slot_answer(&app, &visitor, id, carry_out(&visitor, typed, seen, act).await?).await
 }
 
 /// `POST /calendar/slots/<id>/restore`.
@@ -167,8 +182,9 @@ pub async fn restore(
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
 ) -> Result<Response, Oops> {
-    let done = Sites::of_app(&app).restore_slot(&visitor.person, id).await;
-    slot_answer(&app, &visitor, id, Fields::new(), done).await
+    let doors = Sites::of_app(&app);
+    let act = async |_| doors.restore_slot(&visitor.person, id).await;
+    slot_answer(&app, &visitor, id, carry_out(&visitor, Fields::new(), seen, act).await?).await
 }
 
 /// `POST /calendar/copy-week`.
@@ -178,9 +194,9 @@ pub async fn copy_week(
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
     let (site, from, to) = (number(&typed, "site")?, day(&typed, "from")?, day(&typed, "to")?);
-    let (from, to) = (monday_of(from), monday_of(to));
-    let done = Sites::of_app(&app).copy_week(&visitor.person, site, from, to).await.map(drop);
-    answer(&app, &visitor, site, to, Fields::new(), done).await
+    let (doors, wanted) = (Sites::of_app(&app), Wanted { day: monday_of(to).to_string(), ..at(&typed, "to") });
+    let act = async |_| doors.copy_week(&visitor.person, site, monday_of(from), monday_of(to)).await.map(drop);
+    answer(&app, &visitor, &wanted, carry_out(&visitor, typed, seen, act).await?).await
 }
 
 /// `POST /calendar/fill`: a slot on every working day.
@@ -191,55 +207,38 @@ pub async fn fill(
 ) -> Result<Response, Oops> {
     let (site, from, to) = (number(&typed, "site")?, day(&typed, "from")?, day(&typed, "to")?);
     typed.insert("day".to_owned(), from.to_string());
-    match read_slot(&typed) {
-        Ok(like) => {
-            let done = Sites::of_app(&app).fill(&visitor.person, site, (from, to), like).await.map(drop);
-            answer(&app, &visitor, site, from, typed, done).await
-        }
-        Err(bad) => page(&app, &visitor, &at(site, &typed), Attempt { typed, bad, why: None }).await,
+    let (doors, wanted) = (Sites::of_app(&app), at(&typed, "from"));
+    let act = async |like| doors.fill(&visitor.person, site, (from, to), like).await.map(drop);
+    answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read_slot, act).await?).await
+}
+
+/// Back to the calendar, or the same again with what did not go.
+async fn answer(app: &App, visitor: &Visitor, wanted: &Wanted, went: Result<(), Attempt>) -> Result<Response, Oops> {
+    match went {
+        Ok(()) => Ok(Redirect::to(&format!("/calendar?site={}&day={}", wanted.site, wanted.day)).into_response()),
+        Err(attempt) => page(app, visitor, wanted, attempt).await,
     }
 }
 
-async fn answer(
-    app: &App,
-    visitor: &Visitor,
-    site: i64,
-    day: NaiveDate,
-    typed: Fields,
-    done: Result<(), NotDone>,
-) -> Result<Response, Oops> {
-    match done {
-        Ok(()) => Ok(back(site, day)),
-        Err(error) => {
-            let wanted = Wanted { site: site.to_string(), view: String::new(), day: day.to_string() };
-            page(app, visitor, &wanted, Attempt { typed, bad: Vec::new(), why: Some(why(error)?) }).await
-        }
+async fn slot_answer(app: &App, visitor: &Visitor, id: i64, went: Result<(), Attempt>) -> Result<Response, Oops> {
+    match went {
+        Ok(()) => Ok(Redirect::to(&slot_path(id)).into_response()),
+        Err(attempt) => slot_page(app, visitor, id, attempt).await,
     }
 }
 
-async fn slot_answer(
-    app: &App,
-    visitor: &Visitor,
-    id: i64,
-    typed: Fields,
-    done: Result<(), NotDone>,
-) -> Result<Response, Oops> {
-    match done {
-        Ok(()) => Ok(Redirect::to(&format!("/calendar/slots/{id}")).into_response()),
-        Err(error) => {
-            let attempt = Attempt { typed, bad: Vec::new(), why: Some(why(error)?) };
-            slot_page(app, visitor, id, attempt).await
-        }
-    }
+fn slot_path(id: i64) -> String {
+    format!("/calendar/slots/{id}")
 }
 
 fn back(site: i64, day: NaiveDate) -> Response {
     Redirect::to(&format!("/calendar?site={site}&day={day}")).into_response()
 }
 
-fn at(site: i64, typed: &Fields) -> Wanted {
-    let day = typed.get("day").filter(|day| day.parse::<NaiveDate>().is_ok()).cloned().unwrap_or_default();
-    Wanted { site: site.to_string(), view: String::new(), day }
+/// The part of the calendar that a form is about.
+fn at(typed: &Fields, name: &str) -> Wanted {
+    let day = typed.get(name).filter(|day| day.parse::<NaiveDate>().is_ok()).cloned().unwrap_or_default();
+    Wanted { site: typed.get("site").cloned().unwrap_or_default(), view: String::new(), day }
 }
 
 async fn page(app: &App, visitor: &Visitor, wanted: &Wanted, attempt: Attempt) -> Result<Response, Oops> {
@@ -280,7 +279,7 @@ async fn slot_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> R
     let plans = Shifts::of_app(app).plans_of_period(&[site.id], slot.period).await?;
     let plans: Vec<Plan> = plans.into_iter().filter(|plan| plan.slot_id == id).collect();
     let names = app.people.names(plans.iter().map(|plan| plan.user_id).collect::<BTreeSet<_>>()).await?;
-    let mut tasks = doors.tasks(site.id, false).await?;
+    let mut tasks = doors.tasks(site.id, true).await?;
     tasks.retain(|task| task.slot_id == Some(id));
     let whole = Whole { access, site, slot, plans, tasks, names };
     let page = view::slot(visitor, &whole, &attempt);

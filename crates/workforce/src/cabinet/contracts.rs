@@ -5,16 +5,14 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 
-use super::access::why;
-use super::form::{Fields, Reader, money_field};
-use super::sites::version_of;
 use crate::application::App;
 use crate::payroll::Money;
 use crate::people::Person;
-use crate::sites::{AboutContract, Contract, ContractStatus, NotDone, Site, Sites};
+use crate::sites::{AboutContract, Contract, ContractStatus, Site, Sites};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{OWNERS, Oops, Owner, Section};
+use crate::web::form::{Attempt, Fields, Filled, Reader, Sheet, carry_out, fields, money_field, seen, version_of};
+use crate::web::{OWNERS, Oops, Owner, Section, Visitor};
 
 /// What a person's page shows of contracts, to owners.
 pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, Oops> {
@@ -33,32 +31,8 @@ pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<
 }
 
 /// `GET /people/<id>/contracts`.
-pub async fn show(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Markup, Oops> {
-    let person = app.people.by_id(id).await?.ok_or(Oops::NotFound)?;
-    let doors = Sites::of_app(&app);
-    let (contracts, sites) = tokio::try_join!(doors.contracts_of(id), doors.list())?;
-    let language = visitor.language();
-    let form = |path: String, contract: Option<&Contract>, caption: String| {
-        visitor.visit.form(
-            &path,
-            &html! {
-                (inputs(contract, &sites, language))
-                button type="submit" data-testid="save-contract" { (caption) }
-            },
-        )
-    };
-    let body = html! {
-        p.crumbs { a href={ "/people/" (id) } { (person.full_name) } }
-        h1 { (text!(language, "cabinet-contracts")) }
-        @for contract in contracts.iter().filter(|one| one.deleted_at.is_none()) {
-            section.card { (form(format!("/contracts/{}", contract.id), Some(contract), text!(language, "cabinet-save"))) }
-        }
-        section.card data-testid="new-contract" {
-            h2 { (text!(language, "cabinet-new-contract")) }
-            (form(format!("/people/{id}/contracts"), None, text!(language, "cabinet-create")))
-        }
-    };
-    Ok(visitor.page(&person.full_name, &body))
+pub async fn show(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, Oops> {
+    page(&app, &visitor, id, Attempt::default()).await
 }
 
 /// `POST /people/<id>/contracts`.
@@ -68,8 +42,11 @@ pub async fn create(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let about = read(&app, &typed).await?;
-    done(id, Sites::of_app(&app).create_contract(&visitor.person, id, about).await.map(drop))
+    let doors = Sites::of_app(&app);
+    let sites = doors.list().await?;
+    let act = async |about| doors.create_contract(&visitor.person, id, about).await.map(drop);
+    let went = carry_out(&visitor, typed, |typed| read(typed, &sites), act).await?;
+    answer(&app, &visitor, id, went).await
 }
 
 /// `POST /contracts/<id>`.
@@ -79,33 +56,129 @@ pub async fn edit(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let about = read(&app, &typed).await?;
-    let doors = Sites::of_app(&app);
-    let contract = doors.contract(id).await?.ok_or(Oops::NotFound)?;
-    done(contract.user_id, doors.edit_contract(&visitor.person, id, version_of(&typed), about).await)
+    let (doors, version) = (Sites::of_app(&app), version_of(&typed));
+    let (contract, sites) = tokio::try_join!(doors.contract(id), doors.list())?;
+    let contract = contract.ok_or(Oops::NotFound)?;
+    // Sites that are deleted have no box, and come back with the contract.
+    let unseen = contract.about.sites.iter().copied().filter(|id| sites.iter().all(|site| site.id != *id));
+    let act = async |mut about: AboutContract| {
+        about.sites.extend(unseen);
+        doors.edit_contract(&visitor.person, id, version, about).await
+    };
+    let went = carry_out(&visitor, typed, |typed| read(typed, &sites), act).await?;
+    answer(&app, &visitor, contract.user_id, went).await
 }
 
-fn done(user_id: i64, done: Result<(), NotDone>) -> Result<Response, Oops> {
-    match done {
+/// `POST /contracts/<id>/delete`.
+pub async fn delete(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let doors = Sites::of_app(&app);
+    let contract = doors.contract(id).await?.ok_or(Oops::NotFound)?;
+    let act = async |version| doors.delete_contract(&visitor.person, id, version).await;
+    let went = carry_out(&visitor, typed, seen, act).await?;
+    answer(&app, &visitor, contract.user_id, went).await
+}
+
+/// `POST /contracts/<id>/restore`.
+pub async fn restore(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, Oops> {
+    let doors = Sites::of_app(&app);
+    let contract = doors.contract(id).await?.ok_or(Oops::NotFound)?;
+    let act = async |_| doors.restore_contract(&visitor.person, id).await;
+    let went = carry_out(&visitor, Fields::new(), seen, act).await?;
+    answer(&app, &visitor, contract.user_id, went).await
+}
+
+async fn answer(app: &App, visitor: &Visitor, user_id: i64, went: Result<(), Attempt>) -> Result<Response, Oops> {
+    match went {
         Ok(()) => Ok(Redirect::to(&format!("/people/{user_id}/contracts")).into_response()),
-        Err(error) => {
-            tracing::debug!(why = %why(error)?, "a contract was not changed");
-            Err(Oops::NotPossible)
+        Err(attempt) => page(app, visitor, user_id, attempt).await,
+    }
+}
+
+async fn page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
+    let person = app.people.by_id(id).await?.ok_or(Oops::NotFound)?;
+    let doors = Sites::of_app(app);
+    let (contracts, sites) = tokio::try_join!(doors.contracts_of(id), doors.list())?;
+    let (gone, alive): (Vec<&Contract>, Vec<&Contract>) = contracts.iter().partition(|one| one.deleted_at.is_some());
+    let (language, own) = (visitor.language(), format!("/people/{id}/contracts"));
+    let usual = AboutContract {
+        status: ContractStatus::Active,
+        rate_kopecks: None,
+        allows_spontaneous: false,
+        sites: Vec::new(),
+    };
+    let sheet = |path: &str, about: &AboutContract, version: Option<i64>, caption: String| {
+        let now = write(about);
+        let sheet = Sheet { path, now: &now, version, back: &own, caption: &caption, testid: "save-contract" };
+        visitor.sheet(&attempt, sheet, |form| inputs(form, &sites))
+    };
+    let body = html! {
+        p.crumbs { a href={ "/people/" (id) } { (person.full_name) } }
+        h1 { (text!(language, "cabinet-contracts")) }
+        (attempt.notice(language))
+        @for contract in alive {
+            section.card data-testid={ "contract-" (contract.id) } {
+                (sheet(&format!("/contracts/{}", contract.id), &contract.about, Some(contract.version), text!(language, "cabinet-save")))
+                (visitor.visit.form(&format!("/contracts/{}/delete", contract.id), &html! {
+                    input type="hidden" name="version" value=(contract.version);
+                    button.danger.small type="submit" data-testid="delete-contract" { (text!(language, "cabinet-delete")) }
+                }))
+            }
+        }
+        section.card data-testid="new-contract" {
+            h2 { (text!(language, "cabinet-new-contract")) }
+            (sheet(&own, &usual, None, text!(language, "cabinet-create")))
+        }
+        @if !gone.is_empty() { (deleted(visitor, &gone, &sites)) }
+    };
+    Ok((attempt.status(), visitor.page(&person.full_name, &body)).into_response())
+}
+
+fn deleted(visitor: &Visitor, contracts: &[&Contract], sites: &[Site]) -> Markup {
+    let language = visitor.language();
+    html! {
+        details.card {
+            summary data-testid="deleted-contracts" { (text!(language, "cabinet-deleted-contracts")) }
+            @for contract in contracts {
+                div.removed { (drawn(contract, sites, language)) }
+                (visitor.visit.form(&format!("/contracts/{}/restore", contract.id), &html! {
+                    button.plain.small type="submit" data-testid="restore-contract" { (text!(language, "cabinet-restore")) }
+                }))
+            }
         }
     }
 }
 
-/// What was typed. Sites are ticked by their numbers.
-async fn read(app: &App, typed: &Fields) -> Result<AboutContract, Oops> {
+/// A contract as its form shows it. Sites are ticked by their numbers.
+fn write(about: &AboutContract) -> Fields {
+    let mut typed = fields([("status", about.status.name().to_owned()), ("rate", money_field(about.rate_kopecks))]);
+    let spontaneous = about.allows_spontaneous.then(|| "allows_spontaneous".to_owned());
+    let ticked = about.sites.iter().map(|id| site_field(*id)).chain(spontaneous);
+    typed.extend(ticked.map(|name| (name, "on".to_owned())));
+    typed
+}
+
+/// The same the other way.
+fn read(typed: &Fields, sites: &[Site]) -> Result<AboutContract, Vec<&'static str>> {
     let mut reader = Reader::new(typed);
-    let sites = Sites::of_app(app).list().await?;
+    let status = reader.read("status", |text| text.parse().ok().map(Some)).unwrap_or(ContractStatus::Draft);
     let about = AboutContract {
-        status: reader.words("status").parse().map_err(|_| Oops::BadRequest)?,
+        status,
         rate_kopecks: reader.money_if_any("rate"),
         allows_spontaneous: reader.tick("allows_spontaneous"),
-        sites: sites.iter().map(|site| site.id).filter(|id| reader.tick(&format!("site{id}"))).collect(),
+        sites: sites.iter().map(|site| site.id).filter(|id| reader.tick(&site_field(*id))).collect(),
     };
-    if reader.bad.is_empty() && about.mistakes().is_empty() { Ok(about) } else { Err(Oops::BadRequest) }
+    let mut bad = reader.bad;
+    bad.extend(about.mistakes());
+    if bad.is_empty() { Ok(about) } else { Err(bad) }
+}
+
+fn site_field(id: i64) -> String {
+    format!("site{id}")
 }
 
 fn drawn(contract: &Contract, sites: &[Site], language: Language) -> Markup {
@@ -125,39 +198,18 @@ fn drawn(contract: &Contract, sites: &[Site], language: Language) -> Markup {
     }
 }
 
-fn inputs(contract: Option<&Contract>, sites: &[Site], language: Language) -> Markup {
-    let about = contract.map(|contract| &contract.about);
-    let status = about.map_or(ContractStatus::Active, |about| about.status);
+fn inputs(form: &Filled<'_>, sites: &[Site]) -> Markup {
+    let language = form.language;
+    let statuses = ContractStatus::ALL.map(|one| (one.name(), status_name(one, language)));
     html! {
-        @if let Some(contract) = contract { input type="hidden" name="version" value=(contract.version); }
         div.row.fields {
-            label { (text!(language, "cabinet-state"))
-                select name="status" {
-                    @for one in ContractStatus::ALL {
-                        option value=(one.name()) selected[one == status] { (status_name(one, language)) }
-                    }
-                }
-            }
-            label { (text!(language, "cabinet-own-rate"))
-                input type="text" inputmode="decimal" name="rate" maxlength="20"
-                    value=(money_field(about.and_then(|about| about.rate_kopecks)));
-            }
+            (form.choice("status", &text!(language, "cabinet-state"), &statuses))
+            (form.short("rate", &text!(language, "cabinet-own-rate"), "text"))
         }
-        label.tick {
-            input type="checkbox" name="allows_spontaneous" checked[about.is_some_and(|about| about.allows_spontaneous)];
-            (text!(language, "cabinet-allows-spontaneous"))
-        }
+        (form.tick("allows_spontaneous", &text!(language, "cabinet-allows-spontaneous")))
         fieldset {
             legend { (text!(language, "cabinet-nav-sites")) }
-            div.row.choice {
-                @for site in sites {
-                    label.tick {
-                        input type="checkbox" name={ "site" (site.id) }
-                            checked[about.is_some_and(|about| about.sites.contains(&site.id))];
-                        (site.about.name)
-                    }
-                }
-            }
+            div.row.choice { @for site in sites { (form.tick(&site_field(site.id), &site.about.name)) } }
         }
     }
 }

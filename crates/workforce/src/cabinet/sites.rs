@@ -8,17 +8,18 @@ use axum::response::{IntoResponse, Redirect, Response};
 use chrono_tz::Tz;
 use serde::Deserialize;
 
-use super::access::{Access, why};
-use super::form::{Attempt, Fields, Reader, fields, money_field, time_of};
+use super::access::Access;
+use super::tasks;
 use crate::application::App;
 use crate::settings::TIME_ZONE;
 use crate::shifts::Shifts;
-use crate::sites::{AboutSite, AboutTask, NotDone, Permission, Position, Site, Sites, Task, WorkingDays};
+use crate::sites::{AboutSite, NotDone, Permission, Position, Site, Sites, Task, WorkingDays};
+use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, seen, time_of, version_of};
 use crate::web::{Oops, SignedIn, Visitor};
 
 mod view;
 
-pub use self::view::{day_name, open_label, task_fields};
+pub use self::view::{day_name, open_label};
 
 /// The names of the boxes for the days, Monday first.
 const DAYS: [&str; 7] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6"];
@@ -30,21 +31,6 @@ const PAGE: usize = 50;
 pub struct Wanted {
     /// Counted from one.
     page: usize,
-}
-
-/// What is tried on a page, and on which part of it.
-#[derive(Clone, Debug, Default)]
-struct Tried {
-    part: Part,
-    attempt: Attempt,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Part {
-    #[default]
-    Site,
-    NewTask,
-    Task(i64),
 }
 
 /// `GET /sites`.
@@ -62,22 +48,20 @@ pub async fn create(
     SignedIn(visitor): SignedIn,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let about = match read_site(&typed) {
-        Ok(about) => about,
-        Err(bad) => return list_page(&app, &visitor, 1, Attempt { typed, bad, why: None }).await,
-    };
-    match Sites::of_app(&app).create(&visitor.person, about).await {
-        Ok(id) => Ok(Redirect::to(&format!("/sites/{id}")).into_response()),
-        Err(error) => {
-            let attempt = Attempt { typed, bad: Vec::new(), why: Some(why(error)?) };
-            list_page(&app, &visitor, 1, attempt).await
-        }
+    let mut made = 0;
+    let went = carry_out(&visitor, typed, read_site, async |about| {
+        made = Sites::of_app(&app).create(&visitor.person, about).await?;
+        Ok::<_, NotDone>(())
+    });
+    match went.await? {
+        Ok(()) => Ok(Redirect::to(&format!("/sites/{made}")).into_response()),
+        Err(attempt) => list_page(&app, &visitor, 1, attempt).await,
     }
 }
 
 /// `GET /sites/<id>`.
 pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
-    site_page(&app, &visitor, id, Tried::default()).await
+    site_page(&app, &visitor, id, Attempt::default()).await
 }
 
 /// `POST /sites/<id>`.
@@ -87,12 +71,10 @@ pub async fn edit(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let about = match read_site(&typed) {
-        Ok(about) => about,
-        Err(bad) => return site_page(&app, &visitor, id, tried(Part::Site, typed, bad)).await,
-    };
-    let done = Sites::of_app(&app).edit(&visitor.person, id, version_of(&typed), about).await;
-    answer(&app, &visitor, id, Part::Site, typed, done).await
+    let (doors, version) = (Sites::of_app(&app), version_of(&typed));
+    let went =
+        carry_out(&visitor, typed, read_site, async |about| doors.edit(&visitor.person, id, version, about).await);
+    answer(&app, &visitor, id, went.await?).await
 }
 
 /// `POST /sites/<id>/delete`.
@@ -102,8 +84,9 @@ pub async fn delete(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let done = Sites::of_app(&app).delete(&visitor.person, id, version_of(&typed)).await;
-    answer(&app, &visitor, id, Part::Site, Fields::new(), done).await
+    let doors = Sites::of_app(&app);
+    let went = carry_out(&visitor, typed, seen, async |version| doors.delete(&visitor.person, id, version).await);
+    answer(&app, &visitor, id, went.await?).await
 }
 
 /// `POST /sites/<id>/restore`.
@@ -112,8 +95,9 @@ pub async fn restore(
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
 ) -> Result<Response, Oops> {
-    let done = Sites::of_app(&app).restore(&visitor.person, id).await;
-    answer(&app, &visitor, id, Part::Site, Fields::new(), done).await
+    let doors = Sites::of_app(&app);
+    let went = carry_out(&visitor, Fields::new(), seen, async |_| doors.restore(&visitor.person, id).await);
+    answer(&app, &visitor, id, went.await?).await
 }
 
 /// `POST /sites/<id>/tasks`.
@@ -123,12 +107,7 @@ pub async fn create_task(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let about = match read_task(&typed) {
-        Ok(about) => about,
-        Err(bad) => return site_page(&app, &visitor, id, tried(Part::NewTask, typed, bad)).await,
-    };
-    let done = Sites::of_app(&app).create_task(&visitor.person, id, None, about).await.map(drop);
-    answer(&app, &visitor, id, Part::NewTask, typed, done).await
+    answer(&app, &visitor, id, tasks::create(&app, &visitor, id, None, typed).await?).await
 }
 
 /// `POST /sites/<id>/tasks/<task>`.
@@ -138,12 +117,7 @@ pub async fn edit_task(
     Path((id, task)): Path<(i64, i64)>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let about = match read_task(&typed) {
-        Ok(about) => about,
-        Err(bad) => return site_page(&app, &visitor, id, tried(Part::Task(task), typed, bad)).await,
-    };
-    let done = Sites::of_app(&app).edit_task(&visitor.person, task, version_of(&typed), about).await;
-    answer(&app, &visitor, id, Part::Task(task), typed, done).await
+    answer(&app, &visitor, id, tasks::edit(&app, &visitor, task, typed).await?).await
 }
 
 /// `POST /sites/<id>/tasks/<task>/delete`.
@@ -153,8 +127,7 @@ pub async fn delete_task(
     Path((id, task)): Path<(i64, i64)>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let done = Sites::of_app(&app).delete_task(&visitor.person, task, version_of(&typed)).await;
-    answer(&app, &visitor, id, Part::Site, Fields::new(), done).await
+    answer(&app, &visitor, id, tasks::delete(&app, &visitor, task, typed).await?).await
 }
 
 /// `POST /sites/<id>/tasks/<task>/restore`.
@@ -163,24 +136,14 @@ pub async fn restore_task(
     SignedIn(visitor): SignedIn,
     Path((id, task)): Path<(i64, i64)>,
 ) -> Result<Response, Oops> {
-    let done = Sites::of_app(&app).restore_task(&visitor.person, task).await;
-    answer(&app, &visitor, id, Part::Site, Fields::new(), done).await
+    answer(&app, &visitor, id, tasks::restore(&app, &visitor, task).await?).await
 }
 
-async fn answer(
-    app: &App,
-    visitor: &Visitor,
-    id: i64,
-    part: Part,
-    typed: Fields,
-    done: Result<(), NotDone>,
-) -> Result<Response, Oops> {
-    match done {
+/// Back to the site, or its page again with what did not go.
+async fn answer(app: &App, visitor: &Visitor, id: i64, went: Result<(), Attempt>) -> Result<Response, Oops> {
+    match went {
         Ok(()) => Ok(Redirect::to(&format!("/sites/{id}")).into_response()),
-        Err(error) => {
-            let attempt = Attempt { typed, bad: Vec::new(), why: Some(why(error)?) };
-            site_page(app, visitor, id, Tried { part, attempt }).await
-        }
+        Err(attempt) => site_page(app, visitor, id, attempt).await,
     }
 }
 
@@ -195,16 +158,12 @@ async fn list_page(app: &App, visitor: &Visitor, page: usize, attempt: Attempt) 
     let ids: Vec<i64> = shown.iter().map(|site| site.id).collect();
     let open: BTreeSet<i64> = Shifts::of_app(app).openings(&ids).await?.iter().map(|opening| opening.site_id).collect();
     let deleted = if access.is_owner() { Sites::of_app(app).deleted().await? } else { Vec::new() };
-    let usual = if attempt.typed.is_empty() {
-        write_site(&AboutSite::usual(app.settings.get(&TIME_ZONE).await?))
-    } else {
-        attempt.typed.clone()
-    };
+    let usual = write_site(&AboutSite::usual(app.settings.get(&TIME_ZONE).await?));
     let list = view::List { access: &access, sites: &shown, open: &open, deleted: &deleted, number, total };
     Ok((attempt.status(), view::list(visitor, &list, &usual, &attempt)).into_response())
 }
 
-async fn site_page(app: &App, visitor: &Visitor, id: i64, tried: Tried) -> Result<Response, Oops> {
+async fn site_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
     let access = Access::of(app, &visitor.person).await?;
     if !access.may(Permission::View, id) {
         return Err(Oops::Forbidden);
@@ -213,15 +172,7 @@ async fn site_page(app: &App, visitor: &Visitor, id: i64, tried: Tried) -> Resul
     let (site, tasks) = tokio::try_join!(doors.of(id), doors.tasks(id, true))?;
     let site = site.ok_or(Oops::NotFound)?;
     let tasks: Vec<Task> = tasks.into_iter().filter(|task| task.slot_id.is_none()).collect();
-    Ok((tried.attempt.status(), view::site(visitor, &access, &site, &tasks, &tried)).into_response())
-}
-
-fn tried(part: Part, typed: Fields, bad: Vec<&'static str>) -> Tried {
-    Tried { part, attempt: Attempt { typed, bad, why: None } }
-}
-
-pub(super) fn version_of(typed: &Fields) -> i64 {
-    typed.get("version").and_then(|version| version.parse().ok()).unwrap_or_default()
+    Ok((attempt.status(), view::site(visitor, &access, &site, &tasks, &attempt)).into_response())
 }
 
 /// A site as its form shows it.
@@ -292,30 +243,6 @@ fn position_of(text: &str) -> Option<Position> {
     Some(Position { latitude: degrees(latitude)?, longitude: degrees(longitude)? }).filter(|at| at.is_on_earth())
 }
 
-/// A task as its form shows it.
-fn write_task(about: &AboutTask) -> Fields {
-    let mut typed = fields([("text", about.text.clone()), ("amount", money_field(Some(about.amount_kopecks)))]);
-    for (name, is_ticked) in [("is_mandatory", about.is_mandatory), ("needs_media", about.needs_media)] {
-        if is_ticked {
-            typed.insert(name.to_owned(), "on".to_owned());
-        }
-    }
-    typed
-}
-
-pub(super) fn read_task(typed: &Fields) -> Result<AboutTask, Vec<&'static str>> {
-    let mut reader = Reader::new(typed);
-    let about = AboutTask {
-        text: reader.words("text"),
-        amount_kopecks: if reader.words("amount").is_empty() { 0 } else { reader.money("amount") },
-        is_mandatory: reader.tick("is_mandatory"),
-        needs_media: reader.tick("needs_media"),
-    };
-    let mut bad = reader.bad;
-    bad.extend(about.mistakes());
-    if bad.is_empty() { Ok(about) } else { Err(bad) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,15 +255,6 @@ mod tests {
         about.position = Some(Position { latitude: 56.83, longitude: 60.6 });
         about.rate_kopecks = 25_050;
         assert_eq!(read_site(&write_site(&about)), Ok(about));
-    }
-
-    #[test]
-    fn a_task_keeps_the_sign_of_its_amount() {
-        for kopecks in [-3300, 0, 12_345] {
-            let about =
-                AboutTask { text: "Sweep".into(), amount_kopecks: kopecks, is_mandatory: true, needs_media: false };
-            assert_eq!(read_task(&write_task(&about)), Ok(about));
-        }
     }
 
     #[test]

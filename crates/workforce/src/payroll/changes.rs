@@ -12,6 +12,7 @@ use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Set};
 use serde_json::json;
 
+use super::ledger::whole_sum;
 use super::posting::{self, Deltas, Sums};
 use super::tables::{adjustment, change, entry, payment, period};
 use super::{Basis, Kind, Money, Period, Why};
@@ -152,8 +153,14 @@ pub async fn take_back(db: &Writing<'_, '_>, id: i64, by: i64, at: Millis) -> Re
     note(db, "payment taken back", ("user", found.user_id), &found.period, by, at).await
 }
 
-/// Closes a month for good.
-pub async fn close(db: &Writing<'_, '_>, month: Period, by: i64, at: Millis) -> Result<(), WriteError> {
+/// Closes a month for good; refused where its total is not what was seen.
+pub async fn close(
+    db: &Writing<'_, '_>,
+    month: Period,
+    seen: Option<Money>,
+    by: i64,
+    at: Millis,
+) -> Result<(), WriteError> {
     if is_closed(db, &month.to_string()).await? {
         return Err(Why::Closed.refuse());
     }
@@ -169,6 +176,17 @@ pub async fn close(db: &Writing<'_, '_>, month: Period, by: i64, at: Millis) -> 
     let done = period::Entity::update_many().set(closed).filter(open).exec(db).await?;
     if done.rows_affected == 0 {
         return Err(Why::Closed.refuse());
+    }
+    // The month is ours alone by now, so its total stays.
+    let total: Option<i64> = entry::Entity::find()
+        .filter(entry::Column::Period.eq(month.as_str()))
+        .select_only()
+        .column_as(whole_sum("total_kopecks"), "total")
+        .into_tuple()
+        .one(db)
+        .await?;
+    if seen.is_some_and(|seen| seen != Money::from_kopecks(total.unwrap_or_default())) {
+        return Err(Why::Stale.refuse());
     }
     let number = month.replace('-', "").parse().unwrap_or_default();
     note(db, "pay period closed", ("payroll_period", number), &month, by, at).await
@@ -216,6 +234,7 @@ fn blank(amount: Money, month: Period, by: i64, at: Millis) -> adjustment::Model
         task_id: None,
         plan_id: None,
         order_id: None,
+        site_id: None,
         corrects_id: None,
         basis: posting::written(&Basis::Hand),
         reason: None,

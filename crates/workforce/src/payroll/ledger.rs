@@ -281,7 +281,7 @@ impl Payroll {
             .await
     }
 
-    async fn month(&self, period: Period) -> Result<Month, DbErr> {
+    pub(super) async fn month(&self, period: Period) -> Result<Month, DbErr> {
         let found = period::Entity::find_by_id(period.to_string()).one(self.domain.read()).await?;
         let closed = found.filter(|row| row.status == posting::CLOSED);
         let closed = closed.and_then(|row| Some((Millis(row.closed_at?), row.closed_by?)));
@@ -374,11 +374,11 @@ fn counted(which: impl Into<Expr>) -> Select<adjustment::Entity> {
 }
 
 /// PostgreSQL sums whole numbers up to something wider; nothing sums up to NULL.
-fn whole_sum(column: &str) -> Expr {
+pub(super) fn whole_sum(column: &str) -> Expr {
     Expr::cust(format!("CAST(COALESCE(SUM({column}), 0) AS BIGINT)"))
 }
 
-fn line(row: adjustment::Model, corrections: &HashMap<i64, (i64, Money)>) -> Result<Line, DbErr> {
+pub(super) fn line(row: adjustment::Model, corrections: &HashMap<i64, (i64, Money)>) -> Result<Line, DbErr> {
     let amount = Money::from_kopecks(row.amount_kopecks);
     let correction = corrections.get(&row.id);
     Ok(Line {

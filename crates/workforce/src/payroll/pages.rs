@@ -1,26 +1,29 @@
 //! The pages of pay: a month of everybody, a person's month, and the files that leave the product.
 //!
-//! Owners see and change everything; everybody else sees their own and changes nothing.
+//! Owners see and change everything. Managers see what was earned at the sites where they were permitted to see finances;
+//! everybody sees their own. Neither changes anything.
 
 use axum::extract::{Path, Query, State};
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Form, Router};
 use chrono::NaiveDate;
-use maud::Markup;
 use serde::Deserialize;
 
 use super::{EARNERS, Money, NotDone, Period, Why, export};
 use crate::application::App;
 use crate::people::Person;
 use crate::text;
+use crate::web::form::{Attempt, Fields, carry_out, seen};
 use crate::web::{Event, OWNERS, Oops, Owner, Section, SignedIn, Visitor};
 
 pub use self::sheet::months;
+use self::sight::{Sight, ids};
 
 mod person;
 mod sheet;
+mod sight;
 
 /// Everybody's month.
 pub const PAYROLL: &str = "/payroll";
@@ -36,49 +39,6 @@ struct Wanted {
     period: String,
     /// Counted from one.
     page: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct NewAmount {
-    period: String,
-    kind: String,
-    amount: String,
-    reason: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct Edited {
-    period: String,
-    user: i64,
-    version: i64,
-    #[serde(default)]
-    amount: String,
-    #[serde(default)]
-    reason: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct PaidForm {
-    period: String,
-    version: i64,
-    amount: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct Place {
-    period: String,
-    #[serde(default)]
-    user: i64,
-}
-
-/// What was tried and did not go, with what was typed: nothing that somebody wrote is lost.
-#[derive(Clone, Debug, Default)]
-pub struct Attempt {
-    /// The row that it was about; none for a new one.
-    id: Option<i64>,
-    amount: String,
-    reason: String,
-    why: Option<Why>,
 }
 
 pub fn routes() -> Router<App> {
@@ -120,25 +80,31 @@ async fn month(app: &App, viewer: &Person, user_id: i64, path: &str) -> Result<V
     Ok(vec![Section { title, body: sheet::month(entry.as_ref(), path, language) }])
 }
 
-/// `GET /payroll`.
-async fn show(State(app): State<App>, Owner(visitor): Owner, Query(wanted): Query<Wanted>) -> Result<Response, Oops> {
+/// `GET /payroll`: for owners, and for managers what was earned where they see finances.
+async fn show(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Oops> {
+    let sight = Sight::of(&app, &visitor.person).await?;
     let (period, current) = chosen(&app, &wanted.period).await?;
-    sheet_page(&app, &visitor, period, current, wanted.page, None).await
+    sheet_page(&app, &visitor, &sight, (period, current), wanted.page, Attempt::default()).await
 }
 
 /// `POST /payroll/close`.
-async fn close(State(app): State<App>, Owner(visitor): Owner, Form(place): Form<Place>) -> Result<Response, Oops> {
-    let period: Period = place.period.parse().map_err(|_| Oops::BadRequest)?;
-    match app.payroll.close_period(visitor.person.id, period).await {
+async fn close(State(app): State<App>, Owner(visitor): Owner, Form(typed): Form<Fields>) -> Result<Response, Oops> {
+    let (period, seen_total) = (period_of(&typed)?, amount_of(&typed, "total").ok());
+    let act = async |_| app.payroll.close_period_as_seen(visitor.person.id, period, seen_total).await;
+    match carry_out(&visitor, typed, seen, act).await? {
         Ok(()) => {
             tell(&app);
             Ok(Redirect::to(&format!("{PAYROLL}?period={period}")).into_response())
         }
-        Err(NotDone::Refused(why)) => {
-            let current = Period::of(app.payroll.today().await?);
-            sheet_page(&app, &visitor, period, current, 1, Some(why)).await
+        Err(attempt) => {
+            let (current, path) = (Period::of(app.payroll.today().await?), visitor.visit.path().to_owned());
+            let attempt = attempt.at(path, Fields::new());
+            sheet_page(&app, &visitor, &Sight::All, (period, current), 1, attempt).await
         }
-        Err(NotDone::Failed(error)) => Err(error.into()),
     }
 }
 
@@ -159,16 +125,13 @@ async fn xlsx(State(app): State<App>, Owner(visitor): Owner, Query(wanted): Quer
     Ok(file(period, "xlsx", export::XLSX_TYPE, bytes))
 }
 
-/// `GET /payroll/people/<id>`: for owners, and for the person.
+/// `GET /payroll/people/<id>`: for owners, for the person, and for managers what was earned at their sites.
 async fn show_person(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
     Path(id): Path<i64>,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Oops> {
-    if id != visitor.person.id && !visitor.person.may(OWNERS) {
-        return Err(Oops::Forbidden);
-    }
     let (period, _) = chosen(&app, &wanted.period).await?;
     person_page(&app, &visitor, id, period, Attempt::default()).await
 }
@@ -188,24 +151,17 @@ async fn add(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(new): Form<NewAmount>,
+    Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let period: Period = new.period.parse().map_err(|_| Oops::BadRequest)?;
-    let attempt = Attempt { id: None, amount: new.amount.clone(), reason: new.reason.clone(), why: None };
+    let (by, reason, day) = (visitor.person.id, word(&typed, "reason"), day_in(&app, period_of(&typed)?).await?);
     // The choice says which it is; a minus that was typed as well makes no bonus of a deduction.
-    let amount = match (new.amount.parse::<Money>(), new.kind.as_str()) {
-        (Ok(amount), "deduction") => Some(amount.taken_away()),
-        (Ok(amount), "bonus") if !amount.is_negative() => Some(amount),
-        _ => None,
+    let amount = match (amount_of(&typed, "amount"), word(&typed, "kind").as_str()) {
+        (Ok(amount), "deduction") => Ok(amount.taken_away()),
+        (Ok(amount), "bonus") if !amount.is_negative() => Ok(amount),
+        _ => Err(Why::BadAmount),
     };
-    let done = match amount {
-        Some(amount) => {
-            let day = day_in(&app, period).await?;
-            app.payroll.add_manual(visitor.person.id, id, day, amount, &new.reason).await
-        }
-        None => Err(Why::BadAmount.into()),
-    };
-    answer(&app, &visitor, id, period, attempt, done).await
+    let act = async |_| app.payroll.add_manual(by, id, day, amount?, &reason).await;
+    try_on(&app, &visitor, id, typed, act).await
 }
 
 /// `POST /payroll/amounts/<id>/change`.
@@ -213,15 +169,11 @@ async fn change(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(edited): Form<Edited>,
+    Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let period: Period = edited.period.parse().map_err(|_| Oops::BadRequest)?;
-    let done = match edited.amount.parse::<Money>() {
-        Ok(amount) => app.payroll.change(visitor.person.id, id, edited.version, amount, &edited.reason).await,
-        Err(_) => Err(Why::BadAmount.into()),
-    };
-    let attempt = Attempt { id: Some(id), amount: edited.amount, reason: edited.reason, why: None };
-    answer(&app, &visitor, edited.user, period, attempt, done).await
+    let (by, reason, amount) = (visitor.person.id, word(&typed, "reason"), amount_of(&typed, "amount"));
+    let act = async |version| app.payroll.change(by, id, version, amount?, &reason).await;
+    try_on(&app, &visitor, user_of(&typed)?, typed, act).await
 }
 
 /// `POST /payroll/amounts/<id>/remove`.
@@ -229,11 +181,11 @@ async fn remove(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(edited): Form<Edited>,
+    Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let period: Period = edited.period.parse().map_err(|_| Oops::BadRequest)?;
-    let done = app.payroll.remove(visitor.person.id, id, edited.version, &edited.reason).await;
-    answer(&app, &visitor, edited.user, period, Attempt::default(), done).await
+    let (by, reason) = (visitor.person.id, word(&typed, "reason"));
+    let act = async |version| app.payroll.remove(by, id, version, &reason).await;
+    try_on(&app, &visitor, user_of(&typed)?, typed, act).await
 }
 
 /// `POST /payroll/amounts/<id>/restore`.
@@ -241,11 +193,11 @@ async fn restore(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(place): Form<Place>,
+    Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let period: Period = place.period.parse().map_err(|_| Oops::BadRequest)?;
-    let done = app.payroll.restore(visitor.person.id, id).await;
-    answer(&app, &visitor, place.user, period, Attempt::default(), done).await
+    let by = visitor.person.id;
+    let act = async |_| app.payroll.restore(by, id).await;
+    try_on(&app, &visitor, user_of(&typed)?, typed, act).await
 }
 
 /// `POST /payroll/people/<id>/paid`.
@@ -253,14 +205,11 @@ async fn pay(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(paid): Form<PaidForm>,
+    Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let period: Period = paid.period.parse().map_err(|_| Oops::BadRequest)?;
-    let done = match paid.amount.parse::<Money>() {
-        Ok(amount) => app.payroll.mark_paid(visitor.person.id, period, id, amount, paid.version).await,
-        Err(_) => Err(Why::BadAmount.into()),
-    };
-    answer(&app, &visitor, id, period, Attempt::default(), done).await
+    let (by, period, amount) = (visitor.person.id, period_of(&typed)?, amount_of(&typed, "amount"));
+    let act = async |version| app.payroll.mark_paid(by, period, id, amount?, version).await;
+    try_on(&app, &visitor, id, typed, act).await
 }
 
 /// `POST /payroll/payments/<id>/take-back`.
@@ -268,47 +217,47 @@ async fn take_back(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(place): Form<Place>,
+    Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let period: Period = place.period.parse().map_err(|_| Oops::BadRequest)?;
-    let done = app.payroll.take_back(visitor.person.id, id).await;
-    answer(&app, &visitor, place.user, period, Attempt::default(), done).await
+    let by = visitor.person.id;
+    let act = async |_| app.payroll.take_back(by, id).await;
+    try_on(&app, &visitor, user_of(&typed)?, typed, act).await
 }
 
-/// Back to the person's month; what was refused is told there, beside what was typed.
-async fn answer(
+/// Does something to a person's month, and leads back there; what was refused is told there, beside what was typed.
+async fn try_on(
     app: &App,
     visitor: &Visitor,
     user_id: i64,
-    period: Period,
-    attempt: Attempt,
-    done: Result<(), NotDone>,
+    typed: Fields,
+    act: impl AsyncFnOnce(i64) -> Result<(), NotDone>,
 ) -> Result<Response, Oops> {
-    match done {
+    let period = period_of(&typed)?;
+    match carry_out(visitor, typed, seen, act).await? {
         Ok(()) => {
             tell(app);
             app.events.publish(Event::to_person(TOPIC, user_id));
             Ok(Redirect::to(&format!("/payroll/people/{user_id}?period={period}")).into_response())
         }
-        Err(NotDone::Refused(why)) => {
-            person_page(app, visitor, user_id, period, Attempt { why: Some(why), ..attempt }).await
-        }
-        Err(NotDone::Failed(error)) => Err(error.into()),
+        Err(attempt) => person_page(app, visitor, user_id, period, attempt).await,
     }
 }
 
 async fn sheet_page(
     app: &App,
     visitor: &Visitor,
-    period: Period,
-    current: Period,
+    sight: &Sight,
+    (period, current): (Period, Period),
     page: u64,
-    why: Option<Why>,
+    attempt: Attempt,
 ) -> Result<Response, Oops> {
     let number = page.max(1);
-    let sheet = app.payroll.of_period(period, number - 1).await?;
-    let drawn = sheet::page(visitor, &sheet, current, number, why);
-    Ok((status(why), drawn).into_response())
+    let sheet = match sight {
+        Sight::All => app.payroll.of_period(period, number - 1).await?,
+        Sight::Sites(sites) => app.payroll.at_sites(&ids(sites), period, number - 1).await?,
+    };
+    let drawn = sheet::page(visitor, &sheet, sight, current, number, &attempt);
+    Ok((attempt.status(), drawn).into_response())
 }
 
 async fn person_page(
@@ -318,22 +267,35 @@ async fn person_page(
     period: Period,
     attempt: Attempt,
 ) -> Result<Response, Oops> {
-    let person = if id == visitor.person.id { Some(visitor.person.clone()) } else { app.people.by_id(id).await? };
+    let is_own = id == visitor.person.id;
+    let sight = if is_own { Sight::All } else { Sight::of(app, &visitor.person).await? };
+    let person = if is_own { Some(visitor.person.clone()) } else { app.people.by_id(id).await? };
     let person: Person = person.ok_or(Oops::NotFound)?;
-    let earnings = app.payroll.of_person(id, period).await?;
+    let earnings = match &sight {
+        Sight::All => app.payroll.of_person(id, period).await?,
+        Sight::Sites(sites) => sight::earnings(app, sites, id, period).await?,
+    };
     let authors = earnings.changes.iter().map(|change| change.by).chain(earnings.payments.iter().map(|paid| paid.by));
     let names = app.people.names(authors.collect::<std::collections::BTreeSet<_>>()).await?;
-    let why = attempt.why;
-    let drawn: Markup = person::page(visitor, &person, &earnings, &names, &attempt);
-    Ok((status(why), drawn).into_response())
+    let drawn = person::page(visitor, &person, &earnings, &names, (&sight, &attempt));
+    Ok((attempt.status(), drawn).into_response())
 }
 
-fn status(why: Option<Why>) -> StatusCode {
-    match why {
-        None => StatusCode::OK,
-        Some(Why::Stale | Why::Closed | Why::Gone | Why::NotOver) => StatusCode::CONFLICT,
-        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
-    }
+fn word(typed: &Fields, name: &str) -> String {
+    typed.get(name).cloned().unwrap_or_default()
+}
+
+fn amount_of(typed: &Fields, name: &str) -> Result<Money, Why> {
+    word(typed, name).parse().map_err(|_| Why::BadAmount)
+}
+
+/// The month and the person that a form is about; it says them itself.
+fn period_of(typed: &Fields) -> Result<Period, Oops> {
+    word(typed, "period").parse().map_err(|_| Oops::BadRequest)
+}
+
+fn user_of(typed: &Fields) -> Result<i64, Oops> {
+    word(typed, "user").parse().map_err(|_| Oops::BadRequest)
 }
 
 /// The month that is asked for, else that of today; and that of today.

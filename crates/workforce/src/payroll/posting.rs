@@ -70,7 +70,7 @@ impl Sums {
 }
 
 /// Posts rows; those that are there already stay as they are.
-pub async fn post(db: &Writing<'_, '_>, rows: Vec<Row>, at: Millis) -> Result<(), WriteError> {
+pub async fn post(db: &Writing<'_, '_>, site_id: Option<i64>, rows: Vec<Row>, at: Millis) -> Result<(), WriteError> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -81,7 +81,7 @@ pub async fn post(db: &Writing<'_, '_>, rows: Vec<Row>, at: Millis) -> Result<()
     let open = open_periods(db, &months).await?;
     let models = rows.into_iter().map(|row| {
         let period = month_of(&row.day).map(|month| open.get(&month).copied().unwrap_or(month))?;
-        model(row, period, at)
+        model(row, site_id, period, at)
     });
     let models = models.collect::<Result<Vec<_>, WriteError>>()?;
     let once = OnConflict::new().do_nothing().to_owned();
@@ -165,7 +165,7 @@ fn month_of(day: &str) -> Result<Period, WriteError> {
     day_of(day).map(Period::of).ok_or_else(|| Refusal::because(format!("`{day}` is no day")))
 }
 
-fn model(row: Row, period: Period, at: Millis) -> Result<adjustment::ActiveModel, WriteError> {
+fn model(row: Row, site_id: Option<i64>, period: Period, at: Millis) -> Result<adjustment::ActiveModel, WriteError> {
     let Row { user_id, kind, source, day, amount, basis } = row;
     if !kind.fits(amount) {
         return Err(Refusal::because(format!("{} cannot be {amount}", kind.name())));
@@ -189,6 +189,7 @@ fn model(row: Row, period: Period, at: Millis) -> Result<adjustment::ActiveModel
         task_id,
         plan_id,
         order_id,
+        site_id,
         corrects_id: None,
         basis: written(&basis),
         reason: None,

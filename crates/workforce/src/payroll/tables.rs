@@ -37,6 +37,8 @@ pub mod adjustment {
         pub task_id: Option<i64>,
         pub plan_id: Option<i64>,
         pub order_id: Option<i64>,
+        /// Where it was earned, if that was at a site.
+        pub site_id: Option<i64>,
         pub corrects_id: Option<i64>,
         pub basis: String,
         pub reason: Option<String>,

@@ -5,6 +5,7 @@ use opora::store::{Refusal, WriteError};
 use crate::domain::{self, Rule};
 use crate::text;
 use crate::texts::Language;
+use crate::web::form::{Means, Told};
 
 /// A rule said no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +75,21 @@ impl Why {
             Self::NotOver => text!(language, "payroll-not-over"),
             Self::Closed => text!(language, "payroll-is-closed"),
             Self::NothingThere => text!(language, "payroll-nothing-there"),
+        }
+    }
+}
+
+impl Told for Why {
+    fn words(self, language: Language) -> String {
+        self.words(language)
+    }
+
+    fn means(self) -> Means {
+        match self {
+            Self::Stale => Means::Stale,
+            Self::Gone => Means::Gone,
+            Self::Closed | Self::NotOver => Means::Conflict,
+            _ => Means::Mistake,
         }
     }
 }

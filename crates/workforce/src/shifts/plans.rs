@@ -130,7 +130,7 @@ pub async fn judge(db: &Writing<'_, '_>, id: i64, is_accepted: bool, fines: Fine
     } else {
         let rows = fines_of(&plan, row.is_short_notice, fines, &site);
         let fine = rows.iter().map(|row| row.amount).sum();
-        Payroll::post(db, rows, by.at).await?;
+        Payroll::post_at(db, plan.site_id, rows, by.at).await?;
         Notice::ReasonRejected { site: name, when, fine }
     };
     notices::write(db, vec![(plan.user_id, notice)], by.at).await?;

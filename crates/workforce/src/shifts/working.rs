@@ -189,7 +189,7 @@ pub async fn post(db: &Writing<'_, '_>, shift_id: i64, mandatory: Money, at: Mil
     let Some(ended_at) = shift.ended_at.filter(|_| shift.status == ShiftStatus::Completed) else { return Ok(()) };
     let site = sites::site(db, shift.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
     let tasks = tasks_of(db, shift_id).await?;
-    Payroll::post(db, reckon(&shift, &tasks, ended_at, &site, mandatory), at).await
+    Payroll::post_at(db, site.id, reckon(&shift, &tasks, ended_at, &site, mandatory), at).await
 }
 
 pub async fn open_site(db: &Writing<'_, '_>, site_id: i64, user_id: i64, at: Millis) -> Result<(), WriteError> {

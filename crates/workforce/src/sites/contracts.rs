@@ -15,6 +15,8 @@ use super::records::{is_price, mistakes};
 use super::tables::{contract, contract_site, permission};
 use super::{Why, kept};
 use crate::domain::Writing;
+use crate::text;
+use crate::texts::Language;
 
 /// What somebody works by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,6 +98,19 @@ impl Permission {
             Self::Finances => "finances",
             Self::Rates => "rates",
             Self::Schedule => "schedule",
+        }
+    }
+
+    /// What people call it.
+    pub fn words(self, language: Language) -> String {
+        match self {
+            Self::View => text!(language, "sites-may-view"),
+            Self::Edit => text!(language, "sites-may-edit"),
+            Self::Delete => text!(language, "sites-may-delete"),
+            Self::Employees => text!(language, "sites-may-employees"),
+            Self::Finances => text!(language, "sites-may-finances"),
+            Self::Rates => text!(language, "sites-may-rates"),
+            Self::Schedule => text!(language, "sites-may-schedule"),
         }
     }
 }

@@ -26,7 +26,7 @@ pub const TOPIC: &str = "sites";
 /// The front door.
 #[derive(Clone, Debug)]
 pub struct Sites {
-    app: App,
+    pub(super) app: App,
 }
 
 /// What there is.
@@ -333,7 +333,7 @@ impl Sites {
     }
 
     /// Writes, tells those who are concerned, and has open pages look anew.
-    async fn change<T, F>(&self, by: &Person, run: F) -> Result<T, NotDone>
+    pub(super) async fn change<T, F>(&self, by: &Person, run: F) -> Result<T, NotDone>
     where
         T: Send + 'static,
         F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,

@@ -11,6 +11,7 @@ use sea_orm::DbErr;
 use crate::domain::{self, Rule};
 use crate::key;
 use crate::texts::Language;
+use crate::web::form::{Means, Told};
 
 /// A rule that said no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +143,22 @@ impl Why {
 impl Rule for Why {
     fn of(refusal: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|why| why.key() == refusal)
+    }
+}
+
+impl Told for Why {
+    fn words(self, language: Language) -> String {
+        self.words(language)
+    }
+
+    fn means(self) -> Means {
+        match self {
+            Self::Stale => Means::Stale,
+            Self::Gone => Means::Gone,
+            Self::Bad => Means::Mistake,
+            Self::NotAllowed => Means::Forbidden,
+            _ => Means::Conflict,
+        }
     }
 }
 

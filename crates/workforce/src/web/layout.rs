@@ -6,6 +6,7 @@ use super::assets;
 use super::csrf;
 use super::visit::Visit;
 use crate::people::{Person, Role};
+use crate::sites::Permission;
 use crate::text;
 
 /// A place in the navigation.
@@ -16,6 +17,8 @@ pub struct NavItem {
     pub path: &'static str,
     /// Who sees it. The page has a guard of its own.
     pub roles: &'static [Role],
+    /// What managers must have been permitted somewhere to see it.
+    pub needs: Option<Permission>,
 }
 
 /// A part of a person's page.
@@ -97,7 +100,8 @@ impl Visit {
 
     fn nav(&self, person: &Person) -> Vec<NavItem> {
         let items = self.app().rooms.iter().flat_map(crate::rooms::Room::nav);
-        items.filter(|item| person.may(item.roles)).collect()
+        let is_useful = |item: &NavItem| item.needs.is_none_or(|what| self.may_somewhere(what));
+        items.filter(|item| person.may(item.roles) && is_useful(item)).collect()
     }
 
     fn is_at(&self, path: &str) -> bool {

@@ -9,10 +9,11 @@ use axum::http::{HeaderMap, Method, header};
 
 use super::cookies::Cookie;
 use super::oops::Oops;
-use super::{csrf, secrets, sessions};
+use super::{OWNERS, csrf, secrets, sessions};
 use crate::application::App;
 use crate::config::Networks;
-use crate::people::Person;
+use crate::people::{Person, Role};
+use crate::sites::{Permission, Sites};
 use crate::texts::Language;
 
 /// A request under way. Clones are the same one.
@@ -31,6 +32,8 @@ struct Inside {
     cookie: String,
     csrf: String,
     standing: Standing,
+    /// What a manager was permitted, wherever it was.
+    permitted: Vec<Permission>,
 }
 
 /// What the browser's cookie stands for.
@@ -50,12 +53,15 @@ impl Visit {
     /// Looks at a request. What goes wrong in doing so is told to a guest.
     pub async fn begin(app: &App, request: &Parts) -> (Self, Result<(), Oops>) {
         let headers = &request.headers;
-        let found = standing(app, headers).await;
+        let found = match standing(app, headers).await {
+            Ok((cookie, standing)) => permitted(app, &standing).await.map(|permitted| (cookie, standing, permitted)),
+            Err(oops) => Err(oops),
+        };
         let (found, went) = match found {
             Ok(found) => (found, Ok(())),
-            Err(oops) => ((String::new(), Standing::Guest), Err(oops)),
+            Err(oops) => ((String::new(), Standing::Guest, Vec::new()), Err(oops)),
         };
-        let (cookie, standing) = found;
+        let (cookie, standing, permitted) = found;
         let language = match &standing {
             Standing::Member { person, .. } => person.language,
             Standing::New | Standing::Guest => guests_language(headers).unwrap_or(app.language),
@@ -72,6 +78,7 @@ impl Visit {
             csrf: csrf::token(&cookie),
             cookie,
             standing,
+            permitted,
         }));
         (visit, went)
     }
@@ -118,6 +125,11 @@ impl Visit {
 
     pub fn person(&self) -> Option<&Person> {
         self.member().map(|(person, _)| person)
+    }
+
+    /// Whether there is anything that whoever is signed in may do so.
+    pub fn may_somewhere(&self, what: Permission) -> bool {
+        self.person().is_some_and(|person| person.may(OWNERS)) || self.0.permitted.contains(&what)
     }
 
     pub fn is_https(&self) -> bool {
@@ -172,6 +184,17 @@ async fn standing(app: &App, headers: &HeaderMap) -> Result<(String, Standing), 
         Some(cookie) => (cookie, Standing::Guest),
         None => (secrets::token()?, Standing::New),
     })
+}
+
+/// What a manager may do; of others their role says it.
+async fn permitted(app: &App, standing: &Standing) -> Result<Vec<Permission>, Oops> {
+    match standing {
+        Standing::Member { person, .. } if person.may(&[Role::Manager]) && !person.may(OWNERS) => {
+            let permissions = Sites::of_app(app).permissions_of(person.id).await?;
+            Ok(permissions.into_iter().map(|(_, what)| what).collect())
+        }
+        _ => Ok(Vec::new()),
+    }
 }
 
 fn is_https(app: &App) -> bool {

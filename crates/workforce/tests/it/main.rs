@@ -26,6 +26,7 @@ mod owners_week;
 mod page;
 mod pages;
 mod payroll;
+mod permissions;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/postgres_server.rs"]
 mod postgres_server;
@@ -47,5 +48,6 @@ mod s3_server;
 mod settings;
 mod shifts;
 mod signing_in;
+mod stale_edits;
 mod tables;
 mod two_people;

@@ -10,7 +10,7 @@ use crate::firm::Kind;
 use crate::payroll::post_352;
 use crate::queries::Queries;
 
-const MAY: i64 = 1004;
+pub const MAY: i64 = 1004;
 
 /// A site as an owner fills it in.
 const SITE: [(&str, &str); 14] = [
@@ -214,7 +214,7 @@ async fn a_persons_contracts_are_made_and_changed_by_owners() {
     assert_eq!(found.about, expected);
     let edit = [("status", "suspended"), ("rate", ""), ("version", "1")];
     owner.post(&format!("/contracts/{}", found.id), &edit).await.leads_to(&path);
-    owner.post(&format!("/contracts/{}", found.id), &edit).await.is(409, "");
+    owner.post(&format!("/contracts/{}", found.id), &edit).await.is(409, "Somebody else has changed this");
     let employee = cabinet.signed_in(BORIS).await;
     employee.post(&path, &contract).await.is(403, "This page is for others");
     cabinet.close().await;
@@ -256,12 +256,12 @@ async fn pages_ask_no_more_of_many_sites_than_of_one() {
 }
 
 /// The site with some of its fields changed.
-fn changed(fields: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
+pub fn changed(fields: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
     let other = |name: &str| fields.iter().find(|(changed, _)| *changed == name).map(|(_, value)| *value);
     SITE.iter().map(|(name, value)| (*name, other(name).unwrap_or(value))).collect()
 }
 
-async fn make_site(cabinet: &Cabinet, owner: &Browser) -> i64 {
+pub async fn make_site(cabinet: &Cabinet, owner: &Browser) -> i64 {
     owner.get("/sites").await;
     let made = owner.post("/sites", &SITE).await;
     assert_eq!(made.status.as_u16(), 303, "{}", made.body);

@@ -3,15 +3,16 @@
 use chrono::{Datelike, Days, Months, NaiveDate};
 use maud::{Markup, html};
 
-use super::super::form::{Attempt, Fields, Filled, time_of};
-use super::super::sites::{day_name, task_fields};
-use super::{Shown, Whole, usual, write_slot};
+use super::super::sites::day_name;
+use super::super::tasks::{self, Place};
+use super::{Shown, Whole, slot_path, usual, write_slot};
 use crate::payroll::{Money, Period as Month};
 use crate::shifts::Plan;
-use crate::sites::{Permission, Site, Slot, Why};
+use crate::sites::{Permission, Site, Slot};
 use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
+use crate::web::form::{Attempt, Fields, Filled, Sheet, fields, time_of};
 
 /// How many names a slot shows.
 const NAMES_MOST: usize = 4;
@@ -126,45 +127,41 @@ fn card(shown: &Shown, slot: &Slot, language: Language) -> Markup {
 
 /// A new slot, a week again, and every working day.
 fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Markup {
-    let language = visitor.language();
-    let begins = write_slot(&usual(Some(site), shown.day.max(shown.first)));
-    let typed = if attempt.typed.is_empty() { &begins } else { &attempt.typed };
-    let form = Filled { language, typed, now: None, bad: &attempt.bad };
+    let (language, back) = (visitor.language(), path(shown, shown.is_month, shown.day));
     let next = shown.first.checked_add_days(Days::new(7)).unwrap_or(shown.first);
+    let mut begins = write_slot(&usual(Some(site), shown.day.max(shown.first)));
+    begins.extend(fields([("from", shown.first.to_string()), ("to", last_day(shown).to_string())]));
+    let week = fields([("from", shown.first.to_string()), ("to", next.to_string())]);
     let hidden = html! { input type="hidden" name="site" value=(site.id); };
-    html! {
-        details.card #new-slot open[!attempt.typed.is_empty()] {
-            summary data-testid="new-slot" { (text!(language, "cabinet-new-slot")) }
-            (visitor.visit.form("/calendar/slots", &html! {
-                (hidden)
-                div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) }
-                (slot_fields(&form))
-                button type="submit" data-testid="create-slot" { (text!(language, "cabinet-create")) }
-            }))
+    let sheet = |path: &'static str,
+                 testid: &'static str,
+                 caption: &str,
+                 now: &Fields,
+                 draw: &dyn Fn(&Filled<'_>) -> Markup| {
+        let sheet = Sheet { path, now, version: None, back: &back, caption, testid };
+        visitor.sheet(attempt, sheet, |form| html! { (hidden) (draw(form)) })
+    };
+    let new = |form: &Filled<'_>| html! { div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) } (slot_fields(form)) };
+    let days = |form: &Filled<'_>, from: String, to: String| {
+        html! {
+            div.row.fields { (form.short("from", &from, "date")) (form.short("to", &to, "date")) }
         }
-        details.card {
+    };
+    let fill = |form: &Filled<'_>| html! { (days(form, text!(language, "cabinet-from"), text!(language, "cabinet-to"))) (slot_fields(form)) };
+    let copy = |form: &Filled<'_>| days(form, text!(language, "cabinet-copy-from"), text!(language, "cabinet-copy-to"));
+    html! {
+        details.card #new-slot open[attempt.is_at("/calendar/slots")] {
+            summary data-testid="new-slot" { (text!(language, "cabinet-new-slot")) }
+            (sheet("/calendar/slots", "create-slot", &text!(language, "cabinet-create"), &begins, &new))
+        }
+        details.card open[attempt.is_at("/calendar/fill")] {
             summary data-testid="fill-open" { (text!(language, "cabinet-fill")) }
             p.quiet { (text!(language, "cabinet-fill-about")) }
-            (visitor.visit.form("/calendar/fill", &html! {
-                (hidden)
-                div.row.fields {
-                    label { (text!(language, "cabinet-from")) input type="date" name="from" required value=(shown.first); }
-                    label { (text!(language, "cabinet-to")) input type="date" name="to" required value=(last_day(shown)); }
-                }
-                (slot_fields(&form))
-                button type="submit" data-testid="fill" { (text!(language, "cabinet-fill-button")) }
-            }))
+            (sheet("/calendar/fill", "fill", &text!(language, "cabinet-fill-button"), &begins, &fill))
         }
-        details.card {
+        details.card open[attempt.is_at("/calendar/copy-week")] {
             summary data-testid="copy-open" { (text!(language, "cabinet-copy-week")) }
-            (visitor.visit.form("/calendar/copy-week", &html! {
-                (hidden)
-                div.row.fields {
-                    label { (text!(language, "cabinet-copy-from")) input type="date" name="from" required value=(shown.first); }
-                    label { (text!(language, "cabinet-copy-to")) input type="date" name="to" required value=(next); }
-                }
-                button type="submit" data-testid="copy-week" { (text!(language, "cabinet-copy-button")) }
-            }))
+            (sheet("/calendar/copy-week", "copy-week", &text!(language, "cabinet-copy-button"), &week, &copy))
         }
     }
 }
@@ -193,7 +190,6 @@ fn slot_fields(form: &Filled<'_>) -> Markup {
 
 pub fn slot(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
     let (language, slot, site) = (visitor.language(), &whole.slot, &whole.site);
-    let now = write_slot(&slot.about);
     let title = format!("{}, {}", site.about.name, slot.about.day.format("%d.%m.%Y"));
     let may_edit = whole.access.may(Permission::Schedule, site.id) && slot.deleted_at.is_none();
     let rate = Money::from_kopecks(slot.about.rate_kopecks.unwrap_or(site.about.rate_kopecks));
@@ -212,57 +208,36 @@ pub fn slot(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
                     @if whole.plans.is_empty() { p.quiet { (text!(language, "cabinet-nobody-yet")) } }
                     ul.rows { @for plan in &whole.plans { li { (whole.names.get(&plan.user_id).map_or("–", String::as_str)) } } }
                 }
-                (tasks(visitor, whole))
+                (tasks(visitor, whole, attempt))
             }
             @if slot.deleted_at.is_some() { (deleted(visitor, slot)) }
-            @else if may_edit { (edit(visitor, slot, &now, attempt)) }
+            @else if may_edit { (edit(visitor, slot, attempt)) }
             @else { section.card { p { (text!(language, "cabinet-rate")) ": " (rate.shown(language)) } } }
         },
     )
 }
 
 /// What is to be done in this slot alone.
-fn tasks(visitor: &Visitor, whole: &Whole) -> Markup {
-    let (language, none) = (visitor.language(), Fields::new());
-    let form = Filled { language, typed: &none, now: None, bad: &[] };
+fn tasks(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
     let may_edit = whole.access.may(Permission::Edit, whole.site.id) && whole.slot.deleted_at.is_none();
+    let place = Place { page: &slot_path(whole.slot.id), may_edit };
     html! {
         section.card {
-            h2 { (text!(language, "cabinet-slot-tasks")) }
-            @if whole.tasks.is_empty() { p.quiet { (text!(language, "cabinet-no-tasks")) } }
-            ul.rows data-testid="slot-tasks" {
-                @for task in &whole.tasks {
-                    @let amount = Money::from_kopecks(task.about.amount_kopecks);
-                    li { span { (task.about.text) } strong.money.minus[amount.is_negative()] { (amount.signed(language)) } }
-                }
-            }
-            @if may_edit {
-                details {
-                    summary { (text!(language, "cabinet-new-task")) }
-                    (visitor.visit.form(&format!("/calendar/slots/{}/tasks", whole.slot.id), &html! {
-                        (task_fields(&form))
-                        button type="submit" data-testid="create-slot-task" { (text!(language, "cabinet-create")) }
-                    }))
-                }
-            }
+            h2 { (text!(visitor.language(), "cabinet-slot-tasks")) }
+            (tasks::list(visitor, place, &whole.tasks, attempt))
         }
     }
 }
 
-fn edit(visitor: &Visitor, slot: &Slot, now: &Fields, attempt: &Attempt) -> Markup {
-    let language = visitor.language();
-    let is_tried = !attempt.typed.is_empty();
-    let typed = if is_tried { &attempt.typed } else { now };
-    let is_stale = is_tried && attempt.why == Some(Why::Stale);
-    let form = Filled { language, typed, now: is_stale.then_some(now), bad: &attempt.bad };
-    let path = format!("/calendar/slots/{}", slot.id);
+fn edit(visitor: &Visitor, slot: &Slot, attempt: &Attempt) -> Markup {
+    let (language, now, path) = (visitor.language(), write_slot(&slot.about), slot_path(slot.id));
+    let (caption, version) = (text!(language, "cabinet-save"), Some(slot.version));
+    let sheet = Sheet { path: &path, now: &now, version, back: &path, caption: &caption, testid: "save-slot" };
     html! {
         section.card {
-            (visitor.visit.form(&path, &html! {
-                input type="hidden" name="version" value=(slot.version);
+            (visitor.sheet(attempt, sheet, |form| html! {
                 div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) }
-                (slot_fields(&form))
-                button type="submit" data-testid="save-slot" { (text!(language, "cabinet-save")) }
+                (slot_fields(form))
             }))
             (visitor.visit.form(&format!("{path}/delete"), &html! {
                 input type="hidden" name="version" value=(slot.version);

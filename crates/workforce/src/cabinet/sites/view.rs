@@ -5,14 +5,15 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 
 use super::super::access::Access;
-use super::super::form::{Attempt, Fields, Filled, time_of};
-use super::{DAYS, PAGE, Part, Tried, write_site, write_task};
+use super::super::tasks::{self, Place};
+use super::{DAYS, PAGE, write_site};
 use crate::key;
 use crate::payroll::Money;
-use crate::sites::{Permission, Site, Task, Why};
+use crate::sites::{Permission, Site, Task};
 use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
+use crate::web::form::{Attempt, Fields, Filled, Sheet, time_of};
 
 /// What the list shows.
 pub struct List<'a> {
@@ -43,7 +44,9 @@ pub fn day_name(day: usize, language: Language) -> String {
 pub fn list(visitor: &Visitor, list: &List<'_>, usual: &Fields, attempt: &Attempt) -> Markup {
     let language = visitor.language();
     let title = text!(language, "cabinet-nav-sites");
-    let form = Filled { language, typed: usual, now: None, bad: &attempt.bad };
+    let caption = text!(language, "cabinet-create");
+    let sheet =
+        Sheet { path: "/sites", now: usual, version: None, back: "/sites", caption: &caption, testid: "create-site" };
     visitor.page(
         &title,
         &html! {
@@ -58,10 +61,7 @@ pub fn list(visitor: &Visitor, list: &List<'_>, usual: &Fields, attempt: &Attemp
             @if list.access.is_owner() {
                 details.card open[list.sites.is_empty() || attempt.status() != axum::http::StatusCode::OK] {
                     summary data-testid="new-site" { (text!(language, "cabinet-new-site")) }
-                    (visitor.visit.form("/sites", &html! {
-                        (site_fields(&form))
-                        button type="submit" data-testid="create-site" { (text!(language, "cabinet-create")) }
-                    }))
+                    (visitor.sheet(attempt, sheet, site_fields))
                 }
             }
         },
@@ -139,9 +139,8 @@ pub fn pager(path: &str, number: usize, pages: usize, language: Language) -> Mar
     }
 }
 
-pub fn site(visitor: &Visitor, access: &Access, site: &Site, tasks: &[Task], tried: &Tried) -> Markup {
-    let language = visitor.language();
-    let (alive, gone): (Vec<&Task>, Vec<&Task>) = tasks.iter().partition(|task| task.deleted_at.is_none());
+pub fn site(visitor: &Visitor, access: &Access, site: &Site, tasks: &[Task], attempt: &Attempt) -> Markup {
+    let (language, page) = (visitor.language(), format!("/sites/{}", site.id));
     let may_edit = access.may(Permission::Edit, site.id) && site.deleted_at.is_none();
     visitor.page(
         &site.about.name,
@@ -152,127 +151,27 @@ pub fn site(visitor: &Visitor, access: &Access, site: &Site, tasks: &[Task], tri
                 a.button.plain href={ "/calendar?site=" (site.id) } { (text!(language, "cabinet-nav-calendar")) }
                 a.button.plain href={ "/shifts?site=" (site.id) } { (text!(language, "cabinet-nav-shifts")) }
             }
-            (tried.attempt.notice(language))
+            (attempt.notice(language))
             @if site.deleted_at.is_some() { (deleted(visitor, std::slice::from_ref(site))) }
             section.card #tasks {
                 h2 { (text!(language, "cabinet-tasks")) }
                 p.quiet { (text!(language, "cabinet-tasks-about")) }
-                @if alive.is_empty() { p.quiet { (text!(language, "cabinet-no-tasks")) } }
-                ul.rows data-testid="tasks" { @for one in &alive { (task(visitor, one, may_edit, tried)) } }
-                @if may_edit { (new_task(visitor, site, tried)) }
-                @if may_edit && !gone.is_empty() { (gone_tasks(visitor, &gone)) }
+                (tasks::list(visitor, Place { page: &page, may_edit }, tasks, attempt))
             }
-            @if may_edit { (edit_site(visitor, access, site, tried)) } @else { (facts(site, language)) }
+            @if may_edit { (edit_site(visitor, access, site, attempt)) } @else { (facts(site, language)) }
         },
     )
 }
 
-fn task(visitor: &Visitor, task: &Task, may_edit: bool, tried: &Tried) -> Markup {
-    let language = visitor.language();
-    let amount = Money::from_kopecks(task.about.amount_kopecks);
-    html! {
-        li data-testid={ "task-" (task.id) } {
-            div {
-                (task.about.text) " "
-                @if task.about.is_mandatory { span.chip { (text!(language, "cabinet-mandatory")) } " " }
-                @if task.about.needs_media { span.chip { "📷 " (text!(language, "cabinet-needs-media")) } }
-                @if may_edit { (edit_task(visitor, task, tried)) }
-            }
-            strong.money.minus[amount.is_negative()] { (amount.signed(language)) }
-        }
-    }
-}
-
-fn edit_task(visitor: &Visitor, task: &Task, tried: &Tried) -> Markup {
-    let (language, now) = (visitor.language(), write_task(&task.about));
-    let is_tried = tried.part == Part::Task(task.id);
-    let form = filled(language, &now, is_tried, &tried.attempt);
-    let path = format!("/sites/{}/tasks/{}", task.site_id, task.id);
-    html! {
-        details open[is_tried] {
-            summary { (text!(language, "cabinet-edit")) }
-            (visitor.visit.form(&path, &html! {
-                input type="hidden" name="version" value=(task.version);
-                (task_fields(&form))
-                button type="submit" data-testid="save-task" { (text!(language, "cabinet-save")) }
-            }))
-            (visitor.visit.form(&format!("{path}/delete"), &html! {
-                input type="hidden" name="version" value=(task.version);
-                button.danger.small type="submit" data-testid="delete-task" { (text!(language, "cabinet-delete")) }
-            }))
-        }
-    }
-}
-
-fn new_task(visitor: &Visitor, site: &Site, tried: &Tried) -> Markup {
-    let (language, none) = (visitor.language(), Fields::new());
-    let is_tried = tried.part == Part::NewTask;
-    let form = filled(language, &none, is_tried, &tried.attempt);
-    html! {
-        details open[is_tried] {
-            summary data-testid="new-task" { (text!(language, "cabinet-new-task")) }
-            (visitor.visit.form(&format!("/sites/{}/tasks", site.id), &html! {
-                (task_fields(&form))
-                button type="submit" data-testid="create-task" { (text!(language, "cabinet-create")) }
-            }))
-        }
-    }
-}
-
-fn gone_tasks(visitor: &Visitor, tasks: &[&Task]) -> Markup {
-    let language = visitor.language();
-    html! {
-        details {
-            summary { (text!(language, "cabinet-deleted-tasks")) }
-            ul.rows {
-                @for task in tasks {
-                    li.removed {
-                        span { (task.about.text) }
-                        (visitor.visit.form(&format!("/sites/{}/tasks/{}/restore", task.site_id, task.id), &html! {
-                            button.plain.small type="submit" data-testid="restore-task" { (text!(language, "cabinet-restore")) }
-                        }))
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// What was typed, beside what is there by now if somebody was faster.
-fn filled<'a>(language: Language, now: &'a Fields, is_tried: bool, attempt: &'a Attempt) -> Filled<'a> {
-    if !is_tried || attempt.typed.is_empty() {
-        return Filled { language, typed: now, now: None, bad: &[] };
-    }
-    let is_stale = attempt.why == Some(Why::Stale);
-    Filled { language, typed: &attempt.typed, now: is_stale.then_some(now), bad: &attempt.bad }
-}
-
-pub fn task_fields(form: &Filled<'_>) -> Markup {
-    let language = form.language;
-    html! {
-        div.row.fields {
-            (form.line("text", &text!(language, "cabinet-task-text"), 300))
-            (form.short("amount", &text!(language, "cabinet-task-amount"), "text"))
-        }
-        p.quiet { (text!(language, "cabinet-task-amount-about")) }
-        div.row.choice {
-            (form.tick("is_mandatory", &text!(language, "cabinet-mandatory")))
-            (form.tick("needs_media", &text!(language, "cabinet-needs-media")))
-        }
-    }
-}
-
-fn edit_site(visitor: &Visitor, access: &Access, site: &Site, tried: &Tried) -> Markup {
+fn edit_site(visitor: &Visitor, access: &Access, site: &Site, attempt: &Attempt) -> Markup {
     let (language, now) = (visitor.language(), write_site(&site.about));
-    let form = filled(language, &now, tried.part == Part::Site, &tried.attempt);
+    let (path, caption) = (format!("/sites/{}", site.id), text!(language, "cabinet-save"));
+    let version = Some(site.version);
+    let sheet = Sheet { path: &path, now: &now, version, back: &path, caption: &caption, testid: "save-site" };
     html! {
         section.card {
             h2 { (text!(language, "cabinet-site")) }
-            (visitor.visit.form(&format!("/sites/{}", site.id), &html! {
-                input type="hidden" name="version" value=(site.version);
-                (site_fields(&form))
-                button type="submit" data-testid="save-site" { (text!(language, "cabinet-save")) }
-            }))
+            (visitor.sheet(attempt, sheet, site_fields))
             @if access.may(Permission::Delete, site.id) {
                 (visitor.visit.form(&format!("/sites/{}/delete", site.id), &html! {
                     input type="hidden" name="version" value=(site.version);

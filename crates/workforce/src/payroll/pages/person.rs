@@ -4,12 +4,14 @@ use std::collections::HashMap;
 
 use maud::{Markup, html};
 
-use super::super::{Changed, Earnings, Entry, Kind, Line, Money, Payment, Period, REASON_MOST, Why};
-use super::{Attempt, OWN, PAYROLL, TOPIC, sheet};
+use super::super::{Changed, Earnings, Entry, Kind, Line, Payment, Period, REASON_MOST};
+use super::sight::Sight;
+use super::{OWN, PAYROLL, TOPIC, sheet};
 use crate::payroll::earnings::day_words;
 use crate::people::Person;
 use crate::text;
 use crate::texts::Language;
+use crate::web::form::{Attempt, Fields, Filled, Sheet, fields};
 use crate::web::{OWNERS, Visitor, moment};
 
 /// What all parts of the page need.
@@ -18,6 +20,7 @@ struct Drawn<'a> {
     person: &'a Person,
     earnings: &'a Earnings,
     names: &'a HashMap<i64, String>,
+    sight: &'a Sight,
     attempt: &'a Attempt,
 }
 
@@ -26,9 +29,9 @@ pub fn page(
     person: &Person,
     earnings: &Earnings,
     names: &HashMap<i64, String>,
-    attempt: &Attempt,
+    (sight, attempt): (&Sight, &Attempt),
 ) -> Markup {
-    Drawn { visitor, person, earnings, names, attempt }.page()
+    Drawn { visitor, person, earnings, names, sight, attempt }.page()
 }
 
 impl Drawn<'_> {
@@ -38,13 +41,14 @@ impl Drawn<'_> {
         let title = if self.is_own() { own.as_str() } else { self.person.full_name.as_str() };
         let path = if self.is_own() { OWN.to_owned() } else { format!("{PAYROLL}/people/{}", self.person.id) };
         let body = html! {
-            @if self.may_change() { p.crumbs { a href={ (PAYROLL) "?period=" (period) } { (text!(language, "payroll-nav")) } } }
+            @if self.may_change() || !self.sight.is_all() { p.crumbs { a href={ (PAYROLL) "?period=" (period) } { (text!(language, "payroll-nav")) } } }
             div.headline {
                 h1 { (title) }
                 // Of one's own pay, every month may be looked at.
                 (sheet::months(&path, period, Period::next(period), language))
             }
-            @if let Some(why) = self.attempt.why { (self.refused(why)) }
+            (self.attempt.notice(language))
+            (self.sight.words(language))
             div #earnings data-live={ (TOPIC) " shifts" } {
                 @match &self.earnings.entry {
                     None => div.card.empty { (text!(language, "payroll-nothing-there")) },
@@ -71,27 +75,16 @@ impl Drawn<'_> {
         self.visitor.person.may(OWNERS)
     }
 
-    /// Why something was not done, and what was typed.
-    fn refused(&self, why: Why) -> Markup {
-        let (language, attempt) = (self.language(), self.attempt);
-        html! {
-            div.notice-line role="status" data-testid="notice" {
-                (why.words(language))
-                @if why == Why::Stale && attempt.id.is_some() {
-                    " " (text!(language, "payroll-you-wrote", amount = attempt.amount.as_str(), reason = attempt.reason.as_str()))
-                }
-            }
-        }
-    }
-
     fn sums(&self, entry: &Entry) -> Markup {
         let language = self.language();
         html! {
             div.cards.sums {
                 (sheet::card(&text!(language, "payroll-total"), &entry.total.shown(language), "total"))
                 (sheet::card(&text!(language, "payroll-hours"), &entry.hours.shown(language), "hours"))
-                (sheet::card(&text!(language, "payroll-paid"), &entry.paid.shown(language), "paid"))
-                (sheet::card(&text!(language, "payroll-due"), &entry.due().shown(language), "due"))
+                @if self.sight.is_all() {
+                    (sheet::card(&text!(language, "payroll-paid"), &entry.paid.shown(language), "paid"))
+                    (sheet::card(&text!(language, "payroll-due"), &entry.due().shown(language), "due"))
+                }
             }
         }
     }
@@ -131,35 +124,30 @@ impl Drawn<'_> {
     /// Changing, removing and bringing back.
     fn edit(&self, line: &Line) -> Markup {
         let (language, visit) = (self.language(), &self.visitor.visit);
-        let tried = (self.attempt.id == Some(line.id)).then_some(self.attempt);
-        let amount = tried.map_or_else(|| line.corrected.unwrap_or(line.amount).to_string(), |one| one.amount.clone());
-        let reason = tried.map_or_else(|| line.reason.clone().unwrap_or_default(), |one| one.reason.clone());
-        let place = html! {
-            input type="hidden" name="period" value=(self.earnings.month.period);
-            input type="hidden" name="user" value=(self.person.id);
-            input type="hidden" name="version" value=(line.version);
-        };
         if line.is_removed {
             let caption = text!(language, "payroll-restore");
             return html! {
                 @if !self.earnings.month.is_closed() {
                     (visit.form(&format!("/payroll/amounts/{}/restore", line.id), &html! {
-                        (place) button.plain.small type="submit" data-testid="restore" { (caption) }
+                        (self.place()) button.plain.small type="submit" data-testid="restore" { (caption) }
                     }))
                 }
             };
         }
+        let path = format!("/payroll/amounts/{}/change", line.id);
+        let amount = line.corrected.unwrap_or(line.amount).to_string();
+        let now = fields([("amount", amount), ("reason", line.reason.clone().unwrap_or_default())]);
         html! {
-            details open[tried.is_some()] {
+            details open[self.attempt.is_at(&path)] {
                 summary { (text!(language, "payroll-change")) }
                 @if self.earnings.month.is_closed() { p.quiet { (text!(language, "payroll-change-closed")) } }
-                (visit.form(&format!("/payroll/amounts/{}/change", line.id), &html! {
-                    (place)
-                    (self.fields(&amount, &reason))
-                    button type="submit" data-testid="save" { (text!(language, "payroll-save")) }
+                (self.sheet(&path, &now, Some(line.version), (&text!(language, "payroll-save"), "save"), |form| html! {
+                    (self.place())
+                    (self.fields(form))
                 }))
                 (visit.form(&format!("/payroll/amounts/{}/remove", line.id), &html! {
-                    (place)
+                    (self.place())
+                    input type="hidden" name="version" value=(line.version);
                     input type="hidden" name="reason" value=(text!(language, "payroll-removed"));
                     button.danger.small type="submit" data-testid="remove" { (text!(language, "payroll-remove")) }
                 }))
@@ -167,53 +155,80 @@ impl Drawn<'_> {
         }
     }
 
-    fn fields(&self, amount: &str, reason: &str) -> Markup {
+    /// The month and the person, which forms say themselves.
+    fn place(&self) -> Markup {
+        html! {
+            input type="hidden" name="period" value=(self.earnings.month.period);
+            input type="hidden" name="user" value=(self.person.id);
+        }
+    }
+
+    fn sheet(
+        &self,
+        path: &str,
+        now: &Fields,
+        version: Option<i64>,
+        (caption, testid): (&str, &str),
+        draw: impl FnOnce(&Filled<'_>) -> Markup,
+    ) -> Markup {
+        let back = format!("{PAYROLL}/people/{}?period={}", self.person.id, self.earnings.month.period);
+        self.visitor.sheet(self.attempt, Sheet { path, now, version, back: &back, caption, testid }, draw)
+    }
+
+    fn fields(&self, form: &Filled<'_>) -> Markup {
         let language = self.language();
         html! {
             div.row.fields {
-                label { (text!(language, "payroll-amount"))
-                    input type="text" inputmode="decimal" name="amount" required maxlength="20" value=(amount); }
-                label.wide { (text!(language, "payroll-reason"))
-                    input type="text" name="reason" required maxlength=(REASON_MOST) value=(reason); }
+                (form.short("amount", &text!(language, "payroll-amount"), "text"))
+                (form.line("reason", &text!(language, "payroll-reason"), REASON_MOST))
             }
         }
     }
 
     /// A new amount, and a payment.
     fn forms(&self) -> Markup {
-        let (language, visit, period) = (self.language(), &self.visitor.visit, self.earnings.month.period);
-        let is_new = self.attempt.id.is_none();
-        let typed = |text: &str| if is_new { text.to_owned() } else { String::new() };
-        let due = self.earnings.entry.as_ref().map_or(Money::ZERO, Entry::due);
+        html! { div.columns { (self.new_amount()) @if let Some(entry) = &self.earnings.entry { (self.new_payment(entry)) } } }
+    }
+
+    fn new_amount(&self) -> Markup {
+        let language = self.language();
+        let path = format!("{PAYROLL}/people/{}/amounts", self.person.id);
+        let now = fields([("kind", "bonus".to_owned())]);
+        let kinds = [("bonus", Kind::ManualBonus), ("deduction", Kind::ManualDeduction)];
         html! {
-            div.columns {
-                section.card {
-                    h2 { (text!(language, "payroll-add")) }
-                    @if self.earnings.month.is_closed() { p.quiet { (text!(language, "payroll-add-closed")) } }
-                    (visit.form(&format!("/payroll/people/{}/amounts", self.person.id), &html! {
-                        input type="hidden" name="period" value=(period);
-                        div.row.choice {
-                            label { input type="radio" name="kind" value="bonus" checked; (language.text(Kind::ManualBonus.caption())) }
-                            label { input type="radio" name="kind" value="deduction"; (language.text(Kind::ManualDeduction.caption())) }
-                        }
-                        (self.fields(&typed(&self.attempt.amount), &typed(&self.attempt.reason)))
-                        button type="submit" data-testid="add" { (text!(language, "payroll-add-button")) }
-                    }))
-                }
-                @if let Some(entry) = &self.earnings.entry {
-                    section.card {
-                        h2 { (text!(language, "payroll-payment")) }
-                        p { (sheet::payment_label(entry, language)) }
-                        @if due.is_positive() {
-                            (visit.form(&format!("/payroll/people/{}/paid", self.person.id), &html! {
-                                input type="hidden" name="period" value=(period);
-                                input type="hidden" name="version" value=(entry.version);
-                                label { (text!(language, "payroll-amount"))
-                                    input type="text" inputmode="decimal" name="amount" required maxlength="20" value=(due); }
-                                button type="submit" data-testid="pay" { (text!(language, "payroll-mark-paid")) }
-                            }))
+            section.card {
+                h2 { (text!(language, "payroll-add")) }
+                @if self.earnings.month.is_closed() { p.quiet { (text!(language, "payroll-add-closed")) } }
+                (self.sheet(&path, &now, None, (&text!(language, "payroll-add-button"), "add"), |form| html! {
+                    (self.place())
+                    div.row.choice {
+                        @for (name, kind) in kinds {
+                            label {
+                                input type="radio" name="kind" value=(name) checked[form.value("kind") == name];
+                                (language.text(kind.caption()))
+                            }
                         }
                     }
+                    (self.fields(form))
+                }))
+            }
+        }
+    }
+
+    /// What is due, or what somebody tried to pay meanwhile.
+    fn new_payment(&self, entry: &Entry) -> Markup {
+        let (language, due) = (self.language(), entry.due());
+        let path = format!("{PAYROLL}/people/{}/paid", self.person.id);
+        let now = fields([("amount", due.to_string())]);
+        html! {
+            section.card {
+                h2 { (text!(language, "payroll-payment")) }
+                p { (sheet::payment_label(entry, language)) }
+                @if due.is_positive() || self.attempt.is_at(&path) {
+                    (self.sheet(&path, &now, Some(entry.version), (&text!(language, "payroll-mark-paid"), "pay"), |form| html! {
+                        (self.place())
+                        div.row.fields { (form.short("amount", &text!(language, "payroll-amount"), "text")) }
+                    }))
                 }
             }
         }
@@ -240,8 +255,7 @@ impl Drawn<'_> {
                 }
                 @if self.may_change() && !paid.is_taken_back {
                     (visit.form(&format!("/payroll/payments/{}/take-back", paid.id), &html! {
-                        input type="hidden" name="period" value=(self.earnings.month.period);
-                        input type="hidden" name="user" value=(self.person.id);
+                        (self.place())
                         button.plain.small type="submit" data-testid="take-back" { (text!(language, "payroll-take-back")) }
                     }))
                 }

@@ -2,13 +2,22 @@
 
 use maud::{Markup, html};
 
-use super::super::{Entry, Money, PAGE, Period, Sheet, Why};
+use super::super::{Entry, Money, PAGE, Period, Sheet};
+use super::sight::Sight;
 use super::{PAYROLL, TOPIC};
 use crate::text;
 use crate::texts::Language;
+use crate::web::form::Attempt;
 use crate::web::{Visitor, moment};
 
-pub fn page(visitor: &Visitor, sheet: &Sheet, current: Period, number: u64, why: Option<Why>) -> Markup {
+pub fn page(
+    visitor: &Visitor,
+    sheet: &Sheet,
+    sight: &Sight,
+    current: Period,
+    number: u64,
+    attempt: &Attempt,
+) -> Markup {
     let (language, period) = (visitor.language(), sheet.month.period);
     let title = text!(language, "payroll-nav");
     visitor.page(
@@ -18,16 +27,17 @@ pub fn page(visitor: &Visitor, sheet: &Sheet, current: Period, number: u64, why:
                 h1 { (title) }
                 (months(PAYROLL, period, current, language))
             }
-            @if let Some(why) = why { p.notice-line role="status" data-testid="notice" { (why.words(language)) } }
+            (attempt.notice(language))
+            (sight.words(language))
             div #payroll data-live={ (TOPIC) " shifts" } {
-                (summary(sheet, language))
+                (summary(sheet, sight, language))
                 @if sheet.entries.is_empty() {
                     div.card.empty { (text!(language, "payroll-empty")) }
                 } @else {
-                    (table(sheet, language))
+                    (table(sheet, sight, language))
                 }
                 (pager(sheet, number, language))
-                (state(visitor, sheet, current))
+                @if sight.is_all() { (state(visitor, sheet, current)) }
             }
         },
     )
@@ -47,14 +57,16 @@ pub fn months(path: &str, period: Period, current: Period, language: Language) -
     }
 }
 
-fn summary(sheet: &Sheet, language: Language) -> Markup {
+fn summary(sheet: &Sheet, sight: &Sight, language: Language) -> Markup {
     let sum = &sheet.sum;
     html! {
         div.cards.sums {
             (card(&text!(language, "payroll-total"), &sum.total.shown(language), "sum-total"))
             (card(&text!(language, "payroll-hours"), &sum.hours.shown(language), "sum-hours"))
-            (card(&text!(language, "payroll-paid"), &sum.paid.shown(language), "sum-paid"))
-            (card(&text!(language, "payroll-due"), &sum.due().shown(language), "sum-due"))
+            @if sight.is_all() {
+                (card(&text!(language, "payroll-paid"), &sum.paid.shown(language), "sum-paid"))
+                (card(&text!(language, "payroll-due"), &sum.due().shown(language), "sum-due"))
+            }
         }
     }
 }
@@ -81,7 +93,7 @@ pub fn month(entry: Option<&Entry>, path: &str, language: Language) -> Markup {
     }
 }
 
-fn table(sheet: &Sheet, language: Language) -> Markup {
+fn table(sheet: &Sheet, sight: &Sight, language: Language) -> Markup {
     html! {
         table.list.pay data-testid="payroll" {
             thead { tr {
@@ -91,14 +103,14 @@ fn table(sheet: &Sheet, language: Language) -> Markup {
                 th.amount { (text!(language, "payroll-bonuses")) }
                 th.amount { (text!(language, "payroll-deductions")) }
                 th.amount { (text!(language, "payroll-total")) }
-                th { (text!(language, "payroll-payment")) }
+                @if sight.is_all() { th { (text!(language, "payroll-payment")) } }
             } }
-            tbody { @for entry in &sheet.entries { (row(sheet, entry, language)) } }
+            tbody { @for entry in &sheet.entries { (row(sheet, entry, sight, language)) } }
         }
     }
 }
 
-fn row(sheet: &Sheet, entry: &Entry, language: Language) -> Markup {
+fn row(sheet: &Sheet, entry: &Entry, sight: &Sight, language: Language) -> Markup {
     let name = sheet.names.get(&entry.user_id).map_or("–", String::as_str);
     let path = format!("/payroll/people/{}?period={}", entry.user_id, sheet.month.period);
     let cell = |label: String, amount: Money| html! { td.amount data-label=(label) { (amount.shown(language)) } };
@@ -110,7 +122,7 @@ fn row(sheet: &Sheet, entry: &Entry, language: Language) -> Markup {
             (cell(text!(language, "payroll-bonuses"), entry.bonus))
             (cell(text!(language, "payroll-deductions"), entry.deduction))
             td.amount.total data-label=(text!(language, "payroll-total")) { strong { (entry.total.shown(language)) } }
-            td { (payment_label(entry, language)) }
+            @if sight.is_all() { td { (payment_label(entry, language)) } }
         }
     }
 }
@@ -164,6 +176,7 @@ fn state(visitor: &Visitor, sheet: &Sheet, current: Period) -> Markup {
             } @else if period < current {
                 (visitor.visit.form("/payroll/close", &html! {
                     input type="hidden" name="period" value=(period);
+                    input type="hidden" name="total" value=(sheet.sum.total);
                     p.quiet { (text!(language, "payroll-close-about")) }
                     button.danger type="submit" data-testid="close" data-confirm=(text!(language, "payroll-close-sure")) {
                         (text!(language, "payroll-close", month = period.shown(language)))

@@ -24,11 +24,15 @@ function concerns(part, topics) {
     return topics.includes(EVERYTHING) || part.dataset.live.split(" ").some((topic) => topics.includes(topic));
 }
 
-// Whoever is filling in a form there is not disturbed.
+// Whoever is filling in a form there is not disturbed, also while looking elsewhere.
 function isInUse(part) {
     const field = document.activeElement;
-    return part.contains(field) && field.matches("input, select, textarea");
+    const isWritingThere = part.contains(field) && field.matches("input, select, textarea");
+    return isWritingThere || part.querySelector("form[data-touched]") !== null;
 }
+document.addEventListener("input", (event) => {
+    if (event.target.form) event.target.form.dataset.touched = "";
+});
 
 async function load(parts) {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });

@@ -50,7 +50,8 @@ async fn an_owner_sees_a_month_and_changes_it() {
     edit("1", "-30", "A small cup").await.leads_to(&path);
     // Somebody else had the page open: both are shown, and nothing is lost.
     let stale = edit("1", "-50", "Two cups").await;
-    stale.is(409, "Somebody was faster").is(409, "A small cup").is(409, "“Two cups”").is(409, "value=\"-50\"");
+    stale.is(409, "Somebody else has changed this").is(409, "Now: A small cup").is(409, "value=\"Two cups\"");
+    stale.is(409, "Now: -30.00").is(409, "value=\"-50\"");
     let place = [("period", "2026-01"), ("user", user.as_str()), ("version", "2"), ("reason", "Removed")];
     owner.post(&format!("/payroll/amounts/{cup}/remove"), &place).await.leads_to(&path);
     plain(&owner, &path).await.contains_all(&["Undo the removal", "100.00 ₽"]);
@@ -68,7 +69,7 @@ async fn a_month_is_paid_closed_and_exported() {
     owner.get(&path).await;
     let paid = [("period", "2025-12"), ("version", "1"), ("amount", "30.77")];
     owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.leads_to(&path);
-    owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.is(409, "Somebody was faster");
+    owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.is(409, "Somebody else has changed this");
     plain(&owner, "/payroll?period=2025-12").await.contains_all(&["paid", "Close December 2025"]);
     owner.post("/payroll/close", &[("period", "2026-01")]).await.is(409, "not over yet");
     owner.post("/payroll/close", &[("period", "2025-12")]).await.leads_to("/payroll?period=2025-12");
