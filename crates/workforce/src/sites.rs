@@ -19,6 +19,7 @@ pub use self::doors::{Sites, TOPIC};
 pub use self::notices::Notice;
 pub use self::records::{AboutSite, AboutSlot, AboutTask, KOPECKS_MOST, Site, Slot, Task, is_price};
 pub use self::rules::{Hours, Period, Position, WorkingDays, local, monday_of};
+pub use self::schedule::DayOfSlots;
 pub use self::slots::{
     copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, restore_slot, slot, take_place,
 };
@@ -36,6 +37,7 @@ pub mod notices;
 mod owner;
 mod records;
 mod rules;
+mod schedule;
 mod slots;
 mod tables;
 mod why;

@@ -149,3 +149,8 @@ cabinet-contract-terminated = ended
 cabinet-cost = Cost
 cabinet-late-starts = Late starts
 cabinet-nothing-to-chart = There is nothing to show for this month.
+cabinet-day-slots =
+    { $count ->
+        [one] { $count } slot
+       *[other] { $count } slots
+    }, { $taken } of { $places } places taken

@@ -151,3 +151,9 @@ cabinet-contract-terminated = завершён
 cabinet-cost = Затраты
 cabinet-late-starts = Опоздания
 cabinet-nothing-to-chart = За этот месяц показывать нечего.
+cabinet-day-slots =
+    { $count ->
+        [one] { $count } смена
+        [few] { $count } смены
+       *[other] { $count } смен
+    }, занято { $taken } из { $places }

@@ -13,7 +13,7 @@ use super::form::{Attempt, Fields, Reader, fields, money_field, time_of};
 use crate::application::App;
 use crate::settings::TIME_ZONE;
 use crate::shifts::Shifts;
-use crate::sites::{AboutSite, AboutTask, NotDone, Permission, Position, Site, Sites, Task, WorkingDays};
+use crate::sites::{AboutSite, AboutTask, NotDone, Permission, Position, Site, Sites, WorkingDays};
 use crate::web::{Oops, SignedIn, Visitor};
 
 mod view;
@@ -210,9 +210,8 @@ async fn site_page(app: &App, visitor: &Visitor, id: i64, tried: Tried) -> Resul
         return Err(Oops::Forbidden);
     }
     let doors = Sites::of_app(app);
-    let (site, tasks) = tokio::try_join!(doors.of(id), doors.tasks(id, true))?;
+    let (site, tasks) = tokio::try_join!(doors.of(id), doors.tasks_of_site(id))?;
     let site = site.ok_or(Oops::NotFound)?;
-    let tasks: Vec<Task> = tasks.into_iter().filter(|task| task.slot_id.is_none()).collect();
     Ok((tried.attempt.status(), view::site(visitor, &access, &site, &tasks, &tried)).into_response())
 }
 
