@@ -33,6 +33,12 @@ enum Benchmark {
         #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(10_000..))]
         many: u32,
     },
+    /// How long pages take in a large firm while 50 people read; fails where the slowest hundredth takes 50 ms or more
+    Pages {
+        /// How long they read
+        #[arg(long, default_value_t = 180, value_parser = clap::value_parser!(u32).range(10..))]
+        seconds: u32,
+    },
     /// People who register at once with the whole program: how many in a second
     Registrations {
         /// Where conversations and tables are; everywhere unless given
@@ -59,6 +65,7 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             println!(
                 "cargo xtask bench dialogues [stores]      cost of a turn with few and with many stored dialogues"
             );
+            println!("cargo xtask bench pages                   times of pages in a large firm while 50 people read");
             println!("cargo xtask bench registrations [stores]  people who register at once with the whole program");
             println!("cargo xtask bench frameworks [arguments]  bot frameworks side by side; see bench/README.md");
         }
@@ -67,6 +74,7 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             commands.show(bench.args(arguments))?;
         }
         Some(Benchmark::Dialogues { stores, many }) => dialogues(&commands, stores, *many)?,
+        Some(Benchmark::Pages { seconds }) => pages(&commands, *seconds)?,
         Some(Benchmark::Registrations { stores, people }) => registrations(&commands, stores, *people)?,
         Some(Benchmark::Frameworks { arguments }) => {
             commands.show(&mut commands.cargo(&[
@@ -120,6 +128,16 @@ fn dialogues(commands: &Commands, stores: &[String], many: u32) -> Result<()> {
         measure(&["rooms"])?;
     }
     Ok(())
+}
+
+/// On a PostgreSQL that the caller gave, else on one of our own; only reads are measured.
+fn pages(commands: &Commands, seconds: u32) -> Result<()> {
+    let servers = Servers::start(commands, Durability::None)?;
+    let mut bench = commands.cargo(&["bench", "--package", "workforce", "--bench", "pages", "--"]);
+    bench.arg(seconds.to_string()).env("TEST_DATABASE_URL", &servers.database_url);
+    let measured = commands.show(&mut bench);
+    servers.stop()?;
+    measured
 }
 
 /// Embedded, and with conversations in Redis and tables in PostgreSQL.

@@ -5,7 +5,7 @@
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::ExprTrait;
-use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, Set};
+use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, Set};
 
 use crate::domain::{Domain, Writing};
 
@@ -65,15 +65,25 @@ pub struct Line {
 
 /// What was done to somebody or something, the oldest first.
 pub async fn about(domain: &Domain, (kind, id): (&str, i64)) -> Result<Vec<Line>, DbErr> {
-    let of_it = table::Column::SubjectKind.eq(kind).and(table::Column::SubjectId.eq(id));
-    let rows = table::Entity::find().filter(of_it).order_by_asc(table::Column::Id).all(domain.read()).await?;
-    let line = |row: table::Model| Line {
-        at: Millis(row.at),
-        actor: row.actor,
-        action: row.action,
-        detail: serde_json::from_str(&row.detail).unwrap_or_default(),
-    };
-    Ok(rows.into_iter().map(line).collect())
+    let rows = of(kind, id).order_by_asc(table::Column::Id).all(domain.read()).await?;
+    Ok(rows.into_iter().map(Line::from).collect())
+}
+
+/// The last things that were done to somebody or something, the newest first.
+pub async fn latest(domain: &Domain, (kind, id): (&str, i64), most: u64) -> Result<Vec<Line>, DbErr> {
+    let newest = of(kind, id).order_by_desc(table::Column::Id).limit(most);
+    Ok(newest.all(domain.read()).await?.into_iter().map(Line::from).collect())
+}
+
+fn of(kind: &str, id: i64) -> Select<table::Entity> {
+    table::Entity::find().filter(table::Column::SubjectKind.eq(kind).and(table::Column::SubjectId.eq(id)))
+}
+
+impl From<table::Model> for Line {
+    fn from(row: table::Model) -> Self {
+        let detail = serde_json::from_str(&row.detail).unwrap_or_default();
+        Self { at: Millis(row.at), actor: row.actor, action: row.action, detail }
+    }
 }
 
 mod table {

@@ -11,7 +11,10 @@ use crate::application::App;
 use crate::key;
 use crate::people::{Person, Role};
 use crate::rooms::Room;
+use crate::shifts::Mark;
 use crate::sites::Permission;
+use crate::text;
+use crate::texts::Language;
 use crate::web::{NavItem, OWNERS, Oops, Section};
 
 mod access;
@@ -121,13 +124,12 @@ impl Room for Cabinet {
 }
 
 /// The ways through a list of which nobody has counted the pages.
-fn more(path: &str, number: u64, has_more: bool, language: crate::texts::Language) -> maud::Markup {
-    let to = |page: u64| format!("{path}&page={page}");
+fn more(path: &str, newer: Option<Mark>, older: Option<Mark>, language: Language) -> maud::Markup {
     maud::html! {
-        @if number > 1 || has_more {
-            nav.pager aria-label=(crate::text!(language, "web-pages")) {
-                @if number > 1 { a.button.plain rel="prev" href=(to(number - 1)) { (crate::text!(language, "web-previous")) } }
-                @if has_more { a.button.plain rel="next" href=(to(number + 1)) { (crate::text!(language, "web-next")) } }
+        @if newer.is_some() || older.is_some() {
+            nav.pager aria-label=(text!(language, "web-pages")) {
+                @if let Some(mark) = newer { a.button.plain rel="prev" href={ (path) "&after=" (mark) } { (text!(language, "web-previous")) } }
+                @if let Some(mark) = older { a.button.plain rel="next" href={ (path) "&before=" (mark) } { (text!(language, "web-next")) } }
             }
         }
     }

@@ -17,11 +17,13 @@ use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 
 pub use self::address::Address;
+pub use self::among::among;
 pub use self::done::{NotDone, Rule};
 pub use self::migrations::Look;
 pub use self::writing::{InTurn, Writing};
 
 mod address;
+mod among;
 mod done;
 mod migrations;
 mod writing;

@@ -10,6 +10,7 @@ use sea_orm::DbErr;
 
 pub use self::chat::fit;
 pub use self::doors::{Overview, Shifts, publish};
+pub use self::listing::{From, Listed, Mark, Whose};
 pub use self::plans::{
     Excuse, Fines, cancel, cancel_by_staff, cancel_plans, is_site_in_use, judge, move_plans, plan, restore_plans,
 };
@@ -31,6 +32,7 @@ mod chat;
 mod closing;
 mod doors;
 pub mod jobs;
+mod listing;
 mod marking;
 mod mine;
 mod opening;

@@ -20,6 +20,7 @@ pub use self::notices::Notice;
 pub use self::permits::Permits;
 pub use self::records::{AboutSite, AboutSlot, AboutTask, KOPECKS_MOST, Site, Slot, Task, is_price};
 pub use self::rules::{Hours, Period, Position, WorkingDays, local, monday_of};
+pub use self::schedule::DayOfSlots;
 pub use self::slots::{
     copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, restore_slot, slot, take_place,
 };
@@ -38,6 +39,7 @@ mod owner;
 mod permits;
 mod records;
 mod rules;
+mod schedule;
 mod slots;
 mod tables;
 mod why;

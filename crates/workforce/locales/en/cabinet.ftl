@@ -157,3 +157,8 @@ cabinet-permitted-nothing = May do nothing at any site yet.
 cabinet-managers-about = Who looks after which sites, and what they may do there. Somebody becomes a manager by the role on their page.
 cabinet-no-managers = Nobody is a manager yet. Give somebody the role on their page.
 cabinet-their-page = Personal page
+cabinet-day-slots =
+    { $count ->
+        [one] { $count } slot
+       *[other] { $count } slots
+    }, { $taken } of { $places } places taken

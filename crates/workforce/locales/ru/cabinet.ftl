@@ -159,3 +159,9 @@ cabinet-permitted-nothing = Пока ничего не может ни на од
 cabinet-managers-about = Кто какими объектами занимается и что там может. Менеджером становятся по роли на странице человека.
 cabinet-no-managers = Менеджеров пока нет. Дайте кому-нибудь эту роль на странице человека.
 cabinet-their-page = Страница человека
+cabinet-day-slots =
+    { $count ->
+        [one] { $count } смена
+        [few] { $count } смены
+       *[other] { $count } смен
+    }, занято { $taken } из { $places }

@@ -17,7 +17,7 @@ use super::tasks;
 use crate::application::App;
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Plan, Shifts};
-use crate::sites::{AboutSlot, Hours, Period, Permission, Site, Sites, Slot, Task, monday_of};
+use crate::sites::{AboutSlot, DayOfSlots, Hours, Period, Permission, Site, Sites, Slot, Task, local, monday_of};
 use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, seen, time_of, version_of};
 use crate::web::{Oops, SignedIn, Visitor};
 
@@ -25,6 +25,9 @@ mod view;
 
 /// A month is shown by whole weeks.
 const WEEKS_OF_MONTH: u64 = 6;
+/// Days of all sites with more slots than this are shown as sums.
+const WEEK_MOST: i64 = 40;
+const MONTH_MOST: i64 = 12;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -46,6 +49,8 @@ struct Shown {
     today: NaiveDate,
     first: NaiveDate,
     days: u64,
+    /// Days with more slots than anybody reads; those of a site are shown all the same.
+    busy: Vec<DayOfSlots>,
     slots: Vec<Slot>,
     plans: Vec<Plan>,
     names: HashMap<i64, String>,
@@ -251,8 +256,8 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
     if !access.may_somewhere(Permission::View) {
         return Err(Oops::Forbidden);
     }
-    let (sites, zone, today) =
-        (access.sites(app).await?, app.settings.get(&TIME_ZONE).await?, app.payroll.today().await?);
+    let (sites, zone) = (access.sites(app).await?, app.settings.get(&TIME_ZONE).await?);
+    let today = local(app.clock.now(), zone).date();
     let day = day_or(&wanted.day, today)?;
     let is_month = wanted.view == "month";
     let first = if is_month { monday_of(day.with_day(1).unwrap_or(day)) } else { monday_of(day) };
@@ -262,10 +267,15 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
     // A day more at either end: places have clocks of their own.
     let before = first.checked_sub_days(Days::new(1)).unwrap_or(first);
     let period = Period::of_days(before, days + 2, zone).ok_or(Oops::NotFound)?;
-    let slots = Sites::of_app(app).slots(&ids, period).await?;
-    let plans = Shifts::of_app(app).plans_of_period(&ids, period).await?;
+    let doors = Sites::of_app(app);
+    let most = if is_month { MONTH_MOST } else { WEEK_MOST };
+    let (busy, quiet): (Vec<_>, Vec<_>) =
+        doors.days(&ids, period).await?.into_iter().partition(|day| site.is_none() && day.slots > most);
+    let quiet: Vec<&str> = quiet.iter().map(|day| day.day.as_str()).collect();
+    let slots = doors.slots_on(&ids, period, &quiet).await?;
+    let plans = Shifts::of_app(app).plans_for(&slots).await?;
     let names = app.people.names(plans.iter().map(|plan| plan.user_id).collect::<BTreeSet<_>>()).await?;
-    Ok(Shown { access, sites, site, is_month, day, today, first, days, slots, plans, names })
+    Ok(Shown { access, sites, site, is_month, day, today, first, days, busy, slots, plans, names })
 }
 
 async fn slot_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
@@ -276,11 +286,9 @@ async fn slot_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> R
         return Err(Oops::Forbidden);
     }
     let site = doors.of(slot.site_id).await?.ok_or(Oops::NotFound)?;
-    let plans = Shifts::of_app(app).plans_of_period(&[site.id], slot.period).await?;
-    let plans: Vec<Plan> = plans.into_iter().filter(|plan| plan.slot_id == id).collect();
+    let plans = Shifts::of_app(app).plans_for(std::slice::from_ref(&slot)).await?;
     let names = app.people.names(plans.iter().map(|plan| plan.user_id).collect::<BTreeSet<_>>()).await?;
-    let mut tasks = doors.tasks(site.id, true).await?;
-    tasks.retain(|task| task.slot_id == Some(id));
+    let tasks = doors.tasks_of_slot(id).await?;
     let whole = Whole { access, site, slot, plans, tasks, names };
     let page = view::slot(visitor, &whole, &attempt);
     Ok((attempt.status(), page).into_response())

@@ -14,8 +14,8 @@ use crate::application::App;
 use crate::payroll::Money;
 use crate::people::Person;
 use crate::settings::TIME_ZONE;
-use crate::shifts::{Medium, MediumKind, Shift, ShiftTask, Shifts};
-use crate::sites::{Period, Permission, Site, Sites, Why};
+use crate::shifts::{From, Listed, Mark, Medium, MediumKind, Shift, ShiftTask, Shifts, Whose};
+use crate::sites::{Period, Permission, Site, Sites, Why, local};
 use crate::web::{Oops, SignedIn, Visitor};
 
 mod view;
@@ -23,7 +23,7 @@ mod view;
 pub use self::view::state;
 
 /// How many shifts a page has.
-const PAGE: u64 = 50;
+const PAGE: usize = 50;
 /// How far back the list begins, where nobody says.
 const USUAL_DAYS: u64 = 30;
 /// What a caption may have.
@@ -37,8 +37,9 @@ pub struct Wanted {
     from: String,
     to: String,
     site: String,
-    /// Counted from one.
-    page: u64,
+    /// Where another page ended.
+    before: String,
+    after: String,
 }
 
 /// What the list shows.
@@ -46,8 +47,9 @@ struct List {
     from: NaiveDate,
     to: NaiveDate,
     site: Option<i64>,
-    number: u64,
-    has_more: bool,
+    /// Where the pages around this one begin.
+    newer: Option<Mark>,
+    older: Option<Mark>,
     shifts: Vec<Shift>,
     sites: Vec<Site>,
     names: HashMap<i64, String>,
@@ -75,25 +77,17 @@ pub async fn list(
 ) -> Result<Response, Oops> {
     let access = Access::of(&app, &visitor.person).await?;
     let zone = app.settings.get(&TIME_ZONE).await?;
-    let today = app.payroll.today().await?;
+    let today = local(app.clock.now(), zone).date();
     let to = day_or(&wanted.to, today)?;
     let from = day_or(&wanted.from, to.checked_sub_days(Days::new(USUAL_DAYS)).unwrap_or(to))?.min(to);
     let days = u64::try_from((to - from).num_days()).unwrap_or_default().min(DAYS_MOST) + 1;
     let period = Period::of_days(from, days, zone).ok_or(Oops::BadRequest)?;
-    let (number, site) = (wanted.page.max(1), wanted.site.parse::<i64>().ok());
-    let doors = Shifts::of_app(&app);
+    let (from_mark, site) = (from_mark(&wanted)?, wanted.site.parse::<i64>().ok());
     let is_everybodys = access.may_somewhere(Permission::View);
     let mut sites = if is_everybodys { access.sites(&app).await? } else { Vec::new() };
-    let window = ((number - 1) * PAGE, PAGE + 1);
-    let mut shifts = if is_everybodys {
-        let ids: Vec<i64> = sites.iter().map(|one| one.id).filter(|id| site.is_none_or(|site| site == *id)).collect();
-        doors.page_of_period(&ids, period, window).await?
-    } else {
-        let own = doors.of_person(visitor.person.id, period).await?;
-        own.into_iter().skip(usize::try_from(window.0).unwrap_or(usize::MAX)).take(51).collect()
-    };
-    let has_more = shifts.len() as u64 > PAGE;
-    shifts.truncate(50);
+    let ids: Vec<i64> = sites.iter().map(|one| one.id).filter(|id| site.is_none_or(|site| site == *id)).collect();
+    let whose = if is_everybodys { Whose::Sites(&ids) } else { Whose::Person(visitor.person.id) };
+    let Listed { shifts, newer, older } = Shifts::of_app(&app).listed(whose, period, from_mark, PAGE).await?;
     if !is_everybodys {
         sites = Sites::of_app(&app).with_ids(&shifts.iter().map(|shift| shift.site_id).collect::<Vec<_>>()).await?;
     }
@@ -101,7 +95,7 @@ pub async fn list(
     seen.sort_unstable();
     let totals = app.payroll.totals_of_shifts(&seen).await?;
     let names = app.people.names(shifts.iter().map(|shift| shift.user_id)).await?;
-    let list = List { from, to, site, number, has_more, shifts, sites, names, totals };
+    let list = List { from, to, site, newer, older, shifts, sites, names, totals };
     Ok(view::list(&visitor, &list, is_everybodys).into_response())
 }
 
@@ -166,6 +160,16 @@ async fn whole(app: &App, visitor: &Visitor, id: i64) -> Result<Whole, Oops> {
     let lines = if may_see_pay { app.payroll.of_shift(id).await? } else { Vec::new() };
     let may_close = shift.ended_at.is_none() && access.may(Permission::Schedule, shift.site_id);
     Ok(Whole { shift, person, site, tasks, media, lines, may_see_pay, may_close })
+}
+
+/// Where a page begins that was asked for.
+fn from_mark(wanted: &Wanted) -> Result<From, Oops> {
+    let mark = |text: &str| text.parse::<Mark>().map_err(|_| Oops::NotFound);
+    match (wanted.before.as_str(), wanted.after.as_str()) {
+        ("", "") => Ok(From::Newest),
+        ("", after) => Ok(From::After(mark(after)?)),
+        (before, _) => Ok(From::Before(mark(before)?)),
+    }
 }
 
 fn sees_pay(access: &Access, visitor: &Visitor, shift: &Shift) -> bool {

@@ -13,7 +13,7 @@ use super::tasks;
 use crate::application::App;
 use crate::settings::TIME_ZONE;
 use crate::shifts::Shifts;
-use crate::sites::{AboutSite, NotDone, Permission, Position, Site, Sites, Task, WorkingDays};
+use crate::sites::{AboutSite, NotDone, Permission, Position, Site, Sites, WorkingDays};
 use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, seen, time_of, version_of};
 use crate::web::{Oops, SignedIn, Visitor};
 
@@ -169,9 +169,8 @@ async fn site_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> R
         return Err(Oops::Forbidden);
     }
     let doors = Sites::of_app(app);
-    let (site, tasks) = tokio::try_join!(doors.of(id), doors.tasks(id, true))?;
+    let (site, tasks) = tokio::try_join!(doors.of(id), doors.tasks_of_site(id))?;
     let site = site.ok_or(Oops::NotFound)?;
-    let tasks: Vec<Task> = tasks.into_iter().filter(|task| task.slot_id.is_none()).collect();
     Ok((attempt.status(), view::site(visitor, &access, &site, &tasks, &attempt)).into_response())
 }
 

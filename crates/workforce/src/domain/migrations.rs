@@ -28,6 +28,7 @@ const STEPS: &[Step] = &[
     Step { name: "shifts", sql: include_str!("migrations/shifts.sql") },
     Step { name: "payroll", sql: include_str!("migrations/payroll.sql") },
     Step { name: "payroll_sites", sql: include_str!("migrations/payroll_sites.sql") },
+    Step { name: "long_histories", sql: include_str!("migrations/long_histories.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";

@@ -2,11 +2,13 @@
 //!
 //! Lists are asked for as wholes: a page of a hundred shifts takes as many queries as a page of one.
 
+use std::collections::HashMap;
+
 use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
-use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
 
 use super::plans::{self, Fines};
@@ -17,12 +19,15 @@ use super::tables::{cancellation, medium, opening, plan, shift, task};
 use super::working::{self, End};
 use super::{TOPIC, settings_of};
 use crate::application::App;
-use crate::domain::Writing;
+use crate::domain::{Writing, among};
 use crate::payroll::Money;
 use crate::people::Person;
 use crate::settings;
-use crate::sites::{By, NotDone, Period, Permission, Sites, Why, notices};
+use crate::sites::{By, NotDone, Period, Permission, Sites, Slot, Why, notices};
 use crate::web::{Event, STAFF};
+
+/// How many reasons are judged in one go; more come as these are done.
+const WAITING_MOST: u64 = 100;
 
 /// The front door.
 #[derive(Clone, Debug)]
@@ -65,20 +70,7 @@ impl Shifts {
 
     /// The shifts at these sites that began in a period, the newest first.
     pub async fn of_period(&self, sites: &[i64], period: Period) -> Result<Vec<Shift>, DbErr> {
-        self.shifts(began_in(period).add(shift::Column::SiteId.is_in(sites.iter().copied()))).await
-    }
-
-    /// A page of the same: how many to pass over, and how many to show.
-    pub async fn page_of_period(
-        &self,
-        sites: &[i64],
-        period: Period,
-        (skipped, shown): (u64, u64),
-    ) -> Result<Vec<Shift>, DbErr> {
-        let which = began_in(period).add(shift::Column::SiteId.is_in(sites.iter().copied()));
-        let newest = shift::Entity::find().filter(which).order_by_desc(shift::Column::StartedAt);
-        let page = newest.order_by_desc(shift::Column::Id).offset(skipped).limit(shown);
-        page.all(self.app.domain.read()).await?.into_iter().map(Shift::try_from).collect()
+        self.shifts(began_in(period).add(among(shift::Column::SiteId, sites))).await
     }
 
     /// The tasks of these shifts, by shift and in their order.
@@ -116,16 +108,27 @@ impl Shifts {
     /// Plans at these sites that begin in a period and were not cancelled, by their beginning.
     pub async fn plans_of_period(&self, sites: &[i64], period: Period) -> Result<Vec<Plan>, DbErr> {
         let which = Condition::all()
-            .add(plan::Column::SiteId.is_in(sites.iter().copied()))
+            .add(among(plan::Column::SiteId, sites))
             .add(plan::Column::StartsAt.gte(period.from.0))
             .add(plan::Column::StartsAt.lt(period.to.0))
             .add(plan::Column::Status.ne(PlanStatus::Cancelled.name()));
         self.plans(which).await
     }
 
+    /// Plans for these slots that were not cancelled, by their beginning.
+    pub async fn plans_for(&self, slots: &[Slot]) -> Result<Vec<Plan>, DbErr> {
+        // Of hundreds of slots their time is found faster than each of them.
+        let begins = || slots.iter().map(|slot| slot.period.from.0);
+        let which = Condition::all()
+            .add(plan::Column::StartsAt.between(begins().min().unwrap_or(0), begins().max().unwrap_or(0)))
+            .add(plan::Column::SlotId.is_in(slots.iter().map(|slot| slot.id)))
+            .add(plan::Column::Status.ne(PlanStatus::Cancelled.name()));
+        self.plans(which).await
+    }
+
     /// Everything that a dashboard needs of a period: three queries.
     pub async fn today(&self, sites: &[i64], period: Period) -> Result<Overview, DbErr> {
-        let here = shift::Column::SiteId.is_in(sites.iter().copied());
+        let here = among(shift::Column::SiteId, sites);
         let active = shift::Column::Status.eq(ShiftStatus::Active.name());
         let which = Condition::all().add(here).add(Condition::any().add(active).add(began_in(period)));
         Ok(Overview {
@@ -138,7 +141,7 @@ impl Shifts {
     /// Which of these sites are open now.
     pub async fn openings(&self, sites: &[i64]) -> Result<Vec<Opening>, DbErr> {
         let open = opening::Entity::find().filter(opening::Column::ClosedAt.is_null());
-        let here = open.filter(opening::Column::SiteId.is_in(sites.iter().copied()));
+        let here = open.filter(among(opening::Column::SiteId, sites));
         let rows = here.order_by_asc(opening::Column::OpenedAt).all(self.app.domain.read()).await?;
         Ok(rows.into_iter().map(Opening::from).collect())
     }
@@ -150,17 +153,22 @@ impl Shifts {
         Ok(others.one(self.app.domain.read()).await?.is_some())
     }
 
-    /// Reasons at these sites that wait to be judged, with their plans, the oldest first.
+    /// Reasons at these sites that wait to be judged, with their plans, the oldest first; so many at most.
     pub async fn cancellations(&self, sites: &[i64]) -> Result<Vec<(Cancellation, Plan)>, DbErr> {
+        let here = Query::select()
+            .column(plan::Column::Id)
+            .from(plan::Entity)
+            .and_where(among(plan::Column::SiteId, sites))
+            .take();
         let pending = cancellation::Column::Status.eq(Judgement::Pending.name());
-        let rows = cancellation::Entity::find().filter(pending).order_by_asc(cancellation::Column::Id);
-        let rows = rows.all(self.app.domain.read()).await?;
+        let rows = cancellation::Entity::find().filter(pending).filter(cancellation::Column::PlanId.in_subquery(here));
+        let rows = rows.order_by_asc(cancellation::Column::Id).limit(WAITING_MOST).all(self.app.domain.read()).await?;
         let plans = self.plans(plan::Column::Id.is_in(rows.iter().map(|row| row.plan_id))).await?;
+        let plans: HashMap<i64, Plan> = plans.into_iter().map(|plan| (plan.id, plan)).collect();
         let mut waiting = Vec::with_capacity(rows.len());
         for row in rows {
-            let plan = plans.iter().find(|plan| plan.id == row.plan_id && sites.contains(&plan.site_id));
-            if let Some(plan) = plan {
-                waiting.push((Cancellation::try_from(row)?, plan.clone()));
+            if let Some(plan) = plans.get(&row.plan_id).cloned() {
+                waiting.push((Cancellation::try_from(row)?, plan));
             }
         }
         Ok(waiting)
@@ -179,6 +187,10 @@ impl Shifts {
     /// What cancelling costs.
     pub async fn fines(&self) -> Result<Fines, DbErr> {
         settings_of(&self.app).await
+    }
+
+    pub(super) fn reading(&self) -> &DatabaseConnection {
+        self.app.domain.read()
     }
 
     async fn shifts(&self, which: impl IntoCondition) -> Result<Vec<Shift>, DbErr> {

@@ -7,12 +7,11 @@ use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
-use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
 use super::changes::{self, By};
 use super::contracts::{self, AboutContract, Contract, Permission, Scope};
 use super::records::{AboutSite, AboutSlot, AboutTask, Site, Slot, Task};
-use super::rules::Period;
 use super::tables::{contract, contract_site, permission, site, slot, task};
 use super::{NotDone, Why, notices, slots};
 use crate::application::App;
@@ -148,15 +147,6 @@ impl Sites {
         Ok(rows.into_iter().map(Task::from).collect())
     }
 
-    /// The slots of these sites that begin in a period, by their beginning.
-    pub async fn slots(&self, sites: &[i64], period: Period) -> Result<Vec<Slot>, DbErr> {
-        let of_these = slot::Column::SiteId.is_in(sites.iter().copied());
-        let then = slot::Column::StartsAt.gte(period.from.0).and(slot::Column::StartsAt.lt(period.to.0));
-        let found = slot::Entity::find().filter(of_these).filter(then).filter(slot::Column::DeletedAt.is_null());
-        let ordered = found.order_by_asc(slot::Column::StartsAt).order_by_asc(slot::Column::Id);
-        ordered.all(self.app.domain.read()).await?.into_iter().map(Slot::try_from).collect()
-    }
-
     /// One slot, deleted or not.
     pub async fn slot(&self, id: i64) -> Result<Option<Slot>, DbErr> {
         slots::slot(self.app.domain.read(), id).await
@@ -186,6 +176,10 @@ impl Sites {
     /// The contract by which somebody works at a site.
     pub async fn contract_for(&self, user_id: i64, site_id: i64) -> Result<Option<Contract>, DbErr> {
         contracts::contract_for(self.app.domain.read(), user_id, site_id).await
+    }
+
+    pub(super) fn reading(&self) -> &DatabaseConnection {
+        self.app.domain.read()
     }
 
     async fn sites(&self, which: impl IntoCondition) -> Result<Vec<Site>, DbErr> {

@@ -23,7 +23,7 @@ use crate::people::{self, Person, Role, Status};
 mod view;
 
 /// Lines of the audit that a page shows.
-const LINES: usize = 50;
+const LINES: u64 = 50;
 
 #[derive(Debug, Deserialize)]
 pub struct Sure {
@@ -47,9 +47,7 @@ struct Shown {
 /// `GET /people/<id>`.
 pub async fn show(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Markup, Oops> {
     let person = app.people.by_id(id).await?.ok_or(Oops::NotFound)?;
-    let mut lines = audit::about(&app.domain, ("user", id)).await?;
-    lines.reverse();
-    lines.truncate(LINES);
+    let lines = audit::latest(&app.domain, ("user", id), LINES).await?;
     let names = app.people.names(lines.iter().filter_map(|line| line.actor)).await?;
     let rooms = app.rooms.iter().map(|room| room.about_person(&app, &visitor.person, &person));
     let sections = try_join_all(rooms).await?.into_iter().flatten().collect();

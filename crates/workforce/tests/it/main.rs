@@ -17,6 +17,7 @@ mod front;
 mod hostile;
 mod inspector;
 mod keeping;
+mod large_firm;
 mod leaving;
 mod live_pages;
 mod office;

@@ -251,7 +251,24 @@ async fn pages_ask_no_more_of_many_sites_than_of_one() {
     assert_eq!(few, many, "of {pages:?}");
     assert!(many.iter().all(|count| *count <= 14), "{many:?}");
     owner.get("/sites").await.is(200, "1 of 2");
-    owner.get("/shifts").await.is(200, "page=2");
+    let listed = async |path: &str| {
+        let page = owner.get(path).await;
+        let way = |rel: &str| {
+            let link = page.body.split(&format!("rel=\"{rel}\" href=\"")).nth(1)?;
+            Some(link.split('"').next()?.replace("&amp;", "&"))
+        };
+        let ids: Vec<_> =
+            page.body.split("data-testid=\"shift-").skip(1).map(|id| id.split('"').next().unwrap()).collect();
+        (ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>(), way("prev"), way("next"))
+    };
+    // Nothing is shown twice on the way, and nothing is left out.
+    let (first, newer, older) = listed("/shifts").await;
+    assert_eq!((first.len(), newer), (50, None));
+    let (second, newer, older) = listed(&older.unwrap()).await;
+    assert_eq!((second.len(), older), (11, None));
+    assert!(first.iter().all(|id| !second.contains(id)));
+    assert_eq!(listed(&newer.unwrap()).await.0, first);
+    owner.get("/shifts?before=here").await.is(404, "There is no such page");
     cabinet.close().await;
 }
 

@@ -79,13 +79,21 @@ pub(in crate::store) fn unavailable(error: impl Into<BoxError>) -> StoreError {
 
 /// Whether an error, or what caused it, is a database's and will pass by itself: a lock, a full or failing disk, a server
 /// that went away, no connection to be had. Errors of [`sqlx`] and [`StoreError::Unavailable`] are known.
+///
+/// A write on a connection that is for reading alone does not pass: it is a mistake of the handler that made it.
 #[must_use]
 pub fn is_passing(error: &(dyn std::error::Error + 'static)) -> bool {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.into_iter().any(|cause| {
         let is_store_away = matches!(cause.downcast_ref(), Some(StoreError::Unavailable(_)));
-        is_store_away || cause.downcast_ref::<sqlx::Error>().is_some_and(passes)
+        is_store_away
+            || cause.downcast_ref::<sqlx::Error>().is_some_and(|error| passes(error) && !is_meant_for_reading(error))
     })
+}
+
+fn is_meant_for_reading(error: &sqlx::Error) -> bool {
+    // SQLite's code for it has no extension; a disk that turned read-only is told by one that has, or as failed I/O.
+    matches!(error, sqlx::Error::Database(said) if !is_postgres(&**said) && said.code().as_deref() == Some("8"))
 }
 
 fn passes(error: &sqlx::Error) -> bool {
@@ -134,4 +142,28 @@ const TLS_SETTINGS: tls::Settings =
 
 fn is_postgres(said: &dyn DatabaseError) -> bool {
     said.try_downcast_ref::<PgDatabaseError>().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::ConnectOptions;
+    use sqlx::sqlite::SqliteConnectOptions;
+
+    use super::is_passing;
+
+    #[tokio::test]
+    async fn a_write_on_a_connection_for_reading_is_a_mistake_and_a_lock_passes() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = SqliteConnectOptions::new().filename(folder.path().join("file.db")).create_if_missing(true);
+        let options = options.busy_timeout(std::time::Duration::ZERO);
+        let mut writer = options.connect().await.unwrap();
+        sqlx::raw_sql("CREATE TABLE t (a)").execute(&mut writer).await.unwrap();
+        let mut reader = options.clone().read_only(true).connect().await.unwrap();
+        let refused = sqlx::raw_sql("INSERT INTO t VALUES (1)").execute(&mut reader).await.unwrap_err();
+        assert!(!is_passing(&refused), "{refused}");
+        sqlx::raw_sql("BEGIN EXCLUSIVE").execute(&mut writer).await.unwrap();
+        let mut other = options.connect().await.unwrap();
+        let locked = sqlx::raw_sql("INSERT INTO t VALUES (1)").execute(&mut other).await.unwrap_err();
+        assert!(is_passing(&locked), "{locked}");
+    }
 }

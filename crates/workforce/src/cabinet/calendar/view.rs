@@ -8,7 +8,7 @@ use super::super::tasks::{self, Place};
 use super::{Shown, Whole, slot_path, usual, write_slot};
 use crate::payroll::{Money, Period as Month};
 use crate::shifts::Plan;
-use crate::sites::{Permission, Site, Slot};
+use crate::sites::{DayOfSlots, Permission, Site, Slot};
 use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
@@ -96,10 +96,20 @@ fn grid(shown: &Shown, language: Language) -> Markup {
                         span.quiet { (day_name(usize::try_from(day.weekday().num_days_from_monday()).unwrap_or(0), language)) " " }
                         @if shown.is_month { (day.day()) } @else { (day.format("%d.%m.")) }
                     }
+                    @if let Some(busy) = shown.busy.iter().find(|busy| busy.day == day.to_string()) { (sums(shown, busy, day, language)) }
                     @for slot in shown.slots.iter().filter(|slot| slot.about.day == day) { (card(shown, slot, language)) }
                 }
             }
         }
+    }
+}
+
+/// A day with more slots than anybody reads. A month leads to its weeks; a week asks for a site.
+fn sums(shown: &Shown, busy: &DayOfSlots, day: NaiveDate, language: Language) -> Markup {
+    let words = text!(language, "cabinet-day-slots", count = busy.slots, taken = busy.taken, places = busy.places);
+    html! {
+        @if shown.is_month { a.slot.full[busy.taken == busy.places] href=(path(shown, false, day)) data-testid={ "sums-" (day) } { (words) } }
+        @else { p.quiet data-testid={ "sums-" (day) } { (words) } }
     }
 }
 

@@ -43,7 +43,7 @@ pub fn list(visitor: &Visitor, list: &List, is_everybodys: bool) -> Markup {
             div #shifts data-live="shifts" {
                 @if list.shifts.is_empty() { div.card.empty { (text!(language, "cabinet-no-shifts")) } }
                 @else { (table(visitor, list)) }
-                (more(&path, list.number, list.has_more, language))
+                (more(&path, list.newer, list.older, language))
             }
         },
     )

@@ -1,0 +1,198 @@
+//! Those who read, what it took them, and what a page costs the database.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use reqwest::{Client, header};
+
+use crate::filling::{LargeFirm, Page, Reader};
+use crate::progress;
+use crate::queries::Queries;
+
+/// So many of each.
+const READERS: [(Reader, i64); 3] = [(Reader::Owner, 20), (Reader::Manager, 10), (Reader::Employee, 20)];
+/// The slowest hundredth of a page is faster than this.
+const WITHIN: Duration = Duration::from_millis(50);
+const PAUSE_LEAST_MS: u64 = 500;
+const PAUSE_SPREAD_MS: u64 = 1000;
+const TOLD_EVERY: Duration = Duration::from_secs(10);
+
+/// Who reads which page.
+pub type Key = (Reader, &'static str);
+pub type Times = BTreeMap<Key, Vec<Duration>>;
+
+/// What a page takes, alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    queries: usize,
+    bytes: usize,
+}
+
+/// A signed-in browser.
+struct Browser {
+    client: Client,
+    base: String,
+    cookie: String,
+}
+
+/// Looks at every page a few times while nobody else does.
+pub async fn costs(base: &str, firm: &LargeFirm, queries: &Queries) -> BTreeMap<Key, Cost> {
+    let mut costs = BTreeMap::new();
+    for (reader, _) in READERS {
+        let browser = Browser::sign_in(base, firm.account(reader, 0), "192.0.2.250").await;
+        for page in firm.pages(reader, 0) {
+            let mut bytes = 0;
+            let count = queries.of(async || bytes = browser.get(&page.path).await).await;
+            costs.insert((reader, page.name), Cost { queries: count, bytes });
+        }
+        // What was looked at here counts for the limits of this person, too.
+        progress(&format!("counted the queries of {reader:?}s"));
+    }
+    costs
+}
+
+/// Everybody reads for so long.
+pub async fn read(base: &str, firm: &LargeFirm, lasts: Duration) -> Times {
+    let all = READERS.iter().flat_map(|(reader, count)| (1..=*count).map(move |number| (*reader, number % count)));
+    let mut browsers = Vec::new();
+    for (at, (reader, number)) in all.enumerate() {
+        let browser = Browser::sign_in(base, firm.account(reader, number), &format!("192.0.2.{}", at + 1)).await;
+        browsers.push((browser, reader, firm.pages(reader, number)));
+    }
+    let until = Instant::now() + lasts;
+    let tell = async {
+        let mut left = lasts;
+        while left > TOLD_EVERY {
+            tokio::time::sleep(TOLD_EVERY).await;
+            left = until.saturating_duration_since(Instant::now());
+            progress(&format!("50 people read for {} s more", left.as_secs()));
+        }
+    };
+    let reading =
+        browsers.iter().zip(1..).map(|((browser, reader, pages), seed)| walk(browser, *reader, pages, until, seed));
+    let (read, ()) = tokio::join!(join_all(reading), tell);
+    let mut times = Times::new();
+    for (key, took) in read.into_iter().flatten() {
+        times.entry(key).or_default().push(took);
+    }
+    times
+}
+
+/// Prints what came of it; whether every page was fast enough.
+pub fn tell(times: &Times, costs: &BTreeMap<Key, Cost>, lasts: Duration) -> bool {
+    progress("");
+    let all: usize = times.values().map(Vec::len).sum();
+    let rate = all as f64 / lasts.as_secs_f64();
+    println!("50 people, a page each about every second: {all} pages in {} s, {rate:.0} a second\n", lasts.as_secs());
+    println!(
+        "{:<10}{:<28}{:>7}{:>9}{:>9}{:>9}{:>9}{:>7}",
+        "who", "page", "read", "p50 ms", "p99 ms", "max ms", "queries", "KB"
+    );
+    let mut is_good = true;
+    for ((reader, name), took) in times {
+        let mut took = took.clone();
+        took.sort_unstable();
+        let cost = costs[&(*reader, *name)];
+        let (half, last, most) = (nth(&took, 50), nth(&took, 99), nth(&took, 100));
+        let is_fast = last < WITHIN;
+        is_good &= is_fast;
+        println!(
+            "{:<10}{name:<28}{:>7}{:>9.1}{:>9.1}{:>9.1}{:>9}{:>7}{}",
+            format!("{reader:?}"),
+            took.len(),
+            ms(half),
+            ms(last),
+            ms(most),
+            cost.queries,
+            cost.bytes / 1024,
+            if is_fast { "" } else { "  TOO SLOW" }
+        );
+    }
+    let mut every: Vec<Duration> = times.values().flatten().copied().collect();
+    every.sort_unstable();
+    println!(
+        "{:<38}{:>7}{:>9.1}{:>9.1}{:>9.1}",
+        "all",
+        every.len(),
+        ms(nth(&every, 50)),
+        ms(nth(&every, 99)),
+        ms(nth(&every, 100))
+    );
+    let verdict = if is_good { "every page is" } else { "NOT every page is" };
+    println!("\n{verdict} within {} ms at its slowest hundredth", WITHIN.as_millis());
+    is_good
+}
+
+/// Opens page after page, in an order of one's own, until it is over.
+async fn walk(browser: &Browser, reader: Reader, pages: &[Page], until: Instant, seed: u64) -> Vec<(Key, Duration)> {
+    let mut chance = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut next = |below: u64| {
+        chance ^= chance << 13;
+        chance ^= chance >> 7;
+        chance ^= chance << 17;
+        chance % below
+    };
+    let mut took = Vec::new();
+    let mut at = next(pages.len() as u64) as usize;
+    loop {
+        tokio::time::sleep(Duration::from_millis(PAUSE_LEAST_MS + next(PAUSE_SPREAD_MS))).await;
+        let began = Instant::now();
+        if began >= until {
+            return took;
+        }
+        let page = &pages[at % pages.len()];
+        browser.get(&page.path).await;
+        took.push(((reader, page.name), began.elapsed()));
+        at += 1;
+    }
+}
+
+impl Browser {
+    /// All of them are test users, for whom every PIN is right.
+    async fn sign_in(base: &str, account: i64, address: &str) -> Self {
+        // Only the first one installs it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut headers = header::HeaderMap::new();
+        headers.insert("x-forwarded-for", address.parse().unwrap());
+        let client = Client::builder().no_proxy().default_headers(headers).redirect(reqwest::redirect::Policy::none());
+        let mut browser = Self { client: client.build().unwrap(), base: base.to_owned(), cookie: String::new() };
+        let asked = browser.client.get(format!("{base}/sign-in")).send().await.unwrap();
+        browser.keep_cookie(asked.headers());
+        let form = asked.text().await.unwrap();
+        let csrf = form.split_once("name=\"csrf\" value=\"").unwrap().1.split('"').next().unwrap().to_owned();
+        let login = browser.client.post(format!("{base}/auth/login")).header(header::COOKIE, &browser.cookie);
+        let login = login.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let login = login.body(format!("who={account}&pin=000000&csrf={csrf}")).send().await.unwrap();
+        assert_eq!(login.status().as_u16(), 303, "{account} cannot sign in");
+        browser.keep_cookie(login.headers());
+        browser
+    }
+
+    /// How many bytes a page has.
+    async fn get(&self, path: &str) -> usize {
+        let asked = self.client.get(format!("{}{path}", self.base)).header(header::COOKIE, &self.cookie);
+        let answer = asked.send().await.unwrap();
+        let status = answer.status();
+        let body = answer.bytes().await.unwrap();
+        assert_eq!(status.as_u16(), 200, "{path}: {}", String::from_utf8_lossy(&body));
+        body.len()
+    }
+
+    fn keep_cookie(&mut self, headers: &header::HeaderMap) {
+        let mut given = headers.get_all(header::SET_COOKIE).iter().map(|line| line.to_str().unwrap());
+        if let Some(line) = given.find(|line| !line.contains("Max-Age=0")) {
+            self.cookie = line.split(';').next().unwrap().to_owned();
+        }
+    }
+}
+
+/// The time within which so many hundredths of all are.
+fn nth(sorted: &[Duration], hundredths: usize) -> Duration {
+    let at = (sorted.len() * hundredths).div_ceil(100).max(1) - 1;
+    sorted.get(at).copied().unwrap_or_default()
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1000.0
+}
