@@ -27,6 +27,7 @@ const STEPS: &[Step] = &[
     Step { name: "sites", sql: include_str!("migrations/sites.sql") },
     Step { name: "shifts", sql: include_str!("migrations/shifts.sql") },
     Step { name: "payroll", sql: include_str!("migrations/payroll.sql") },
+    Step { name: "attachments", sql: include_str!("migrations/attachments.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";

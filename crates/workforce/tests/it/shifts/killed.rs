@@ -16,7 +16,7 @@ use crate::operator;
 use crate::product::{Run, silent_emulator};
 
 /// Anna may work at a shop without a plan, with two tasks; one needs a photo.
-async fn prepare(ground: &Ground) {
+pub async fn prepare(ground: &Ground) {
     let database = ground.database.url();
     let grant = ["people", "grant", "1001", "employee", "--name", "Anna", "--language", "en"];
     operator::run(&[("DATABASE_URL", &database)], &grant).await.well();
