@@ -91,6 +91,8 @@ pub struct Timer {
 pub struct Outcome {
     /// Which work it was.
     pub kind: Box<str>,
+    /// What was asked for, as JSON: which of several wishes it is that failed.
+    pub asked: Box<RawValue>,
     /// What it brought, as JSON; or why it failed for good.
     pub result: Result<Box<RawValue>, String>,
 }
@@ -128,6 +130,11 @@ impl Timer {
 }
 
 impl Outcome {
+    /// What was asked for.
+    pub fn asked<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.asked.get())
+    }
+
     /// What the effect brought; an error if it failed or brought something else.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, BoxError> {
         match &self.result {

@@ -46,6 +46,8 @@ pub struct Parts {
     pub rooms: Rooms,
     /// Posts messages outside of turns while the bot runs.
     pub bot: Handle,
+    /// The bot's number, with which its token begins.
+    pub bot_id: i64,
     pub clock: Clock,
     /// Tells open pages what has changed.
     pub events: Events,
@@ -90,6 +92,7 @@ impl App {
             domain,
             rooms,
             bot,
+            bot_id: config.bot_token.0.split(':').next().and_then(|number| number.parse().ok()).unwrap_or_default(),
             clock,
             events: Events::default(),
             limits: Limits::default(),

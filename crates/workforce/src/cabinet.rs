@@ -23,6 +23,7 @@ mod cancellations;
 mod charts;
 mod contracts;
 mod managers;
+mod media;
 mod shifts;
 mod sites;
 mod tasks;
@@ -56,6 +57,8 @@ impl Room for Cabinet {
             .route("/shifts/{id}", get(shifts::show))
             .route("/shifts/{id}/close", post(shifts::close))
             .route("/shifts/{id}/photos", post(shifts::photos))
+            .route("/shifts/{id}/media/{medium}", get(media::show))
+            .route("/shifts/{id}/media/{medium}/again", post(media::again))
             .route("/calendar", get(calendar::show))
             .route("/calendar/slots", post(calendar::create))
             .route("/calendar/slots/{id}", get(calendar::show_slot).post(calendar::edit))
@@ -70,6 +73,8 @@ impl Room for Cabinet {
             .route("/calendar/fill", post(calendar::fill))
             .route("/cancellations", get(cancellations::show))
             .route("/cancellations/{id}/judge", post(cancellations::judge))
+            .route("/cancellations/{id}/photo", get(cancellations::photo))
+            .route("/cancellations/{id}/photo/again", post(cancellations::photo_again))
             .route("/people/{id}/contracts", get(contracts::show).post(contracts::create))
             .route("/contracts/{id}", post(contracts::edit))
             .route("/contracts/{id}/delete", post(contracts::delete))

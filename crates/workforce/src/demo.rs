@@ -22,6 +22,7 @@ use crate::run::Product;
 use crate::serve;
 use crate::texts::Language;
 
+mod pictures;
 mod staff;
 mod work;
 
@@ -45,7 +46,7 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     let base = format!("http://{address}");
     let product = Product::open(configuration(&base, &data, arguments.language), Rooms::all()).await?;
     staff::arrive(&emulator, &product.app, arguments.language).await?;
-    work::begin(&product.app, arguments.language).await?;
+    work::begin(&product.app, &emulator, arguments.language).await?;
     tell(&base, &data, &product);
     let router = one_port(&emulator, pages(&product));
     let ran = product.run(listener, router, stop).await;

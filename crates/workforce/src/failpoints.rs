@@ -4,9 +4,11 @@
 
 /// One more file of a registration is in its place, and nobody knows yet.
 pub const REGISTRATION_AFTER_RENAME: &str = "registration.after_rename";
+/// An attachment is in its place, and its row does not say so yet.
+pub const ATTACHMENT_AFTER_RENAME: &str = "attachment.after_rename";
 
 #[cfg(debug_assertions)]
-const ALL: &[&str] = &[REGISTRATION_AFTER_RENAME];
+const ALL: &[&str] = &[REGISTRATION_AFTER_RENAME, ATTACHMENT_AFTER_RENAME];
 
 /// Arms what the environment names, such as `registration.after_rename=pause@2`.
 #[cfg(debug_assertions)]

@@ -1,4 +1,4 @@
-//! Where documents are kept: a private folder or a bucket, in which each file has a generated name.
+//! Where what people sent is kept: a private folder or a bucket, in which each file has a generated name.
 //!
 //! A file is there whole or not at all, and once it is kept it is durable. Who may see one is decided by whoever asks;
 //! what belongs to whom is in the tables.
@@ -21,6 +21,7 @@ mod address;
 mod bucket;
 mod folder;
 mod sniff;
+pub mod under_way;
 
 /// How much is copied at once.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -33,6 +34,13 @@ pub struct Files(Place);
 enum Place {
     Folder(Folder),
     Bucket(Bucket),
+}
+
+/// What may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accepts {
+    Images,
+    Anything,
 }
 
 /// A file that has been kept.
@@ -60,6 +68,13 @@ pub struct Found {
     pub changed_at: Millis,
 }
 
+impl Accepts {
+    fn check(self, media_type: MediaType) -> Result<MediaType, NotKept> {
+        let is_good = self == Self::Anything || media_type.is_image();
+        if is_good { Ok(media_type) } else { Err(NotKept::NotAnImage) }
+    }
+}
+
 impl Files {
     /// The place that `FILES_URL` names. Nothing is asked of it yet.
     pub fn at(address: &FilesAddress) -> Self {
@@ -69,12 +84,12 @@ impl Files {
         })
     }
 
-    /// Keeps a copy of an image under this name, in place of one that an earlier try left. One that is there already
-    /// and whose source is gone was kept by an earlier try.
-    pub async fn keep_image(&self, name: String, source: PathBuf) -> Result<Kept, NotKept> {
+    /// Keeps a copy under this name, in place of one that an earlier try left. One that is there already and whose source
+    /// is gone was kept by an earlier try.
+    pub async fn keep(&self, name: String, source: PathBuf, accepts: Accepts) -> Result<Kept, NotKept> {
         match &self.0 {
-            Place::Folder(folder) => folder.keep_image(name, source).await,
-            Place::Bucket(bucket) => bucket.keep_image(&name, source).await,
+            Place::Folder(folder) => folder.keep(name, source, accepts).await,
+            Place::Bucket(bucket) => bucket.keep(&name, source, accepts).await,
         }
     }
 

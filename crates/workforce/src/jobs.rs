@@ -33,8 +33,8 @@ pub fn work(app: &App, bot: Bot) -> Bot {
 }
 
 /// Sets the timers of all jobs once the bot leads; ends then, or when it is dropped.
-pub async fn begin(app: &App, bot: i64) {
-    let key = key(bot);
+pub async fn begin(app: &App) {
+    let key = key(app.bot_id);
     for job in app.rooms.jobs() {
         loop {
             match app.bot.timer(&key, &timer_of(&job), FIRST_AFTER, &()).await {
@@ -48,7 +48,7 @@ pub async fn begin(app: &App, bot: i64) {
 }
 
 /// The conversation that is nobody's.
-fn key(bot: i64) -> DialogueKey {
+pub fn key(bot: i64) -> DialogueKey {
     DialogueKey { bot, chat: 0, user: 0, thread: 0, business: Box::default() }
 }
 

@@ -3,7 +3,7 @@
 //! - [`config`]: where everything is; the only reader of the environment;
 //! - [`domain`]: the application's tables, written within turns;
 //! - [`people`], [`audit`], [`settings`]: what every room needs;
-//! - [`files`]: where documents are kept;
+//! - [`files`], [`attachments`]: where documents are kept, and what people send at work;
 //! - [`texts`]: what people read, in Russian and English;
 //! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
 //! - [`onboarding`]: a questionnaire, and questions to whoever is in charge;
@@ -19,6 +19,7 @@
 //! It is a library only so that its tests can reach it; nobody else is promised anything.
 
 pub mod application;
+pub mod attachments;
 pub mod audit;
 pub mod cabinet;
 pub mod cli;

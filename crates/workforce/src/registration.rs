@@ -14,6 +14,7 @@ use opora::bot::Bot;
 use opora::dialogue::{Child, Script};
 use opora::store::{BoxError, WriteError};
 use opora::turn::Turn;
+use sea_orm::DbErr;
 use serde_json::Value;
 
 pub use self::documents::{Document, DocumentKind, DocumentStatus};
@@ -110,6 +111,14 @@ impl Room for Registering {
         person: &'a Person,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
         Box::pin(leaving::forget(db, person.id))
+    }
+
+    fn owned_files<'a>(&'a self, domain: &'a Domain, names: &'a [String]) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
+        Box::pin(keeping::owned(domain, names))
+    }
+
+    fn count_files<'a>(&'a self, domain: &'a Domain) -> BoxFuture<'a, Result<u64, DbErr>> {
+        Box::pin(keeping::count(domain))
     }
 
     fn jobs(&self) -> Vec<Job> {

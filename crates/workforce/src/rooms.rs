@@ -13,9 +13,11 @@ use opora::bot::Bot;
 use opora::dialogue::{Child, Script};
 use opora::store::{BoxError, WriteError};
 use opora::turn::Turn;
+use sea_orm::DbErr;
 use serde_json::Value;
 
 use crate::application::App;
+use crate::attachments::AttachmentsRoom;
 use crate::cabinet::Cabinet;
 use crate::domain::{Domain, Writing};
 use crate::onboarding::OnboardingRoom;
@@ -27,7 +29,11 @@ use crate::sites::SitesRoom;
 use crate::web::{Card, NavItem, Oops, Section, Web};
 
 /// Every room of the product, in the order in which menus and the navigation show what they have.
-const ALL: &[&dyn Room] = &[&Cabinet, &ShiftsRoom, &SitesRoom, &PayrollRoom, &Web, &Registering, &OnboardingRoom];
+const ALL: &[&dyn Room] =
+    &[&Cabinet, &ShiftsRoom, &SitesRoom, &PayrollRoom, &Web, &Registering, &OnboardingRoom, &AttachmentsRoom];
+
+/// Databases take only so many values at once.
+const NAMES_AT_ONCE: usize = 500;
 
 /// What a room brings along. Everything but its name has a default: nothing.
 pub trait Room: Debug + Send + Sync + 'static {
@@ -105,6 +111,18 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    /// Which of these files it knows: what no room knows is nobody's, and goes once it is old.
+    fn owned_files<'a>(&'a self, domain: &'a Domain, names: &'a [String]) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
+        let _ = (domain, names);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// How many files it knows.
+    fn count_files<'a>(&'a self, domain: &'a Domain) -> BoxFuture<'a, Result<u64, DbErr>> {
+        let _ = domain;
+        Box::pin(async { Ok(0) })
+    }
+
     /// What it does from time to time.
     fn jobs(&self) -> Vec<Job> {
         Vec::new()
@@ -171,6 +189,26 @@ impl Rooms {
 
     pub fn links(&self) -> impl Iterator<Item = (&'static str, &'static str)> + '_ {
         self.iter().flat_map(Room::links)
+    }
+
+    /// Which of these files any room knows.
+    pub async fn owned_files(&self, domain: &Domain, names: &[String]) -> Result<Vec<String>, DbErr> {
+        let mut owned = Vec::new();
+        for names in names.chunks(NAMES_AT_ONCE) {
+            for room in self.iter() {
+                owned.extend(room.owned_files(domain, names).await?);
+            }
+        }
+        Ok(owned)
+    }
+
+    /// How many files all rooms know.
+    pub async fn count_files(&self, domain: &Domain) -> Result<u64, DbErr> {
+        let mut count = 0;
+        for room in self.iter() {
+            count += room.count_files(domain).await?;
+        }
+        Ok(count)
     }
 
     pub fn jobs(&self) -> Vec<Job> {

@@ -92,11 +92,11 @@ impl Product {
     pub async fn run(self, listener: TcpListener, router: Router, stop: Stop) -> anyhow::Result<()> {
         let Self { app, config, bot, .. } = self;
         let pages = Pages::serve(listener, router, stop.clone());
-        let number = config.bot_token.0.split(':').next().and_then(|number| number.parse().ok()).unwrap_or_default();
         let beside = app.clone();
-        let beside = tokio::spawn(async move {
-            tokio::join!(offer_commands(&config), jobs::begin(&beside, number), web::across(&beside))
-        });
+        let beside =
+            tokio::spawn(
+                async move { tokio::join!(offer_commands(&config), jobs::begin(&beside), web::across(&beside)) },
+            );
         let ran = bot.run_until(stop).await;
         beside.abort();
         pages.close().await;

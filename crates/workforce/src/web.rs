@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 
 pub use self::draw::{moment, role_label, status_label, status_name};
+pub use self::file::file;
 pub use self::frame::framed;
 pub use self::guards::{Operator, Owner, SignedIn, Staff, Visitor};
 pub use self::layout::{Card, NavItem, Section};
@@ -30,6 +31,7 @@ mod assets;
 mod cookies;
 mod csrf;
 mod draw;
+mod file;
 pub mod form;
 mod frame;
 mod guards;

@@ -210,8 +210,8 @@ impl<'s> Play<'s> {
     }
 
     async fn outcome(&mut self, finish: Finish) -> Result<(), TurnError> {
-        let Finish { by, kind, result } = finish;
-        let input = Input::Outcome(EffectOutcome { kind, result });
+        let Finish { by, kind, asked, result } = finish;
+        let input = Input::Outcome(EffectOutcome { kind, asked, result });
         if self.for_asker(&by, &input).await? {
             return Ok(());
         }

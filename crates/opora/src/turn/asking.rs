@@ -64,18 +64,21 @@ struct Finished<'a> {
 pub(crate) struct Finish {
     pub by: Asker,
     pub kind: Box<str>,
+    /// What was asked for; null if nobody knows.
+    pub asked: Box<RawValue>,
     pub result: Result<Box<RawValue>, String>,
 }
 
 impl Finish {
     pub fn read(body: &str) -> Result<Self, serde_json::Error> {
         let Finished { kind, asked, ok, failed } = serde_json::from_str(body)?;
-        let by = asked.and_then(|asked| serde_json::from_str::<Wrapped<&RawValue>>(asked.get()).ok());
+        let wrapped = asked.and_then(|asked| serde_json::from_str::<Wrapped<&RawValue>>(asked.get()).ok());
+        let asked = wrapped.as_ref().map(|wrapped| wrapped.body).or(asked).unwrap_or(RawValue::NULL).to_owned();
         let result = match failed {
             Some(reason) => Err(reason),
             None => Ok(ok.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned)),
         };
-        Ok(Self { by: by.map(|wrapped| wrapped.by).unwrap_or_default(), kind, result })
+        Ok(Self { by: wrapped.map(|wrapped| wrapped.by).unwrap_or_default(), kind, asked, result })
     }
 }
 
@@ -91,6 +94,7 @@ mod tests {
         assert_eq!(wish(&asked), "5");
         let done = format!(r#"{{"kind":"download","asked":{asked},"ok":{{"bytes":3}},"failed":null}}"#);
         let finish = Finish::read(&done).unwrap();
+        assert_eq!(finish.asked.get(), "5");
         assert_eq!((finish.by, &*finish.kind, finish.result.unwrap().get()), (by, "download", r#"{"bytes":3}"#));
     }
 
@@ -98,6 +102,7 @@ mod tests {
     fn what_nobody_wrapped_is_read_all_the_same() {
         assert_eq!(wish(r#"{"file_id":"x"}"#), r#"{"file_id":"x"}"#);
         let finish = Finish::read(r#"{"kind":"mail","asked":{"to":1},"ok":null,"failed":"no"}"#).unwrap();
+        assert_eq!(finish.asked.get(), r#"{"to":1}"#);
         assert_eq!((finish.by, finish.result.unwrap_err()), (Asker::default(), "no".to_owned()));
     }
 }

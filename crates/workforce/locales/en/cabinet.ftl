@@ -79,9 +79,15 @@ cabinet-closed-by-time = closed by itself
 cabinet-no-amounts = Amounts are reckoned when the shift is closed.
 cabinet-done-at = done
 cabinet-photos = { $count ->
-    [one] Send me { $count } photo in Telegram
-   *[other] Send me { $count } photos in Telegram
+    [one] Send me { $count } file in Telegram
+   *[other] Send me { $count } files in Telegram
 }
+cabinet-media-picture = Picture for the task
+cabinet-media-awaited = It is being fetched from Telegram.
+cabinet-media-failed = It could not be fetched from Telegram.
+cabinet-media-again = Try again
+cabinet-media-too-large = It is larger than { $most } MB. Telegram gives it to people only: have it sent to you there.
+cabinet-media-save = Save the file
 cabinet-close-shift = Close this shift now
 cabinet-close-shift-about = For a shift that somebody forgot. The hours until now are paid.
 cabinet-close-shift-sure = Close this shift now?

@@ -79,10 +79,16 @@ cabinet-closed-by-time = закрылась сама
 cabinet-no-amounts = Суммы считаются при закрытии смены.
 cabinet-done-at = выполнена
 cabinet-photos = { $count ->
-    [one] Прислать мне { $count } фото в Telegram
-    [few] Прислать мне { $count } фото в Telegram
-   *[many] Прислать мне { $count } фото в Telegram
+    [one] Прислать мне { $count } файл в Telegram
+    [few] Прислать мне { $count } файла в Telegram
+   *[many] Прислать мне { $count } файлов в Telegram
 }
+cabinet-media-picture = Снимок к задаче
+cabinet-media-awaited = Загружается из Telegram.
+cabinet-media-failed = Не удалось загрузить из Telegram.
+cabinet-media-again = Попробовать ещё раз
+cabinet-media-too-large = Файл больше { $most } МБ. Такие Telegram отдаёт только людям: попросите прислать его вам в чат.
+cabinet-media-save = Сохранить файл
 cabinet-close-shift = Закрыть смену сейчас
 cabinet-close-shift-about = Если смену забыли закрыть. Часы до этого момента будут оплачены.
 cabinet-close-shift-sure = Закрыть эту смену сейчас?

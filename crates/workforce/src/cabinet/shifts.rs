@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::access::{Access, why};
 use crate::application::App;
+use crate::attachments::{self, Attachment};
 use crate::payroll::Money;
 use crate::people::Person;
 use crate::settings::TIME_ZONE;
@@ -63,6 +64,8 @@ struct Whole {
     site: Site,
     tasks: Vec<ShiftTask>,
     media: Vec<Medium>,
+    /// By Telegram's ids.
+    files: HashMap<String, Attachment>,
     lines: Vec<crate::payroll::Line>,
     /// Amounts are for owners, for whoever may see finances, and for the person.
     may_see_pay: bool,
@@ -118,7 +121,7 @@ pub async fn close(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id)
     }
 }
 
-/// `POST /shifts/<id>/photos`: Telegram keeps what was sent, and shows it to whoever asks here.
+/// `POST /shifts/<id>/photos`: Telegram keeps what was sent too, and shows it to whoever asks here.
 pub async fn photos(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
@@ -147,19 +150,22 @@ pub async fn photos(
 
 async fn whole(app: &App, visitor: &Visitor, id: i64) -> Result<Whole, Oops> {
     let (access, doors) = (Access::of(app, &visitor.person).await?, Shifts::of_app(app));
-    // Whoever may not see it is not told whether there is one.
-    let shift = doors.of(id).await?.ok_or(Oops::NotFound)?;
-    let is_own = shift.user_id == visitor.person.id;
-    if !is_own && !access.may(Permission::View, shift.site_id) {
-        return Err(Oops::Forbidden);
-    }
+    let shift = seen(app, &access, visitor, id).await?;
     let site = Sites::of_app(app).of(shift.site_id).await?.ok_or(Oops::NotFound)?;
     let person = app.people.by_id(shift.user_id).await?.ok_or(Oops::NotFound)?;
     let may_see_pay = sees_pay(&access, visitor, &shift);
     let (tasks, media) = (doors.tasks(&[id]).await?, doors.media(id).await?);
+    let files = attachments::of(app.domain.read(), media.iter().map(|one| one.telegram_file.as_str())).await?;
     let lines = if may_see_pay { app.payroll.of_shift(id).await? } else { Vec::new() };
     let may_close = shift.ended_at.is_none() && access.may(Permission::Schedule, shift.site_id);
-    Ok(Whole { shift, person, site, tasks, media, lines, may_see_pay, may_close })
+    Ok(Whole { shift, person, site, tasks, media, files, lines, may_see_pay, may_close })
+}
+
+/// A shift, for whoever may see it: whose it is, and whoever may look at its site.
+pub(super) async fn seen(app: &App, access: &Access, visitor: &Visitor, id: i64) -> Result<Shift, Oops> {
+    let shift = Shifts::of_app(app).of(id).await?.ok_or(Oops::NotFound)?;
+    let is_own = shift.user_id == visitor.person.id;
+    if is_own || access.may(Permission::View, shift.site_id) { Ok(shift) } else { Err(Oops::Forbidden) }
 }
 
 /// Where a page begins that was asked for.

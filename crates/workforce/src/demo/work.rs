@@ -5,13 +5,16 @@ use chrono::{NaiveDate, TimeDelta, Timelike};
 use chrono_tz::Europe::Moscow;
 use opora::clock::Millis;
 use opora::store::WriteError;
+use opora_emulator::Emulator;
 
+use super::pictures;
 use super::staff::FIRST;
 use crate::application::App;
+use crate::attachments;
 use crate::domain::Writing;
 use crate::payroll::Money;
 use crate::people;
-use crate::shifts::{self, ClosedBy, End, Start, tasks_of};
+use crate::shifts::{self, ClosedBy, End, Proof, Start, tasks_of};
 use crate::sites::{
     self, AboutContract, AboutSite, AboutSlot, AboutTask, By, ContractStatus, Hours, Permission, Position, Scope,
     Sites, WorkingDays, local,
@@ -25,17 +28,21 @@ const BEHIND: i64 = 10;
 const AHEAD: i64 = 14;
 
 /// Makes everything where there are no sites yet, not even deleted ones.
-pub async fn begin(app: &App, language: Language) -> anyhow::Result<()> {
+pub async fn begin(app: &App, emulator: &Emulator, language: Language) -> anyhow::Result<()> {
     let doors = Sites::of_app(app);
     if !doors.list().await?.is_empty() || !doors.deleted().await?.is_empty() {
         return Ok(());
     }
-    let now = app.clock.now();
-    app.domain.write(move |db| Box::pin(set_up(db, language, now))).await?;
+    let (now, pictures) = (app.clock.now(), pictures::arrive(emulator));
+    app.domain.write(move |db| Box::pin(set_up(db, language, pictures, now))).await?;
     Ok(())
 }
 
-async fn set_up(db: &Writing<'_, '_>, language: Language, now: Millis) -> Result<(), WriteError> {
+async fn set_up(db: &Writing<'_, '_>, language: Language, pictures: Vec<Proof>, now: Millis) -> Result<(), WriteError> {
+    for picture in &pictures {
+        // The job fetches them soon after the start.
+        attachments::want(db, picture.telegram_file.clone(), None, false).await?;
+    }
     let mut ids = [0; 6];
     for (number, id) in (FIRST..).zip(&mut ids) {
         // Somebody has taken them off: then there is nothing to show.
@@ -57,7 +64,7 @@ async fn set_up(db: &Writing<'_, '_>, language: Language, now: Millis) -> Result
         let about = AboutContract { status, rate_kopecks, allows_spontaneous: true, sites: places };
         sites::create_contract(db, user, about, by).await?;
     }
-    days(db, (cafe, store), (first, second, master), by).await?;
+    days(db, (cafe, store), (first, second, master), &pictures, by).await?;
     working_now(db, store, first, language, by).await
 }
 
@@ -122,6 +129,7 @@ async fn days(
     db: &Writing<'_, '_>,
     (cafe, store): (i64, i64),
     (first, second, master): (i64, i64, i64),
+    pictures: &[Proof],
     by: By,
 ) -> Result<(), WriteError> {
     let today = local(by.at, Moscow).date();
@@ -136,7 +144,9 @@ async fn days(
             // Some places stay free, so that there is something to take.
             let is_wanted = (ahead + at as i64).rem_euclid(3) != 0;
             if ahead < 0 && is_wanted {
-                work(db, (user, site, slot), day, by).await?;
+                // The café's machine, or the shelves of the warehouse.
+                let picture = pictures.get(usize::from(site == store));
+                work(db, (user, site, slot), day, picture, by).await?;
             } else if (2..6).contains(&ahead) && is_wanted {
                 shifts::plan(db, user, slot, by.at).await?;
             }
@@ -150,6 +160,7 @@ async fn work(
     db: &Writing<'_, '_>,
     (user_id, site_id, slot): (i64, i64, i64),
     day: NaiveDate,
+    picture: Option<&Proof>,
     by: By,
 ) -> Result<(), WriteError> {
     let Some(slot) = sites::slot(db, slot).await? else { return Ok(()) };
@@ -162,8 +173,12 @@ async fn work(
     let plan_id = Some(shifts::plan(db, user_id, slot.id, Millis(slot.period.from.0 - DAY_MS)).await?);
     let id = shifts::open(db, Start { user_id, site_id, plan_id, position: None, at: start }).await?;
     for (number, task) in (odd..).zip(tasks_of(db, id).await?) {
-        if !task.needs_media && number % 3 != 0 {
-            shifts::mark(db, user_id, task.id, Millis(start.0 + 60 * MINUTE_MS)).await?;
+        let at = Millis(start.0 + 60 * MINUTE_MS);
+        match picture.filter(|_| task.needs_media) {
+            _ if number % 3 == 0 => {}
+            Some(picture) => shifts::attach(db, user_id, task.id, picture.clone(), at).await?,
+            None if task.needs_media => {}
+            None => shifts::mark(db, user_id, task.id, at).await?,
         }
     }
     let ended_at = Millis(slot.period.to.0 + (odd % 5) * MINUTE_MS);

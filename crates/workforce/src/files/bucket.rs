@@ -15,7 +15,7 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, RetryConfig};
 use opora::clock::Millis;
 
-use super::{BucketAddress, Found, Kept, NotKept, found, hashed, is_plain, sniff};
+use super::{Accepts, BucketAddress, Found, Kept, NotKept, found, hashed, is_plain, sniff};
 
 /// How long the server may take to be reached, and to take or give a file.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
@@ -41,19 +41,19 @@ impl Bucket {
         Self { address, client: Arc::default() }
     }
 
-    pub(super) async fn keep_image(&self, name: &str, source: PathBuf) -> Result<Kept, NotKept> {
+    pub(super) async fn keep(&self, name: &str, source: PathBuf, accepts: Accepts) -> Result<Kept, NotKept> {
         match found(tokio::fs::read(source).await)? {
-            Some(bytes) => self.put_image(name, bytes).await,
+            Some(bytes) => self.put(name, bytes, accepts).await,
             None => {
                 let bytes = self.read(name).await?.ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?;
-                describe(&bytes)
+                describe(&bytes, accepts)
             }
         }
     }
 
     pub(super) async fn copy_image(&self, from: &str, to: &str) -> Result<Kept, NotKept> {
         let bytes = self.read(from).await?.ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?;
-        self.put_image(to, bytes).await
+        self.put(to, bytes, Accepts::Images).await
     }
 
     pub(super) async fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
@@ -95,11 +95,11 @@ impl Bucket {
         client.delete(&path).await.map_err(in_words)
     }
 
-    async fn put_image(&self, name: &str, bytes: Vec<u8>) -> Result<Kept, NotKept> {
+    async fn put(&self, name: &str, bytes: Vec<u8>, accepts: Accepts) -> Result<Kept, NotKept> {
         if !is_plain(name) {
             return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
         }
-        let kept = describe(&bytes)?;
+        let kept = describe(&bytes, accepts)?;
         self.client()?.put(&self.path(name), bytes.into()).await.map_err(in_words)?;
         Ok(kept)
     }
@@ -135,8 +135,8 @@ fn make(address: &BucketAddress) -> object_store::Result<AmazonS3> {
     builder.build()
 }
 
-fn describe(bytes: &[u8]) -> Result<Kept, NotKept> {
-    let media_type = sniff(bytes).ok_or(NotKept::NotAnImage)?;
+fn describe(bytes: &[u8], accepts: Accepts) -> Result<Kept, NotKept> {
+    let media_type = accepts.check(sniff(bytes))?;
     Ok(Kept { media_type, size_bytes: bytes.len() as u64, sha256: hashed(bytes) })
 }
 

@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::{Found, Kept, MediaType, NotKept, blocking, copy_and_hash, found, is_plain, list, sniff};
+use super::{Accepts, Found, Kept, MediaType, NotKept, blocking, copy_and_hash, found, is_plain, list, sniff};
 
 /// The folder of files that are not whole yet.
 const INCOMING: &str = ".incoming";
@@ -20,13 +20,14 @@ impl Folder {
         Self(path)
     }
 
-    pub(super) async fn keep_image(&self, name: String, source: PathBuf) -> Result<Kept, NotKept> {
+    pub(super) async fn keep(&self, name: String, source: PathBuf, accepts: Accepts) -> Result<Kept, NotKept> {
         let folder = self.clone();
-        blocking(move || folder.keep_now(&name, &source)).await?
+        blocking(move || folder.keep_now(&name, &source, accepts)).await?
     }
 
     pub(super) async fn copy_image(&self, from: &str, to: String) -> Result<Kept, NotKept> {
-        self.keep_image(to, self.path(from).ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?).await
+        let source = self.path(from).ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?;
+        self.keep(to, source, Accepts::Images).await
     }
 
     pub(super) async fn read(&self, name: String) -> io::Result<Option<Vec<u8>>> {
@@ -73,13 +74,13 @@ impl Folder {
         is_plain(name).then(|| self.0.join(name))
     }
 
-    fn keep_now(&self, name: &str, source: &Path) -> Result<Kept, NotKept> {
+    fn keep_now(&self, name: &str, source: &Path, accepts: Accepts) -> Result<Kept, NotKept> {
         let path = self.path(name).ok_or(io::ErrorKind::InvalidInput).map_err(io::Error::from)?;
         let mut file = match found(File::open(source))? {
             Some(file) => file,
-            None => return describe(&path),
+            None => return describe(&path, accepts),
         };
-        let media_type = sniff_file(source)?;
+        let media_type = accepts.check(sniff_file(source)?)?;
         let incoming = self.incoming();
         DirBuilder::new().recursive(true).mode(0o700).create(&incoming)?;
         let temporary = incoming.join(name);
@@ -97,16 +98,16 @@ impl Folder {
     }
 }
 
-fn describe(path: &Path) -> Result<Kept, NotKept> {
-    let media_type = sniff_file(path)?;
+fn describe(path: &Path, accepts: Accepts) -> Result<Kept, NotKept> {
+    let media_type = accepts.check(sniff_file(path)?)?;
     let (size_bytes, sha256) = copy_and_hash(&mut File::open(path)?, &mut io::sink())?;
     Ok(Kept { media_type, size_bytes, sha256 })
 }
 
-fn sniff_file(path: &Path) -> Result<MediaType, NotKept> {
+fn sniff_file(path: &Path) -> io::Result<MediaType> {
     let mut head = Vec::with_capacity(sniff::HEAD_BYTES);
     File::open(path)?.take(sniff::HEAD_BYTES as u64).read_to_end(&mut head)?;
-    sniff(&head).ok_or(NotKept::NotAnImage)
+    Ok(sniff(&head))
 }
 
 fn write_synced(source: &mut impl Read, path: &Path) -> io::Result<(u64, String)> {
@@ -132,19 +133,30 @@ mod tests {
         let files = Files::at(&FilesAddress::Folder(folder.clone()));
         let source = place.path().join("source");
         fs::write(&source, PNG).unwrap();
-        let kept = files.keep_image("ab".into(), source.clone()).await.unwrap();
+        let kept = files.keep("ab".into(), source.clone(), Accepts::Images).await.unwrap();
         assert_eq!((kept.media_type, kept.size_bytes), (MediaType::Png, PNG.len() as u64));
         assert_eq!(files.hash("ab".into()).await.unwrap(), Some(kept.sha256.clone()));
         assert_eq!(files.read("ab".into()).await.unwrap().as_deref(), Some(PNG));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&folder), mode(&folder.join("ab"))), (0o700, 0o600));
         fs::remove_file(&source).unwrap();
-        assert_eq!(files.keep_image("ab".into(), source.clone()).await.unwrap(), kept, "an earlier try kept it");
-        assert!(matches!(files.keep_image("cd".into(), source).await, Err(NotKept::Storage(_))));
+        assert_eq!(
+            files.keep("ab".into(), source.clone(), Accepts::Images).await.unwrap(),
+            kept,
+            "an earlier try kept it"
+        );
+        assert!(matches!(files.keep("cd".into(), source, Accepts::Images).await, Err(NotKept::Storage(_))));
         assert_eq!(files.copy_image("ab", "ef".into()).await.unwrap(), kept);
         assert!(list(files.incoming().unwrap()).await.unwrap().is_empty());
         files.remove(vec!["ab".into(), "gone".into()]).await.unwrap();
         assert_eq!(files.read("ab".into()).await.unwrap(), None);
+        let page = place.path().join("page");
+        fs::write(&page, "<html>").unwrap();
+        let refused = files.keep("gh".into(), page.clone(), Accepts::Images).await;
+        assert!(matches!(refused, Err(NotKept::NotAnImage)), "{refused:?}");
+        let kept = files.keep("gh".into(), page, Accepts::Anything).await.unwrap();
+        assert_eq!(kept.media_type, MediaType::Other);
+        files.remove(vec!["gh".into()]).await.unwrap();
         files.try_out().await.unwrap();
         assert_eq!(files.all().await.unwrap().into_iter().map(|file| file.name).collect::<Vec<_>>(), ["ef"]);
     }

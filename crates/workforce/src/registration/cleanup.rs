@@ -1,8 +1,8 @@
 //! Files that belong to nobody are removed once they are old: hourly, and by `opora cleanup`.
 //!
-//! A file belongs to somebody while a document names it, or while a registration keeps it and has not been written yet.
-//! Before an old file of a registration is removed, its registration is refused for good: no document is ever written
-//! whose file is gone.
+//! A file belongs to somebody while a room knows it, or while it is being kept and its row has not been written yet. Before
+//! an old file is removed, the commit that might still want it is refused for good: no row is ever written whose file is
+//! gone.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -11,13 +11,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use opora::clock::Millis;
-use sea_orm::{ColumnTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QuerySelect};
+use sea_orm::DbErr;
 
-use super::keeping;
-use super::tables::{document, under_way};
 use crate::application::App;
 use crate::domain::Domain;
-use crate::files::{self, Files, Found};
+use crate::files::{self, Files, Found, under_way};
+use crate::rooms::Rooms;
 
 /// How old a file without an owner gets.
 const ORPHAN_LIFE: Duration = Duration::from_secs(48 * 60 * 60);
@@ -28,6 +27,8 @@ const TEMPORARY_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Clone, Debug)]
 pub struct Grounds {
     pub domain: Domain,
+    /// Whose files they may be.
+    pub rooms: Rooms,
     pub files: Files,
     pub downloads: PathBuf,
 }
@@ -36,7 +37,7 @@ pub struct Grounds {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     pub is_dry_run: bool,
-    /// Files that documents name.
+    /// Files that rooms know.
     pub known: u64,
     pub deleted: Vec<(String, Duration)>,
     /// Without an owner, and too young.
@@ -46,7 +47,8 @@ pub struct Report {
 
 impl Grounds {
     pub fn of_app(app: &App) -> Self {
-        Self { domain: app.domain.clone(), files: app.files.clone(), downloads: app.data_dir.join("downloads") }
+        let (domain, rooms, files) = (app.domain.clone(), app.rooms.clone(), app.files.clone());
+        Self { domain, rooms, files, downloads: app.data_dir.join("downloads") }
     }
 }
 
@@ -65,15 +67,16 @@ pub async fn hourly(app: App) -> anyhow::Result<()> {
 pub async fn clean(grounds: &Grounds, now: Millis, is_dry_run: bool) -> anyhow::Result<Report> {
     // Files first: what is written after this list was made is young.
     let found = grounds.files.all().await?;
-    let orphans = without_owner(&grounds.domain, found, now).await?;
-    let mut report = Report { is_dry_run, known: known(&grounds.domain).await?, ..Report::default() };
+    let orphans = without_owner(grounds, found, now).await?;
+    let known = grounds.rooms.count_files(&grounds.domain).await?;
+    let mut report = Report { is_dry_run, known, ..Report::default() };
     let old: Vec<_> =
         orphans.iter().filter(|file| age(file, now) > ORPHAN_LIFE).map(|file| file.name.clone()).collect();
-    // Whoever was written in the very last moment before its registration is refused has an owner now.
+    // What was written in the very last moment before its commit is refused has an owner now.
     let mut taken = HashSet::new();
     if !is_dry_run && !old.is_empty() {
-        keeping::release(&grounds.domain, old.clone()).await?;
-        taken.extend(keeping::owned(&grounds.domain, &old).await?);
+        under_way::release(&grounds.domain, old.clone()).await?;
+        taken.extend(grounds.rooms.owned_files(&grounds.domain, &old).await?);
     }
     for file in orphans.into_iter().filter(|file| !taken.contains(&file.name)) {
         let name = file.name.clone();
@@ -120,18 +123,12 @@ impl fmt::Display for Report {
     }
 }
 
-/// What no document names, and no registration that is young enough to be written.
-async fn without_owner(domain: &Domain, found: Vec<Found>, now: Millis) -> Result<Vec<Found>, DbErr> {
+/// What no room knows, and no commit that is young enough to come.
+async fn without_owner(grounds: &Grounds, found: Vec<Found>, now: Millis) -> Result<Vec<Found>, DbErr> {
     let names: Vec<_> = found.iter().map(|file| file.name.clone()).collect();
-    let since = under_way::Column::Since.gte(now.minus(ORPHAN_LIFE).0);
-    let kept = under_way::Entity::find().select_only().column(under_way::Column::Id).filter(since);
-    let mut owned: HashSet<String> = kept.into_tuple().all(domain.read()).await?.into_iter().collect();
-    owned.extend(keeping::owned(domain, &names).await?);
+    let mut owned = under_way::since(&grounds.domain, now.minus(ORPHAN_LIFE)).await?;
+    owned.extend(grounds.rooms.owned_files(&grounds.domain, &names).await?);
     Ok(found.into_iter().filter(|file| !owned.contains(&file.name)).collect())
-}
-
-async fn known(domain: &Domain) -> Result<u64, DbErr> {
-    document::Entity::find().count(domain.read()).await
 }
 
 fn age(file: &Found, now: Millis) -> Duration {

@@ -8,6 +8,7 @@ use super::repair::{self, Mend};
 use crate::config::StorageFlags;
 use crate::domain::Domain;
 use crate::files::Files;
+use crate::rooms::Rooms;
 
 #[derive(Debug, Args)]
 pub struct Cleanup {
@@ -76,5 +77,5 @@ async fn open(storage: StorageFlags) -> anyhow::Result<Grounds> {
     let storage = storage.read()?;
     let files = Files::at(&storage.files);
     let domain = Domain::beside(&storage.database).await?;
-    Ok(Grounds { domain, files, downloads: storage.data_dir.join("downloads") })
+    Ok(Grounds { domain, rooms: Rooms::all(), files, downloads: storage.data_dir.join("downloads") })
 }

@@ -4,21 +4,18 @@
 
 use std::path::PathBuf;
 
-use opora::clock::Millis;
 use opora::effects::{Asked, EffectError};
-use opora::store::WriteError;
-use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Set};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QuerySelect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::DocumentKind;
 use super::states::Paper;
-use super::tables::{document, under_way};
+use super::tables::document;
 use crate::application::App;
-use crate::domain::{Domain, NotWritten, Writing};
+use crate::domain::Domain;
 use crate::failpoints;
-use crate::files::{self, NotKept};
+use crate::files::{self, Accepts, NotKept, under_way};
 
 /// Puts downloads into their place.
 pub const KEEP: &str = "registration:keep";
@@ -71,10 +68,10 @@ pub async fn discard(app: App, asked: Asked) -> Result<Value, EffectError> {
 /// All of them, or none.
 async fn keep_now(app: &App, user: i64, papers: &[Paper]) -> Result<Kept, EffectError> {
     let (ids, at) = (papers.iter().map(|paper| paper.id.clone()).collect(), app.clock.now());
-    app.domain.write(move |db| Box::pin(begin(db, ids, at))).await?;
+    under_way::begin(&app.domain, ids, at).await?;
     let mut documents = Vec::with_capacity(papers.len());
     for paper in papers {
-        match app.files.keep_image(paper.id.clone(), paper.path.clone()).await {
+        match app.files.keep(paper.id.clone(), paper.path.clone(), Accepts::Images).await {
             Ok(kept) => {
                 tracing::info!(user, kind = paper.kind.name(), bytes = kept.size_bytes, "registration: a file is kept");
                 documents.push(KeptPaper {
@@ -116,49 +113,22 @@ async fn give_up(
     }
 }
 
-async fn begin(db: &Writing<'_, '_>, ids: Vec<String>, at: Millis) -> Result<(), WriteError> {
-    let rows = ids.into_iter().map(|id| under_way::ActiveModel { id: Set(id), since: Set(at.0) });
-    let again = OnConflict::column(under_way::Column::Id).update_column(under_way::Column::Since).to_owned();
-    under_way::Entity::insert_many(rows).on_conflict(again).exec_without_returning(db).await?;
-    Ok(())
-}
-
 /// Removes files that no document names, and the notes that they were under way.
 pub async fn discard_now(app: &App, left: Discard) -> anyhow::Result<()> {
     for path in left.paths {
         files::remove(&path).await?;
     }
-    if !left.ids.is_empty() {
-        // In this order: either the commit that wants these files is done, or it is refused.
-        release(&app.domain, left.ids.clone()).await?;
-        let owned = owned(&app.domain, &left.ids).await?;
-        let ids = left.ids.into_iter().filter(|id| !owned.contains(id));
-        app.files.remove(ids.collect()).await?;
-    }
-    Ok(())
+    under_way::discard(app, left.ids).await
 }
 
 /// Which of these names are documents.
-pub async fn owned(domain: &Domain, ids: &[String]) -> Result<Vec<String>, sea_orm::DbErr> {
-    let mut owned = Vec::new();
-    // Databases take only so many values at once.
-    for ids in ids.chunks(500) {
-        let of_these = document::Column::Id.is_in(ids.iter().map(String::as_str));
-        let found = document::Entity::find().select_only().column(document::Column::Id).filter(of_these);
-        owned.extend(found.into_tuple::<String>().all(domain.read()).await?);
-    }
-    Ok(owned)
+pub async fn owned(domain: &Domain, names: &[String]) -> Result<Vec<String>, DbErr> {
+    let of_these = document::Column::Id.is_in(names.iter().map(String::as_str));
+    let found = document::Entity::find().select_only().column(document::Column::Id).filter(of_these);
+    found.into_tuple().all(domain.read()).await
 }
 
-/// A commit that still wants these files is refused from now on.
-pub async fn release(domain: &Domain, ids: Vec<String>) -> Result<(), NotWritten> {
-    domain.write(move |db| Box::pin(forget(db, ids))).await
-}
-
-async fn forget(db: &Writing<'_, '_>, ids: Vec<String>) -> Result<(), WriteError> {
-    for ids in ids.chunks(500) {
-        let of_these = under_way::Column::Id.is_in(ids.iter().map(String::as_str));
-        under_way::Entity::delete_many().filter(of_these).exec(db).await?;
-    }
-    Ok(())
+/// How many documents there are.
+pub async fn count(domain: &Domain) -> Result<u64, DbErr> {
+    document::Entity::find().count(domain.read()).await
 }

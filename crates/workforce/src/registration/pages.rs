@@ -3,7 +3,7 @@
 use axum::Form;
 use axum::Router;
 use axum::extract::{Path, State};
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::Markup;
@@ -11,8 +11,9 @@ use serde::Deserialize;
 
 use super::{DECIDERS, NotDecided, Registrations};
 use crate::application::App;
+use crate::files::MediaType;
 use crate::people::Person;
-use crate::web::{Card, Event, Oops, Owner, Section, Visitor};
+use crate::web::{self, Card, Event, Oops, Owner, Section, Visitor};
 use crate::{key, text};
 
 mod document_view;
@@ -126,13 +127,5 @@ async fn document(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<
 /// `GET /documents/<id>/file`: the file itself. It is kept by no browser and no proxy.
 async fn file(State(app): State<App>, Owner(_): Owner, Path(id): Path<String>) -> Result<Response, Oops> {
     let document = Registrations::of_app(&app).document(&id).await?.ok_or(Oops::NotFound)?;
-    let read = app.files.read(document.id).await.map_err(anyhow::Error::from)?;
-    let bytes = read.ok_or(Oops::NotFound)?;
-    let headers = [
-        (header::CONTENT_TYPE, document.media_type.as_str()),
-        (header::CACHE_CONTROL, "no-store"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CONTENT_DISPOSITION, "inline"),
-    ];
-    Ok((headers, bytes).into_response())
+    web::file(&app, document.id, MediaType::of_name(&document.media_type), None).await
 }

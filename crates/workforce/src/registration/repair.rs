@@ -11,7 +11,7 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, QueryOrde
 
 use super::cleanup::Grounds;
 use super::tables::document;
-use super::{Document, DocumentKind, keeping};
+use super::{Document, DocumentKind};
 use crate::domain::Writing;
 use crate::files::{Found, generated_name};
 use crate::people::{self, People, Person, Status};
@@ -140,7 +140,7 @@ async fn same_content(grounds: &Grounds, document: &Document, files: &[Found]) -
 /// Makes documents of files that an older bot left: `<telegram id>_<kind>_….jpg`.
 async fn adopt(grounds: &Grounds, person: &Person, files: &[Found], at: Millis) -> anyhow::Result<bool> {
     let names: Vec<_> = files.iter().map(|file| file.name.clone()).collect();
-    let owned = keeping::owned(&grounds.domain, &names).await?;
+    let owned = grounds.rooms.owned_files(&grounds.domain, &names).await?;
     let of_kind = |kind: DocumentKind| {
         let start = format!("{}_{}", person.telegram_id, kind.name());
         let is_it = |name: &str| name.strip_prefix(&start).is_some_and(|rest| rest.starts_with(['_', '.']));

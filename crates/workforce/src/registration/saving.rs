@@ -13,11 +13,11 @@ use opora::store::WriteError;
 use super::keeping::{DISCARD, Discard, KEEP, Kept, KeptPaper, discard_now};
 use super::questions::back_button;
 use super::states::{AGAIN, CANCEL, Paper, Registration, onward, speaks};
-use super::tables::{document, under_way};
+use super::tables::document;
 use super::{DECIDERS, DocumentKind, Draft, deciding};
 use crate::application::App;
 use crate::domain::{InTurn, Writing};
-use crate::files::generated_name;
+use crate::files::{generated_name, under_way};
 use crate::people::{self, Enrolment};
 use crate::text;
 
@@ -25,8 +25,6 @@ use crate::text;
 pub const LARGEST_BYTES: u64 = 10_000_000;
 /// How many people are told of a registration, at most.
 const TOLD_MOST: usize = 50;
-/// Why a commit is refused whose files the cleanup has taken.
-const GONE: &str = "the files of this registration are gone";
 
 /// A document and a selfie.
 const PAPERS: usize = 2;
@@ -69,7 +67,7 @@ pub async fn fetched(turn: &mut Turn, draft: Draft, papers: Vec<Paper>, outcome:
 pub async fn kept(turn: &mut Turn, draft: Draft, papers: Vec<Paper>, outcome: Outcome) -> Step<Registration> {
     let user = turn.key().user;
     if let Some(refusal) = turn.refused() {
-        let is_gone = refusal.0 == GONE;
+        let is_gone = refusal.0 == under_way::GONE;
         tracing::warn!(user, is_gone, "registration: the commit was refused");
         return Ok(if is_gone { not_saved(turn, draft, &papers) } else { known_already(turn, &draft, &papers) });
     }
@@ -147,10 +145,7 @@ async fn write(
     at: Millis,
 ) -> Result<(), WriteError> {
     let ids = [enrolment.main_document_id.clone(), enrolment.selfie_id.clone()];
-    let taken = under_way::Entity::delete_many().filter(under_way::Column::Id.is_in(ids.clone())).exec(db).await?;
-    if taken.rows_affected != ids.len() as u64 {
-        return Err(Refusal::because(GONE));
-    }
+    under_way::take(db, &ids).await?;
     for row in rows {
         row.insert(db).await?;
     }

@@ -6,6 +6,7 @@ use super::chat::{self, LIFE, last_words, refused, worker};
 use super::plans::{self, Excuse};
 use super::{Reason, Shifts, mine, when};
 use crate::application::App;
+use crate::attachments;
 use crate::domain::InTurn;
 use crate::people::Role;
 use crate::sites::{Permission, Sites, Why};
@@ -46,7 +47,7 @@ pub enum CancelPlan {
 }
 
 pub fn dialogue() -> Dialogue<CancelPlan> {
-    Dialogue::new()
+    attachments::hear(Dialogue::new())
         .start(button(BEGIN), begin)
         .ask(CancelPlan::REASON, ask_reason)
         .on(CancelPlan::REASON, button(REASON), reason)
@@ -134,6 +135,7 @@ async fn photo(
     image: Image,
 ) -> Step<CancelPlan> {
     let photo_file = Some(image.file_id().to_owned());
+    attachments::fetch(turn, image.file_id(), image.size());
     cancel(turn, plan_id, Excuse { reason, words, document, photo_file }).await
 }
 

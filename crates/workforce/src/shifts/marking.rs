@@ -8,6 +8,7 @@ use super::chat::{self, LIFE, last_words, last_words_and, refused, worker};
 use super::working::{self, Proof};
 use super::{MediumKind, ShiftTask, closing, tasks_of};
 use crate::application::App;
+use crate::attachments;
 use crate::domain::InTurn;
 use crate::front::menu_button;
 use crate::sites::Why;
@@ -47,6 +48,12 @@ pub struct Attached {
     media_count: i64,
 }
 
+/// What a person has sent, and how large Telegram says it is.
+struct Sent {
+    proof: Proof,
+    size: Option<u64>,
+}
+
 impl MyTasks {
     pub const fn list(shift_id: i64, is_closing: bool) -> Self {
         Self::List { shift_id, is_closing, attached: None }
@@ -54,7 +61,7 @@ impl MyTasks {
 }
 
 pub fn dialogue() -> Dialogue<MyTasks> {
-    Dialogue::new()
+    attachments::hear_all(Dialogue::new())
         .start(button(BEGIN), begin)
         .ask(MyTasks::LIST, ask_list)
         .on(MyTasks::LIST, button(DONE), done)
@@ -152,11 +159,11 @@ async fn ask_media(turn: &mut Turn, shift_id: i64, task_id: i64, _: bool) -> Res
 }
 
 async fn photo_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, photo: Photo) -> Step<MyTasks> {
-    attach(turn, (shift, task, is_closing), vec![proof(MediumKind::Photo, photo.file_id, photo.unique_id)]).await
+    attach(turn, (shift, task, is_closing), vec![proof_by_photo(photo)]).await
 }
 
 async fn document_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, file: Document) -> Step<MyTasks> {
-    attach(turn, (shift, task, is_closing), vec![proof(MediumKind::Document, file.file_id, file.unique_id)]).await
+    attach(turn, (shift, task, is_closing), vec![proof_by_file(file)]).await
 }
 
 async fn video_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, video: Media) -> Step<MyTasks> {
@@ -164,19 +171,19 @@ async fn video_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, vi
         let language = turn.context::<App>().speaker(turn).await?.language;
         return turn.refuse(text!(language, "shifts-media-wanted"));
     }
-    attach(turn, (shift, task, is_closing), vec![proof(MediumKind::Video, video.file_id, video.unique_id)]).await
+    attach(turn, (shift, task, is_closing), vec![proof_by_video(video)]).await
 }
 
 async fn album_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, album: Album) -> Step<MyTasks> {
     let item = |item: Item| match item {
-        Item::Photo(photo) => proof(MediumKind::Photo, photo.file_id, photo.unique_id),
-        Item::Document(file) => proof(MediumKind::Document, file.file_id, file.unique_id),
-        Item::Media(media) => proof(MediumKind::Video, media.file_id, media.unique_id),
+        Item::Photo(photo) => proof_by_photo(photo),
+        Item::Document(file) => proof_by_file(file),
+        Item::Media(video) => proof_by_video(video),
     };
     attach(turn, (shift, task, is_closing), album.items.into_iter().map(item).collect()).await
 }
 
-async fn attach(turn: &mut Turn, place: (i64, i64, bool), proofs: Vec<Proof>) -> Step<MyTasks> {
+async fn attach(turn: &mut Turn, place: (i64, i64, bool), sent: Vec<Sent>) -> Step<MyTasks> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
     if let Some(stopped) = stopped(turn, language) {
@@ -185,8 +192,9 @@ async fn attach(turn: &mut Turn, place: (i64, i64, bool), proofs: Vec<Proof>) ->
     let (shift_id, task_id, is_closing) = place;
     let tasks = tasks_of(app.domain.read(), shift_id).await?;
     let before = tasks.iter().find(|task| task.id == task_id).map_or(0, |task| task.media_count);
-    let attached = Attached { task_id, media_count: before + i64::try_from(proofs.len()).unwrap_or_default() };
-    for proof in proofs {
+    let attached = Attached { task_id, media_count: before + i64::try_from(sent.len()).unwrap_or_default() };
+    for Sent { proof, size } in sent {
+        attachments::fetch(turn, &proof.telegram_file, size);
         turn.write(move |db| Box::pin(working::attach(db, user_id, task_id, proof, at)));
     }
     chat::tell(turn, user_id);
@@ -228,8 +236,19 @@ fn stopped(turn: &mut Turn, language: Language) -> Option<Step<MyTasks>> {
     })
 }
 
-fn proof(kind: MediumKind, telegram_file: String, unique_id: String) -> Proof {
-    Proof { kind, telegram_file, unique_id }
+fn proof_by_photo(photo: Photo) -> Sent {
+    let proof = Proof { kind: MediumKind::Photo, telegram_file: photo.file_id, unique_id: photo.unique_id };
+    Sent { proof, size: photo.size }
+}
+
+fn proof_by_file(file: Document) -> Sent {
+    let proof = Proof { kind: MediumKind::Document, telegram_file: file.file_id, unique_id: file.unique_id };
+    Sent { proof, size: file.size }
+}
+
+fn proof_by_video(video: Media) -> Sent {
+    let proof = Proof { kind: MediumKind::Video, telegram_file: video.file_id, unique_id: video.unique_id };
+    Sent { proof, size: video.size }
 }
 
 /// The tasks with a button each. Marks show what is done.

@@ -14,16 +14,16 @@ use workforce::registration::{DocumentKind, DocumentStatus, Registrations};
 use crate::firm::{Firm, Kind, NOON, on_every_database};
 
 mod browser;
-mod cleaning;
+pub mod cleaning;
 mod crash;
 mod crowd;
 mod deciding;
 mod disks;
 pub mod live;
 mod mending;
-mod newcomer;
+pub mod newcomer;
 mod pages;
-mod process;
+pub mod process;
 mod storage;
 
 on_every_database! {

@@ -14,7 +14,9 @@ mod editing;
 mod in_the_chat;
 mod invariants;
 mod killed;
+mod photos;
 mod racing;
+mod shown;
 mod worked;
 
 /// Where all sites of these tests are.

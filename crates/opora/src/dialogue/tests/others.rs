@@ -42,7 +42,10 @@ async fn fetch(turn: &mut Turn, photos: Vec<String>, _: String) -> Step<Papers> 
 async fn fetched(turn: &mut Turn, outcome: Outcome) -> Step<Papers> {
     match outcome.read::<String>() {
         Ok(path) => turn.say(format!("It lies at {path}.")),
-        Err(error) => turn.say(format!("No file: {error}")),
+        Err(error) => {
+            let wanted: serde_json::Value = outcome.asked()?;
+            turn.say(format!("No file {}: {error}", wanted["file_id"]));
+        }
     }
     Ok(Next::End)
 }
@@ -99,10 +102,10 @@ async fn an_outcome_reaches_the_state_that_asked_or_the_handler_for_late_ones() 
     anna.sees("Too late: files/2");
 
     anna.sends("/start").await;
-    anna.sends_photo().await;
+    let file = anna.sends_photo().await;
     anna.sends("done").await;
     stage.fails("download", "too large").await;
-    anna.sees("No file: too large");
+    anna.sees(&format!("No file \"{file}\": too large"));
 }
 
 #[tokio::test]

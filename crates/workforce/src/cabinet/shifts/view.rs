@@ -3,10 +3,12 @@
 use maud::{Markup, html};
 use opora::clock::Millis;
 
+use super::super::media::{self, Paper};
 use super::super::more;
 use super::{List, Whole, worked_seconds};
+use crate::attachments::{self, Attachment};
 use crate::payroll::{Hours, Money};
-use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, minutes_late};
+use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, minutes_late};
 use crate::sites::{Position, Why, local};
 use crate::text;
 use crate::texts::Language;
@@ -113,7 +115,7 @@ pub fn shift(visitor: &Visitor, whole: &Whole, why: Option<Why>) -> Markup {
         &html! {
             p.crumbs { a href="/shifts" { (text!(language, "cabinet-nav-shifts")) } }
             @if let Some(why) = why { p.notice-line role="status" data-testid="notice" { (why.words(language)) } }
-            div #shift data-live="shifts" {
+            div #shift data-live={ (TOPIC) " " (attachments::TOPIC) } {
                 div.headline { h1 { (whole.person.full_name) } (state(shift, language)) }
                 div.columns {
                     section.card { (facts(whole, language)) }
@@ -122,7 +124,7 @@ pub fn shift(visitor: &Visitor, whole: &Whole, why: Option<Why>) -> Markup {
                 section.card {
                     h2 { (text!(language, "cabinet-tasks")) }
                     @if whole.tasks.is_empty() { p.quiet { (text!(language, "cabinet-no-tasks")) } }
-                    ul.rows data-testid="shift-tasks" { @for one in &whole.tasks { (task(whole, one, language)) } }
+                    ul.rows data-testid="shift-tasks" { @for one in &whole.tasks { (task(visitor, whole, one, language)) } }
                     @if !whole.media.is_empty() {
                         (visitor.visit.form(&format!("/shifts/{}/photos", shift.id), &html! {
                             button.plain type="submit" data-testid="photos" {
@@ -224,7 +226,7 @@ fn amounts(whole: &Whole, language: Language) -> Markup {
     }
 }
 
-fn task(whole: &Whole, task: &ShiftTask, language: Language) -> Markup {
+fn task(visitor: &Visitor, whole: &Whole, task: &ShiftTask, language: Language) -> Markup {
     let amount = Money::from_kopecks(task.amount_kopecks);
     let media: Vec<&Medium> = whole.media.iter().filter(|one| one.shift_task_id == task.id).collect();
     html! {
@@ -234,9 +236,19 @@ fn task(whole: &Whole, task: &ShiftTask, language: Language) -> Markup {
                 @if task.is_mandatory { span.chip { (text!(language, "cabinet-mandatory")) } " " }
                 @if task.needs_media { span.chip { "📷 " (text!(language, "cabinet-needs-media")) } }
                 @if let Some(at) = task.done_at { p.quiet { (text!(language, "cabinet-done-at")) " " (by_clock(whole, at)) } }
-                @for one in &media { p.quiet { "📷 " (by_clock(whole, one.created_at)) } }
+                div.papers data-testid="media" {
+                    @for one in &media { (media::medium(visitor, &paper(whole, one))) }
+                }
             }
             @if whole.may_see_pay { strong.money.minus[amount.is_negative()] { (amount.signed(language)) } }
         }
+    }
+}
+
+fn paper<'a>(whole: &'a Whole, medium: &Medium) -> Paper<'a> {
+    Paper {
+        path: format!("/shifts/{}/media/{}", whole.shift.id, medium.id),
+        file: whole.files.get(&medium.telegram_file).unwrap_or(&Attachment::Awaited),
+        sent: by_clock(whole, medium.created_at),
     }
 }

@@ -47,7 +47,8 @@ async function load(parts) {
         if (!now || isInUse(part)) continue;
         const fresh = document.adoptNode(now);
         showTimes(fresh);
-        part.replaceWith(fresh);
+        // What is the same stays: its pictures are not asked for again, and a film goes on.
+        if (!fresh.isEqualNode(part)) part.replaceWith(fresh);
     }
 }
 

@@ -98,7 +98,7 @@ pub fn put(path: &Path, now: Millis, ago: Duration) {
     age(path, now, ago);
 }
 
-fn age(path: &Path, now: Millis, ago: Duration) {
+pub fn age(path: &Path, now: Millis, ago: Duration) {
     let then = Duration::from_millis(now.0 as u64) - ago;
     File::options().write(true).open(path).unwrap().set_modified(SystemTime::UNIX_EPOCH + then).unwrap();
 }

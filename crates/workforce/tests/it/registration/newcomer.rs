@@ -1,4 +1,4 @@
-//! Somebody who registers through the emulator, step by step.
+//! Somebody who registers, or works, through the emulator, step by step.
 //!
 //! A newcomer waits for the very message that is expected, and presses the buttons of that one.
 
@@ -35,7 +35,11 @@ pub enum Deed {
     Says(&'static str),
     Presses(&'static str),
     SharesNumber,
+    /// As a file.
     Sends(&'static [u8]),
+    SendsPhoto(&'static [u8]),
+    /// Shares a position.
+    IsAt(f64, f64),
 }
 
 pub struct Newcomer<'a> {
@@ -71,7 +75,12 @@ impl<'a> Newcomer<'a> {
                 let contact = json!({"from": id, "contact": {"phone_number": "79991234567"}});
                 self.emulator.post(&format!("/chats/{id}/send"), contact).await;
             }
-            Deed::Sends(picture) => self.sends(picture).await,
+            Deed::Sends(picture) => self.sends("document", picture).await,
+            Deed::SendsPhoto(picture) => self.sends("photo", picture).await,
+            Deed::IsAt(latitude, longitude) => {
+                let location = json!({"from": id, "location": {"latitude": latitude, "longitude": longitude}});
+                self.emulator.post(&format!("/chats/{id}/send"), location).await;
+            }
         }
     }
 
@@ -104,7 +113,8 @@ impl<'a> Newcomer<'a> {
         }
     }
 
-    async fn presses(&self, caption: &str) {
+    /// Presses a button of the message that was waited for last.
+    pub async fn presses(&self, caption: &str) {
         let rows = self.heard["reply_markup"]["inline_keyboard"].as_array();
         let mut buttons = rows.into_iter().flatten().flat_map(|row| row.as_array().into_iter().flatten());
         let button = buttons.find(|one| one["text"] == caption);
@@ -113,9 +123,9 @@ impl<'a> Newcomer<'a> {
         self.emulator.post(&format!("/chats/{}/press", self.id), press).await;
     }
 
-    async fn sends(&self, picture: &'static [u8]) {
+    async fn sends(&self, field: &'static str, picture: &'static [u8]) {
         let part = Part::bytes(picture).file_name("picture.png").mime_str("image/png").unwrap();
-        let form = Form::new().text("from", self.id.to_string()).part("document", part);
+        let form = Form::new().text("from", self.id.to_string()).part(field, part);
         let sent = self.emulator.http.post(self.chat("send")).multipart(form).send().await.unwrap();
         assert!(sent.status().is_success(), "{}", sent.text().await.unwrap());
     }

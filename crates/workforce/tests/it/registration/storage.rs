@@ -5,9 +5,10 @@ use std::time::Duration;
 use opora::clock::Clock;
 use workforce::config::Secret;
 use workforce::domain::Domain;
-use workforce::files::{BucketAddress, Files, FilesAddress, MediaType};
+use workforce::files::{Accepts, BucketAddress, Files, FilesAddress, MediaType};
 use workforce::registration::cleanup::{Grounds, clean};
 use workforce::registration::repair::{Mend, Outcome, repair};
+use workforce::rooms::Rooms;
 
 use super::newcomer::{DONE, Deed, NOT_SAVED, TOWER};
 use super::process::Office;
@@ -90,7 +91,7 @@ async fn documents_lie_in_the_bucket_and_are_cleaned_up_and_mended_there() {
     assert_eq!(files.read(first.clone()).await.unwrap(), None);
     let domain = Domain::beside(&office.ground.database).await.unwrap();
     let downloads = office.ground.folder.path().join("downloads");
-    let grounds = Grounds { domain, files: files.clone(), downloads };
+    let grounds = Grounds { domain, rooms: Rooms::all(), files: files.clone(), downloads };
     assert_eq!(repair(&grounds, Mend::Relink, now).await.unwrap()[0].outcome, Outcome::Relinked);
     assert_eq!(files.hash(first).await.unwrap(), before);
     let looked = office.asks(&["cleanup", "--dry-run"]).await;
@@ -110,12 +111,12 @@ async fn an_earlier_try_is_recognised_and_what_is_no_image_does_not_come_there()
     let (picture, bill) = (folder.join("picture"), folder.join("bill"));
     std::fs::write(&picture, TOWER).unwrap();
     std::fs::write(&bill, "%PDF-1.7").unwrap();
-    let kept = files.keep_image("ab".into(), picture.clone()).await.unwrap();
+    let kept = files.keep("ab".into(), picture.clone(), Accepts::Images).await.unwrap();
     assert_eq!((kept.media_type, kept.size_bytes), (MediaType::Png, TOWER.len() as u64));
     std::fs::remove_file(&picture).unwrap();
-    assert_eq!(files.keep_image("ab".into(), picture.clone()).await.unwrap(), kept);
-    assert!(files.keep_image("cd".into(), picture).await.is_err());
-    assert!(files.keep_image("ef".into(), bill).await.is_err());
+    assert_eq!(files.keep("ab".into(), picture.clone(), Accepts::Images).await.unwrap(), kept);
+    assert!(files.keep("cd".into(), picture, Accepts::Images).await.is_err());
+    assert!(files.keep("ef".into(), bill, Accepts::Images).await.is_err());
     assert_eq!(files.read("../ab".into()).await.unwrap(), None);
     assert_eq!(files.all().await.unwrap().len(), 1);
     stored.office.emulator.stop().await;

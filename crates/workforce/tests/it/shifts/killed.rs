@@ -1,4 +1,4 @@
-//! The whole program, killed between any two steps of a shift: nothing is lost, and nothing happens twice.
+//! The whole program, killed or stopped between any two steps of a shift: nothing is lost, and nothing happens twice.
 
 use chrono_tz::Europe::Moscow;
 use opora::clock::Clock;
@@ -10,13 +10,18 @@ use workforce::people::People;
 use workforce::sites::{self, AboutContract, AboutSite, AboutTask, By, ContractStatus, Hours};
 
 use super::{HERE, about_site, task};
-use crate::demo::{ANNA, Demo};
-use crate::firm::{Ground, Kind};
+use crate::demo::{ANNA, Demo, until};
+use crate::firm::{Ground, Kind, embedded_and_on_servers};
 use crate::operator;
 use crate::product::{Run, silent_emulator};
 
+embedded_and_on_servers! {
+    a_kill_between_any_two_steps_loses_nothing,
+    a_restart_between_any_two_steps_loses_nothing,
+}
+
 /// Anna may work at a shop without a plan, with two tasks; one needs a photo.
-async fn prepare(ground: &Ground) {
+pub async fn prepare(ground: &Ground) {
     let database = ground.database.url();
     let grant = ["people", "grant", "1001", "employee", "--name", "Anna", "--language", "en"];
     operator::run(&[("DATABASE_URL", &database)], &grant).await.well();
@@ -80,9 +85,18 @@ async fn is_here(demo: &Demo) {
     demo.post(&format!("/chats/{ANNA}/send"), json!({"from": ANNA, "location": location})).await;
 }
 
-#[tokio::test]
-async fn a_kill_between_any_two_steps_loses_nothing() {
-    let (ground, emulator) = (Ground::new(Kind::Sqlite).await, silent_emulator().await);
+async fn a_kill_between_any_two_steps_loses_nothing(kind: Kind) {
+    // Dropped without a word: it is killed.
+    a_shift_over_many_processes(kind, async |run| drop(run)).await;
+}
+
+async fn a_restart_between_any_two_steps_loses_nothing(kind: Kind) {
+    a_shift_over_many_processes(kind, async |run| drop(run.stops().await)).await;
+}
+
+/// Every step is heard by a process of its own.
+async fn a_shift_over_many_processes(kind: Kind, ends: impl AsyncFn(Run)) {
+    let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
     prepare(&ground).await;
     for (deed, heard) in DEEDS {
         let run = Run::start(&ground, &emulator, &[]);
@@ -94,10 +108,13 @@ async fn a_kill_between_any_two_steps_loses_nothing() {
         }
         let said = async |demo: &Demo| demo.texts(ANNA).await.into_iter().find(|text| text.contains(heard));
         emulator.until(heard, said).await;
-        // Dropped without a word: it is killed.
-        drop(run);
+        ends(run).await;
     }
+    let run = Run::start(&ground, &emulator, &[]);
     let domain = Domain::beside(&ground.database).await.unwrap();
+    let kept = async || texts(&domain, "SELECT media_type FROM attachments WHERE name IS NOT NULL").await;
+    until("the photo is kept", async || (kept().await == ["image/png"]).then_some(())).await;
+    run.stops().await;
     let posted = texts(&domain, "SELECT kind FROM adjustments ORDER BY id").await;
     assert_eq!(posted, ["shift_base", "task_bonus", "task_completed"]);
     assert_eq!(texts(&domain, "SELECT status FROM shifts").await, ["completed"]);

@@ -1,0 +1,171 @@
+//! Where each file stands, and changes of that.
+
+use std::collections::HashMap;
+
+use opora::clock::Millis;
+use opora::store::WriteError;
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+    Set,
+};
+
+use super::tables::attachment::{ActiveModel, Column, Entity, Model};
+use crate::domain::{Domain, Writing};
+use crate::files::{Kept, MediaType, under_way};
+
+/// Where a file stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attachment {
+    /// It is being fetched, or will be.
+    Awaited,
+    Kept {
+        /// Of its file.
+        name: String,
+        media_type: MediaType,
+        size_bytes: i64,
+        sha256: String,
+    },
+    /// Telegram gives it to no bot.
+    TooLarge,
+    /// It may be tried again.
+    Failed,
+}
+
+/// Writes down that there is a file. `None`: nobody has asked for it yet.
+pub async fn want(
+    db: &Writing<'_, '_>,
+    telegram_file: String,
+    asked_at: Option<Millis>,
+    is_too_large: bool,
+) -> Result<(), WriteError> {
+    let failed_at = asked_at.filter(|_| is_too_large).map(|at| at.0);
+    let row = ActiveModel {
+        telegram_file: Set(telegram_file),
+        asked_at: Set(asked_at.map(|at| at.0)),
+        failed_at: Set(failed_at),
+        is_too_large: Set(is_too_large),
+        ..Default::default()
+    };
+    let once = OnConflict::new().do_nothing().to_owned();
+    Entity::insert(row).on_conflict(once).exec_without_returning(db).await?;
+    Ok(())
+}
+
+/// Where these files stand, by Telegram's ids.
+pub async fn of(
+    db: &impl ConnectionTrait,
+    telegram_files: impl IntoIterator<Item = &str>,
+) -> Result<HashMap<String, Attachment>, DbErr> {
+    let rows = Entity::find().filter(Column::TelegramFile.is_in(telegram_files)).all(db).await?;
+    Ok(rows.into_iter().map(|row| (row.telegram_file.clone(), Attachment::from(row))).collect())
+}
+
+/// A file that could not be had waits to be asked for again.
+pub(super) async fn again(db: &Writing<'_, '_>, telegram_file: String) -> Result<(), WriteError> {
+    let wanted = ActiveModel { asked_at: Set(None), failed_at: Set(None), ..Default::default() };
+    let failed = Condition::all()
+        .add(Column::TelegramFile.eq(telegram_file))
+        .add(Column::FailedAt.is_not_null())
+        .add(Column::IsTooLarge.eq(false));
+    Entity::update_many().set(wanted).filter(failed).exec(db).await?;
+    Ok(())
+}
+
+/// Takes rows away; answers the names of their files.
+pub async fn forget(db: &Writing<'_, '_>, telegram_files: &[String]) -> Result<Vec<String>, WriteError> {
+    let mut names = Vec::new();
+    for these in telegram_files.chunks(500) {
+        let of_these = Column::TelegramFile.is_in(these.iter().map(String::as_str));
+        let rows = Entity::find().filter(of_these.clone()).all(db).await?;
+        names.extend(rows.into_iter().filter_map(|row| row.name));
+        Entity::delete_many().filter(of_these).exec(db).await?;
+    }
+    Ok(names)
+}
+
+/// The file of a row is in its place. False if the row is gone, or has one already.
+pub(super) async fn fill(
+    db: &Writing<'_, '_>,
+    telegram_file: String,
+    name: String,
+    kept: Kept,
+) -> Result<bool, WriteError> {
+    let filled = ActiveModel {
+        name: Set(Some(name.clone())),
+        media_type: Set(Some(kept.media_type.name().to_owned())),
+        size_bytes: Set(Some(i64::try_from(kept.size_bytes)?)),
+        sha256: Set(Some(kept.sha256)),
+        failed_at: Set(None),
+        ..Default::default()
+    };
+    let row = Entity::update_many().set(filled).filter(Column::TelegramFile.eq(telegram_file));
+    let done = row.filter(Column::Name.is_null()).exec(db).await?;
+    if done.rows_affected == 0 {
+        return Ok(false);
+    }
+    under_way::take(db, &[name]).await?;
+    Ok(true)
+}
+
+/// A file could not be had.
+pub(super) async fn fail(db: &Writing<'_, '_>, telegram_file: String, at: Millis) -> Result<(), WriteError> {
+    let failed = ActiveModel { failed_at: Set(Some(at.0)), ..Default::default() };
+    let row = Entity::update_many().set(failed).filter(Column::TelegramFile.eq(telegram_file));
+    row.filter(Column::Name.is_null()).exec(db).await?;
+    Ok(())
+}
+
+/// What nobody has asked for yet.
+pub(super) async fn wanted(domain: &Domain, most: u64) -> Result<Vec<String>, DbErr> {
+    let rows = Entity::find().filter(awaited()).filter(Column::AskedAt.is_null()).order_by_asc(Column::TelegramFile);
+    rows.select_only().column(Column::TelegramFile).limit(most).into_tuple().all(domain.read()).await
+}
+
+pub(super) async fn note_asked(
+    db: &Writing<'_, '_>,
+    telegram_files: Vec<String>,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let asked = ActiveModel { asked_at: Set(Some(at.0)), ..Default::default() };
+    Entity::update_many().set(asked).filter(Column::TelegramFile.is_in(telegram_files)).exec(db).await?;
+    Ok(())
+}
+
+/// What was asked for before this moment and has not come is asked for anew.
+pub(super) async fn give_up_waiting(db: &Writing<'_, '_>, before: Millis) -> Result<(), WriteError> {
+    let wanted = ActiveModel { asked_at: Set(None), ..Default::default() };
+    Entity::update_many().set(wanted).filter(awaited()).filter(Column::AskedAt.lt(before.0)).exec(db).await?;
+    Ok(())
+}
+
+/// Which of these names are attachments.
+pub(super) async fn owned(domain: &Domain, names: &[String]) -> Result<Vec<String>, DbErr> {
+    let found = Entity::find().filter(Column::Name.is_in(names.iter().map(String::as_str)));
+    found.select_only().column(Column::Name).into_tuple().all(domain.read()).await
+}
+
+/// How many files there are.
+pub(super) async fn count(domain: &Domain) -> Result<u64, DbErr> {
+    Entity::find().filter(Column::Name.is_not_null()).count(domain.read()).await
+}
+
+fn awaited() -> Condition {
+    Condition::all().add(Column::Name.is_null()).add(Column::FailedAt.is_null())
+}
+
+impl From<Model> for Attachment {
+    fn from(row: Model) -> Self {
+        match (row.name, row.failed_at) {
+            (Some(name), _) => Self::Kept {
+                name,
+                media_type: MediaType::of_name(row.media_type.as_deref().unwrap_or_default()),
+                size_bytes: row.size_bytes.unwrap_or_default(),
+                sha256: row.sha256.unwrap_or_default(),
+            },
+            (None, Some(_)) if row.is_too_large => Self::TooLarge,
+            (None, Some(_)) => Self::Failed,
+            (None, None) => Self::Awaited,
+        }
+    }
+}
