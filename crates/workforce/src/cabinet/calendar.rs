@@ -22,6 +22,9 @@ use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, 
 use crate::web::{Oops, SignedIn, Visitor};
 
 mod view;
+mod warnings;
+
+use self::warnings::Warning;
 
 /// A month is shown by whole weeks.
 const WEEKS_OF_MONTH: u64 = 6;
@@ -33,6 +36,8 @@ pub struct Wanted {
     /// `week` or `month`.
     view: String,
     day: String,
+    /// Whether the form of a new slot is open; any text.
+    new: String,
 }
 
 /// What is shown.
@@ -49,6 +54,10 @@ struct Shown {
     slots: Vec<Slot>,
     plans: Vec<Plan>,
     names: HashMap<i64, String>,
+    warnings: HashMap<i64, Vec<Warning>>,
+    /// Slots of the chosen site that can be brought back.
+    deleted: Vec<Slot>,
+    is_new: bool,
 }
 
 /// What a slot's page shows.
@@ -60,6 +69,7 @@ struct Whole {
     /// Its own, besides the site's.
     tasks: Vec<Task>,
     names: HashMap<i64, String>,
+    warnings: Vec<Warning>,
 }
 
 /// `GET /calendar`.
@@ -238,7 +248,7 @@ fn back(site: i64, day: NaiveDate) -> Response {
 /// The part of the calendar that a form is about.
 fn at(typed: &Fields, name: &str) -> Wanted {
     let day = typed.get(name).filter(|day| day.parse::<NaiveDate>().is_ok()).cloned().unwrap_or_default();
-    Wanted { site: typed.get("site").cloned().unwrap_or_default(), view: String::new(), day }
+    Wanted { site: typed.get("site").cloned().unwrap_or_default(), day, ..Wanted::default() }
 }
 
 async fn page(app: &App, visitor: &Visitor, wanted: &Wanted, attempt: Attempt) -> Result<Response, Oops> {
@@ -264,8 +274,20 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
     let period = Period::of_days(before, days + 2, zone).ok_or(Oops::NotFound)?;
     let slots = Sites::of_app(app).slots(&ids, period).await?;
     let plans = Shifts::of_app(app).plans_of_period(&ids, period).await?;
-    let names = app.people.names(plans.iter().map(|plan| plan.user_id).collect::<BTreeSet<_>>()).await?;
-    Ok(Shown { access, sites, site, is_month, day, today, first, days, slots, plans, names })
+    let people: BTreeSet<i64> = plans.iter().map(|plan| plan.user_id).collect();
+    let everywhere = Shifts::of_app(app).plans_of_people(&people, period).await?;
+    let names = app.people.names(people).await?;
+    let warnings = slots.iter().filter_map(|slot| {
+        let site = sites.iter().find(|site| site.id == slot.site_id)?;
+        Some((slot.id, warnings::about(slot, site, &slots, &everywhere))).filter(|(_, found)| !found.is_empty())
+    });
+    let warnings = warnings.collect();
+    let deleted = match site.filter(|site| access.may(Permission::Schedule, *site)) {
+        Some(site) => Sites::of_app(app).deleted_slots(site).await?,
+        None => Vec::new(),
+    };
+    let is_new = !wanted.new.is_empty();
+    Ok(Shown { access, sites, site, is_month, day, today, first, days, slots, plans, names, warnings, deleted, is_new })
 }
 
 async fn slot_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
@@ -278,10 +300,17 @@ async fn slot_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> R
     let site = doors.of(slot.site_id).await?.ok_or(Oops::NotFound)?;
     let plans = Shifts::of_app(app).plans_of_period(&[site.id], slot.period).await?;
     let plans: Vec<Plan> = plans.into_iter().filter(|plan| plan.slot_id == id).collect();
-    let names = app.people.names(plans.iter().map(|plan| plan.user_id).collect::<BTreeSet<_>>()).await?;
+    let people: BTreeSet<i64> = plans.iter().map(|plan| plan.user_id).collect();
+    // A day to either side: nights begin on one and end on another.
+    let before = slot.about.day.checked_sub_days(Days::new(1)).unwrap_or(slot.about.day);
+    let around = Period::of_days(before, 3, site.about.time_zone).ok_or(Oops::NotFound)?;
+    let everywhere = Shifts::of_app(app).plans_of_people(&people, around).await?;
+    let here = [site.id];
+    let (names, beside) = tokio::try_join!(app.people.names(people), doors.slots(&here, around))?;
+    let warnings = warnings::about(&slot, &site, &beside, &everywhere);
     let mut tasks = doors.tasks(site.id, true).await?;
     tasks.retain(|task| task.slot_id == Some(id));
-    let whole = Whole { access, site, slot, plans, tasks, names };
+    let whole = Whole { access, site, slot, plans, tasks, names, warnings };
     let page = view::slot(visitor, &whole, &attempt);
     Ok((attempt.status(), page).into_response())
 }

@@ -2,6 +2,8 @@
 //!
 //! Lists are asked for as wholes: a page of a hundred shifts takes as many queries as a page of one.
 
+use std::collections::BTreeSet;
+
 use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use opora::store::WriteError;
@@ -117,6 +119,16 @@ impl Shifts {
     pub async fn plans_of_period(&self, sites: &[i64], period: Period) -> Result<Vec<Plan>, DbErr> {
         let which = Condition::all()
             .add(plan::Column::SiteId.is_in(sites.iter().copied()))
+            .add(plan::Column::StartsAt.gte(period.from.0))
+            .add(plan::Column::StartsAt.lt(period.to.0))
+            .add(plan::Column::Status.ne(PlanStatus::Cancelled.name()));
+        self.plans(which).await
+    }
+
+    /// What these people have planned in a period, wherever that is, by its beginning.
+    pub async fn plans_of_people(&self, people: &BTreeSet<i64>, period: Period) -> Result<Vec<Plan>, DbErr> {
+        let which = Condition::all()
+            .add(plan::Column::UserId.is_in(people.iter().copied()))
             .add(plan::Column::StartsAt.gte(period.from.0))
             .add(plan::Column::StartsAt.lt(period.to.0))
             .add(plan::Column::Status.ne(PlanStatus::Cancelled.name()));
