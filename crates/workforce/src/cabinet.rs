@@ -11,7 +11,7 @@ use crate::application::App;
 use crate::key;
 use crate::people::{Person, Role};
 use crate::rooms::Room;
-use crate::shifts::Mark;
+use crate::shifts::{Mark, WORKERS as PLANNERS};
 use crate::sites::Permission;
 use crate::text;
 use crate::texts::Language;
@@ -24,6 +24,8 @@ mod charts;
 mod contracts;
 mod managers;
 mod media;
+mod places;
+mod settings;
 mod shifts;
 mod sites;
 mod tasks;
@@ -79,6 +81,9 @@ impl Room for Cabinet {
             .route("/contracts/{id}", post(contracts::edit))
             .route("/contracts/{id}/delete", post(contracts::delete))
             .route("/contracts/{id}/restore", post(contracts::restore))
+            .route("/schedule", get(places::show))
+            .route("/schedule/slots/{id}/take", post(places::take))
+            .route("/settings", get(settings::show).post(settings::edit))
             .route("/managers", get(managers::list))
             .route("/managers/{id}", get(managers::show).post(managers::edit))
             .route("/charts", get(charts::show))
@@ -92,6 +97,7 @@ impl Room for Cabinet {
                 roles: RUNNERS,
                 needs: Some(Permission::View),
             },
+            NavItem { caption: key!("cabinet-nav-schedule"), path: "/schedule", roles: PLANNERS, needs: None },
             NavItem { caption: key!("cabinet-nav-shifts"), path: "/shifts", roles: WORKERS, needs: None },
             NavItem {
                 caption: key!("cabinet-nav-sites"),
@@ -107,11 +113,16 @@ impl Room for Cabinet {
             },
             NavItem { caption: key!("cabinet-nav-managers"), path: "/managers", roles: OWNERS, needs: None },
             NavItem { caption: key!("cabinet-nav-charts"), path: "/charts", roles: OWNERS, needs: None },
+            NavItem { caption: key!("cabinet-nav-settings"), path: "/settings", roles: OWNERS, needs: None },
         ]
     }
 
     fn front_page<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
-        Box::pin(today::sections(app, viewer))
+        Box::pin(async move {
+            let mut sections = today::sections(app, viewer).await?;
+            sections.extend(places::sections(app, viewer).await?);
+            Ok(sections)
+        })
     }
 
     fn about_person<'a>(

@@ -10,18 +10,26 @@ use chrono_tz::Tz;
 use opora::clock::Millis;
 use opora::store::{Refusal, WriteError};
 use sea_orm::sea_query::OnConflict;
-use sea_orm::{ActiveModelTrait, ConnectionTrait, DbErr, EntityTrait, QueryOrder, Set};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set,
+};
 use serde_json::json;
 
 pub use self::kopecks::Kopecks;
 use self::tables::{change, value};
 use crate::audit;
-use crate::domain::{Domain, Writing};
+use crate::domain::{self, Domain, Rule, Writing};
 use crate::onboarding::InCharge;
+use crate::text;
+use crate::texts::Language;
+use crate::web::form::{Means, Told};
 
 pub mod command;
 mod kopecks;
 mod tables;
+
+/// How a commit refuses what was changed meanwhile.
+const STALE: &str = "a setting was changed meanwhile";
 
 /// Whether test users may sign in with any PIN; each of them needs the flag of their own, too.
 pub const ENABLE_TEST_USERS: Setting<bool> = Setting { name: "enable_test_users", default: false };
@@ -61,9 +69,43 @@ pub struct Setting<T> {
     pub default: T,
 }
 
+/// How a value is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Flag,
+    Number,
+    Roubles,
+    Words,
+}
+
+/// What a value can be.
+pub trait Typed: FromStr + Display + Copy + Sync {
+    const SHAPE: Shape;
+}
+
+/// What somebody wants a setting to be, who has looked at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wish {
+    pub name: &'static str,
+    /// The value that was looked at.
+    pub seen: String,
+    pub wanted: String,
+}
+
+/// A rule that said no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Somebody has changed it since it was looked at.
+    Stale,
+}
+
+/// It was not done.
+pub type NotDone = domain::NotDone<Why>;
+
 /// A setting whose type does not matter.
 pub trait Declared: Sync {
     fn name(&self) -> &'static str;
+    fn shape(&self) -> Shape;
     /// The default, as it is written.
     fn default_text(&self) -> String;
     /// A value as it is kept, if it is one.
@@ -87,9 +129,13 @@ pub struct Settings {
     domain: Domain,
 }
 
-impl<T: FromStr + Display + Copy + Sync> Declared for Setting<T> {
+impl<T: Typed> Declared for Setting<T> {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn shape(&self) -> Shape {
+        T::SHAPE
     }
 
     fn default_text(&self) -> String {
@@ -98,6 +144,42 @@ impl<T: FromStr + Display + Copy + Sync> Declared for Setting<T> {
 
     fn normal(&self, text: &str) -> Option<String> {
         text.trim().parse::<T>().ok().map(|value| value.to_string())
+    }
+}
+
+impl Typed for bool {
+    const SHAPE: Shape = Shape::Flag;
+}
+
+impl Typed for u16 {
+    const SHAPE: Shape = Shape::Number;
+}
+
+impl Typed for Kopecks {
+    const SHAPE: Shape = Shape::Roubles;
+}
+
+impl Typed for Tz {
+    const SHAPE: Shape = Shape::Words;
+}
+
+impl Typed for InCharge {
+    const SHAPE: Shape = Shape::Words;
+}
+
+impl Rule for Why {
+    fn of(refusal: &str) -> Option<Self> {
+        (refusal == STALE).then_some(Self::Stale)
+    }
+}
+
+impl Told for Why {
+    fn words(self, language: Language) -> String {
+        text!(language, "web-form-stale")
+    }
+
+    fn means(self) -> Means {
+        Means::Stale
     }
 }
 
@@ -163,6 +245,25 @@ pub async fn set(db: &Writing<'_, '_>, name: &str, text: &str, by: Option<i64>, 
     let id = row.insert(db).await?.id;
     let detail = json!({ "name": name });
     audit::record(db, audit::Entry { at, actor: by, action: "setting changed", subject: ("setting", id), detail }).await
+}
+
+/// Changes settings as somebody wants them who has looked at them; refused as a whole where one has changed since.
+pub async fn set_as_seen(db: &Writing<'_, '_>, wishes: Vec<Wish>, by: i64, at: Millis) -> Result<(), WriteError> {
+    let names = wishes.iter().map(|wish| wish.name);
+    let rows = value::Entity::find().filter(value::Column::Name.is_in(names)).lock_exclusive().all(db).await?;
+    for wish in &wishes {
+        let declared = ALL.iter().find(|declared| declared.name() == wish.name);
+        let usual = declared.map(|declared| declared.default_text()).unwrap_or_default();
+        let now = rows.iter().find(|row| row.name == wish.name).map_or(usual, |row| row.value.clone());
+        if now != wish.seen {
+            return Err(Refusal::because(STALE));
+        }
+    }
+    // A handful at most: an owner has changed each by hand.
+    for wish in &wishes {
+        set(db, wish.name, &wish.wanted, Some(by), at).await?;
+    }
+    Ok(())
 }
 
 async fn keep(db: &impl ConnectionTrait, name: &str, new: &str, by: Option<i64>, at: Millis) -> Result<(), WriteError> {

@@ -168,3 +168,50 @@ cabinet-day-slots =
         [one] { $count } slot
        *[other] { $count } slots
     }, { $taken } of { $places } places taken
+
+cabinet-nav-schedule = My schedule
+cabinet-my-plans = What I have planned
+cabinet-no-plans = You have planned nothing yet.
+cabinet-free-now = Free places
+cabinet-nothing-free = There are no free places in the next two weeks.
+cabinet-free-places-here = { $count ->
+    [0] No free places now
+    [one] { $count } free place
+   *[other] { $count } free places
+}
+cabinet-take-place = Take it
+
+cabinet-warns-long = { $hours } h long
+cabinet-warns-meets = meets another slot: { $when }
+cabinet-warns-long-day = { $name }: { $hours } h on this day
+cabinet-new-slot-on = New slot on { $day }
+cabinet-deleted-slots = Deleted slots
+
+cabinet-in-hours = { $hours } h
+cabinet-in-starts = { $count ->
+    [one] { $count } late start
+   *[other] { $count } late starts
+}
+cabinet-chart-of = { $what } by day, { $month }. The values are in the table below.
+cabinet-as-table = The values as a table
+
+cabinet-nav-settings = Settings
+cabinet-yes = yes
+cabinet-no = no
+cabinet-setting-default = Default: { $value }.
+cabinet-settings-history = Changes
+cabinet-settings-untouched = Everything is as it comes.
+cabinet-setting-time-zone = Time zone of the business
+cabinet-setting-time-zone-about = Days and months of pay are counted by it. Sites have clocks of their own.
+cabinet-setting-task-penalty = A mandatory task left undone costs, ₽
+cabinet-setting-task-penalty-about = For mandatory tasks that have no price of their own.
+cabinet-setting-notice = Plans may be cancelled freely until, hours before
+cabinet-setting-notice-about = Later than that is short notice.
+cabinet-setting-short-notice = Cancelling at short notice costs, ₽
+cabinet-setting-short-notice-about = Only once somebody has rejected the reason.
+cabinet-setting-invalid-reason = Cancelling for a reason that does not count costs, ₽
+cabinet-setting-invalid-reason-about = Only once somebody has rejected the reason.
+cabinet-setting-questions = Questions of employees go to
+cabinet-setting-questions-about = “managers”, “owners”, or the Telegram number of one person.
+cabinet-setting-test-users = Test users sign in with any PIN
+cabinet-setting-test-users-about = For trying things out only. It counts for people who are marked as test users.

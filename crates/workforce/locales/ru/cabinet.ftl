@@ -171,3 +171,52 @@ cabinet-day-slots =
         [few] { $count } смены
        *[other] { $count } смен
     }, занято { $taken } из { $places }
+
+cabinet-nav-schedule = Моё расписание
+cabinet-my-plans = Мои планы
+cabinet-no-plans = Вы пока ничего не запланировали.
+cabinet-free-now = Свободные места
+cabinet-nothing-free = В ближайшие две недели свободных мест нет.
+cabinet-free-places-here = { $count ->
+    [0] Свободных мест сейчас нет
+    [one] { $count } свободное место
+    [few] { $count } свободных места
+   *[other] { $count } свободных мест
+}
+cabinet-take-place = Занять
+
+cabinet-warns-long = длится { $hours } ч
+cabinet-warns-meets = пересекается с другим: { $when }
+cabinet-warns-long-day = { $name }: { $hours } ч в этот день
+cabinet-new-slot-on = Новый слот на { $day }
+cabinet-deleted-slots = Удалённые слоты
+
+cabinet-in-hours = { $hours } ч
+cabinet-in-starts = { $count ->
+    [one] { $count } опоздание
+    [few] { $count } опоздания
+   *[other] { $count } опозданий
+}
+cabinet-chart-of = { $what } по дням, { $month }. Значения — в таблице ниже.
+cabinet-as-table = Значения таблицей
+
+cabinet-nav-settings = Настройки
+cabinet-yes = да
+cabinet-no = нет
+cabinet-setting-default = По умолчанию: { $value }.
+cabinet-settings-history = Изменения
+cabinet-settings-untouched = Всё по умолчанию.
+cabinet-setting-time-zone = Часовой пояс бизнеса
+cabinet-setting-time-zone-about = По нему считаются дни и месяцы оплаты. У объектов свои часы.
+cabinet-setting-task-penalty = Невыполненная обязательная задача стоит, ₽
+cabinet-setting-task-penalty-about = Для обязательных задач без собственной цены.
+cabinet-setting-notice = Отменять план свободно можно не позже чем за, часов
+cabinet-setting-notice-about = Позже — это поздняя отмена.
+cabinet-setting-short-notice = Поздняя отмена стоит, ₽
+cabinet-setting-short-notice-about = Только если причину отклонили.
+cabinet-setting-invalid-reason = Отмена по неуважительной причине стоит, ₽
+cabinet-setting-invalid-reason-about = Только если причину отклонили.
+cabinet-setting-questions = Вопросы сотрудников получают
+cabinet-setting-questions-about = «managers» — менеджеры, «owners» — владельцы, или номер одного человека в Telegram.
+cabinet-setting-test-users = Тестовые пользователи входят с любым PIN
+cabinet-setting-test-users-about = Только чтобы попробовать. Действует для тех, кто отмечен как тестовый.

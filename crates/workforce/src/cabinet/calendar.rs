@@ -22,6 +22,9 @@ use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, 
 use crate::web::{Oops, SignedIn, Visitor};
 
 mod view;
+mod warnings;
+
+use self::warnings::Warning;
 
 /// A month is shown by whole weeks.
 const WEEKS_OF_MONTH: u64 = 6;
@@ -36,6 +39,8 @@ pub struct Wanted {
     /// `week` or `month`.
     view: String,
     day: String,
+    /// Whether the form of a new slot is open; any text.
+    new: String,
 }
 
 /// What is shown.
@@ -54,6 +59,10 @@ struct Shown {
     slots: Vec<Slot>,
     plans: Vec<Plan>,
     names: HashMap<i64, String>,
+    warnings: HashMap<i64, Vec<Warning>>,
+    /// Slots of the chosen site that can be brought back.
+    deleted: Vec<Slot>,
+    is_new: bool,
 }
 
 /// What a slot's page shows.
@@ -65,6 +74,7 @@ struct Whole {
     /// Its own, besides the site's.
     tasks: Vec<Task>,
     names: HashMap<i64, String>,
+    warnings: Vec<Warning>,
 }
 
 /// `GET /calendar`.
@@ -243,7 +253,7 @@ fn back(site: i64, day: NaiveDate) -> Response {
 /// The part of the calendar that a form is about.
 fn at(typed: &Fields, name: &str) -> Wanted {
     let day = typed.get(name).filter(|day| day.parse::<NaiveDate>().is_ok()).cloned().unwrap_or_default();
-    Wanted { site: typed.get("site").cloned().unwrap_or_default(), view: String::new(), day }
+    Wanted { site: typed.get("site").cloned().unwrap_or_default(), day, ..Wanted::default() }
 }
 
 async fn page(app: &App, visitor: &Visitor, wanted: &Wanted, attempt: Attempt) -> Result<Response, Oops> {
@@ -274,8 +284,32 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
     let quiet: Vec<&str> = quiet.iter().map(|day| day.day.as_str()).collect();
     let slots = doors.slots_on(&ids, period, &quiet).await?;
     let plans = Shifts::of_app(app).plans_for(&slots).await?;
-    let names = app.people.names(plans.iter().map(|plan| plan.user_id).collect::<BTreeSet<_>>()).await?;
-    Ok(Shown { access, sites, site, is_month, day, today, first, days, busy, slots, plans, names })
+    let people: BTreeSet<i64> = plans.iter().map(|plan| plan.user_id).collect();
+    let everywhere = Shifts::of_app(app).plans_of_people(&people, period).await?;
+    let names = app.people.names(people).await?;
+    let warnings = warnings::about_each(&slots, &sites, &everywhere);
+    let deleted = match site.filter(|site| access.may(Permission::Schedule, *site)) {
+        Some(site) => doors.deleted_slots(site).await?,
+        None => Vec::new(),
+    };
+    let is_new = !wanted.new.is_empty();
+    Ok(Shown {
+        access,
+        sites,
+        site,
+        is_month,
+        day,
+        today,
+        first,
+        days,
+        busy,
+        slots,
+        plans,
+        names,
+        warnings,
+        deleted,
+        is_new,
+    })
 }
 
 async fn slot_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
@@ -287,9 +321,16 @@ async fn slot_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> R
     }
     let site = doors.of(slot.site_id).await?.ok_or(Oops::NotFound)?;
     let plans = Shifts::of_app(app).plans_for(std::slice::from_ref(&slot)).await?;
-    let names = app.people.names(plans.iter().map(|plan| plan.user_id).collect::<BTreeSet<_>>()).await?;
+    let people: BTreeSet<i64> = plans.iter().map(|plan| plan.user_id).collect();
+    // A day to either side: nights begin on one and end on another.
+    let before = slot.about.day.checked_sub_days(Days::new(1)).unwrap_or(slot.about.day);
+    let around = Period::of_days(before, 3, site.about.time_zone).ok_or(Oops::NotFound)?;
+    let everywhere = Shifts::of_app(app).plans_of_people(&people, around).await?;
+    let here = [site.id];
+    let (names, beside) = tokio::try_join!(app.people.names(people), doors.slots(&here, around))?;
+    let warnings = warnings::about(&slot, &site, &beside, &everywhere);
     let tasks = doors.tasks_of_slot(id).await?;
-    let whole = Whole { access, site, slot, plans, tasks, names };
+    let whole = Whole { access, site, slot, plans, tasks, names, warnings };
     let page = view::slot(visitor, &whole, &attempt);
     Ok((attempt.status(), page).into_response())
 }

@@ -1,20 +1,21 @@
-//! Charts of a month: hours, cost and lateness by day, as pictures that the server draws.
+//! Charts of a month: hours, cost and lateness by day, as pictures that the server draws, with the same values as a table.
 
 use axum::extract::{Query, State};
 use chrono::Datelike;
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use serde::Deserialize;
 
+use self::picture::{Bar, Scale};
 use crate::application::App;
 use crate::payroll::{DayOfMonth, Hours, Money, Period, months};
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Oops, Owner};
 
-const HEIGHT: f64 = 160.0;
-const BAR: f64 = 24.0;
-const GAP: f64 = 8.0;
-const FOOT: f64 = 18.0;
+mod picture;
+
+/// An hour and a rouble have so many.
+const HUNDREDTHS: i64 = 100;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -22,11 +23,12 @@ pub struct Wanted {
     period: String,
 }
 
-/// A bar: the day, how high, and what it says.
-struct Bar {
-    day: u32,
-    height: i64,
-    words: String,
+/// What a chart shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Chart {
+    Hours,
+    Cost,
+    Late,
 }
 
 /// `GET /charts`.
@@ -36,66 +38,119 @@ pub async fn show(State(app): State<App>, Owner(visitor): Owner, Query(wanted): 
     let days = app.payroll.by_day(period.first_day(), period.last_day()).await?;
     let language = visitor.language();
     let title = text!(language, "cabinet-nav-charts");
-    let hours: Hours = Hours::from_hundredths(days.iter().map(|day| day.hours().hundredths()).sum());
-    let cost: Money = days.iter().map(DayOfMonth::cost).sum();
-    let late: i64 = days.iter().map(|day| day.late).sum();
     let body = html! {
         div.headline { h1 { (title) } (months("/charts", period, current, language)) }
-        (card(&text!(language, "payroll-hours"), &hours.shown(language), period, &days, language, |day| {
-            (day.hours().hundredths(), day.hours().shown(language))
-        }))
-        (card(&text!(language, "cabinet-cost"), &cost.shown(language), period, &days, language, |day| {
-            (day.cost().kopecks(), day.cost().shown(language))
-        }))
-        (card(&text!(language, "cabinet-late-starts"), &late.to_string(), period, &days, language, |day| {
-            (day.late, day.late.to_string())
-        }))
+        @for chart in [Chart::Hours, Chart::Cost, Chart::Late] { (chart.card(period, &days, language)) }
     };
     Ok(visitor.page(&title, &body))
 }
 
-fn card(
-    label: &str,
-    sum: &str,
-    period: Period,
-    days: &[DayOfMonth],
-    language: Language,
-    read: impl Fn(&DayOfMonth) -> (i64, String),
-) -> Markup {
-    let bars = (1..=period.last_day().day()).map(|day| {
-        let found = days.iter().find(|one| one.day_of_month() == Some(day));
-        let (height, words) = found.map_or((0, String::new()), &read);
-        Bar { day, height, words }
-    });
-    let bars: Vec<Bar> = bars.collect();
-    html! {
-        section.card.chart {
-            h2 { (label) ": " (sum) }
-            @if bars.iter().all(|bar| bar.height == 0) { p.quiet { (text!(language, "cabinet-nothing-to-chart")) } }
-            @else { div.scroll { (svg(label, &bars)) } }
+impl Chart {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Hours => "hours",
+            Self::Cost => "cost",
+            Self::Late => "late",
+        }
+    }
+
+    fn label(self, language: Language) -> String {
+        match self {
+            Self::Hours => text!(language, "payroll-hours"),
+            Self::Cost => text!(language, "cabinet-cost"),
+            Self::Late => text!(language, "cabinet-late-starts"),
+        }
+    }
+
+    fn value(self, day: &DayOfMonth) -> i64 {
+        match self {
+            Self::Hours => day.hours().hundredths(),
+            Self::Cost => day.cost().kopecks(),
+            Self::Late => day.late,
+        }
+    }
+
+    /// The smallest step of the scale: whole hours, roubles, starts.
+    const fn unit(self) -> i64 {
+        match self {
+            Self::Hours | Self::Cost => HUNDREDTHS,
+            Self::Late => 1,
+        }
+    }
+
+    /// A value with its unit.
+    fn words(self, value: i64, language: Language) -> String {
+        match self {
+            Self::Hours => text!(language, "cabinet-in-hours", hours = Hours::from_hundredths(value).shown(language)),
+            Self::Cost => Money::from_kopecks(value).shown(language),
+            Self::Late => text!(language, "cabinet-in-starts", count = value),
+        }
+    }
+
+    /// A round value, as it stands at the scale: without what is zero anyway.
+    fn mark(self, value: i64, language: Language) -> String {
+        let nothing = match language {
+            Language::Ru => ",00",
+            Language::En => ".00",
+        };
+        match self {
+            Self::Hours | Self::Cost => self.words(value, language).replacen(nothing, "", 1),
+            Self::Late => value.to_string(),
+        }
+    }
+
+    fn card(self, period: Period, days: &[DayOfMonth], language: Language) -> Markup {
+        let bars = (1..=period.last_day().day()).map(|day| {
+            let found = days.iter().find(|one| one.day_of_month() == Some(day));
+            let value = found.map_or(0, |one| self.value(one));
+            Bar { day, value, words: self.words(value, language) }
+        });
+        let bars: Vec<Bar> = bars.collect();
+        let (label, sum) = (self.label(language), bars.iter().map(|bar| bar.value).sum());
+        let scale = Scale::of(bars.iter().map(|bar| bar.value), self.unit());
+        let marks: Vec<(i64, String)> = scale.marks().map(|value| (value, self.mark(value, language))).collect();
+        html! {
+            section.card.chart data-testid={ "chart-" (self.name()) } {
+                h2 { (label) ": " (self.words(sum, language)) }
+                @if bars.iter().all(|bar| bar.value == 0) { p.quiet { (text!(language, "cabinet-nothing-to-chart")) } }
+                @else {
+                    div.scroll tabindex="0" role="group" aria-label=(label) {
+                        (picture::svg(&text!(language, "cabinet-chart-of", what = label.as_str(), month = period.shown(language)), &bars, scale, &marks))
+                    }
+                    (table(&label, &bars, language))
+                }
+            }
         }
     }
 }
 
-/// The bars, from zero up; what is below zero is drawn as nothing, and said.
-fn svg(label: &str, bars: &[Bar]) -> Markup {
-    let most = bars.iter().map(|bar| bar.height).max().unwrap_or(0).max(1);
-    let width = bars.len() as f64 * (BAR + GAP);
-    let drawn = bars.iter().enumerate().map(|(at, bar)| {
-        let x = at as f64 * (BAR + GAP);
-        let height = (bar.height.max(0) as f64 / most as f64 * HEIGHT).round();
-        html! {
-            g {
-                @if bar.height != 0 { title { (bar.day) ": " (bar.words) } }
-                rect class="bar" x=(x) y=(HEIGHT - height) width=(BAR) height=(height) rx="3" {}
-                text class="tick" x=(x + BAR / 2.0) y=(HEIGHT + FOOT - 4.0) text-anchor="middle" { (bar.day) }
+/// The same for those who do not see pictures, or want the numbers.
+fn table(label: &str, bars: &[Bar], language: Language) -> Markup {
+    html! {
+        details {
+            summary { (text!(language, "cabinet-as-table")) }
+            table.list.values {
+                caption { (label) }
+                thead { tr { th scope="col" { (text!(language, "cabinet-day")) } th.amount scope="col" { (label) } } }
+                tbody {
+                    @for bar in bars.iter().filter(|bar| bar.value != 0) {
+                        tr { th scope="row" { (bar.day) } td.amount { (bar.words) } }
+                    }
+                }
             }
         }
-    });
-    let drawn: String = drawn.map(|one| one.into_string()).collect();
-    html! {
-        svg role="img" aria-label=(label) viewBox={ "0 0 " (width) " " (HEIGHT + FOOT) } width=(width) height=(HEIGHT + FOOT) {
-            (PreEscaped(drawn))
-        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stay_thousands_at_the_scale() {
+        assert_eq!(Chart::Cost.mark(300_000, Language::En), "3,000\u{a0}₽");
+        assert_eq!(Chart::Cost.mark(300_000, Language::Ru), "3\u{a0}000\u{a0}₽");
+        assert_eq!(Chart::Hours.mark(10_000_000, Language::En), "100,000 h");
+        assert_eq!(Chart::Late.mark(1000, Language::En), "1000");
     }
 }

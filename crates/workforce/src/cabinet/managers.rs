@@ -160,7 +160,7 @@ fn boxes(form: &Filled<'_>, site: &Site) -> Markup {
     html! {
         fieldset data-testid={ "site-" (site.id) } {
             legend { (site.about.name) }
-            div.row.choice {
+            div.ticks {
                 @for one in Permission::ALL { (form.tick(&field(site.id, one), &one.words(form.language))) }
             }
         }

@@ -157,3 +157,38 @@ fn spelt(sql: &str, words: &Words) -> String {
     let own = lines.map(|line| line.replacen(words.only, "", 1).replace("{id}", words.id));
     own.collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn take(connection: &mut SqliteConnection, sql: &str) -> Result<(), sqlx::Error> {
+        sqlx::raw_sql(AssertSqlSafe(spelt(sql, &SQLITE))).execute(connection).await.map(drop)
+    }
+
+    #[tokio::test]
+    async fn amounts_of_closed_months_get_their_sites_and_stay_as_they_are() {
+        let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(false);
+        let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
+        for step in STEPS.iter().take_while(|step| step.name != "payroll_sites") {
+            take(&mut connection, step.sql).await.unwrap();
+        }
+        let yesterday = "INSERT INTO payroll_periods (id) VALUES ('2025-12');
+            INSERT INTO shifts (id, user_id, site_id, started_at, rate_kopecks, penalises_lateness, late_threshold_minutes,
+                late_minute_kopecks) VALUES (352, 1, 7, 0, 0, FALSE, 0, 0);
+            INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, created_at, updated_at)
+                VALUES (5, 1, 1, 8, 0, 1, 0, 0);
+            INSERT INTO adjustments (id, user_id, period, day, kind, amount_kopecks, shift_id, plan_id, basis, created_at)
+                VALUES (1, 1, '2025-12', '2025-12-01', 'shift_base', 777, 352, NULL, '{}', 0),
+                    (2, 1, '2025-12', '2025-12-01', 'cancelled_late', -500, NULL, 5, '{}', 0);
+            UPDATE payroll_periods SET status = 'closed', closed_at = 0, closed_by = 1";
+        take(&mut connection, yesterday).await.unwrap();
+        let step = STEPS.iter().find(|step| step.name == "payroll_sites").unwrap();
+        take(&mut connection, step.sql).await.unwrap();
+        let sites: Vec<i64> =
+            sqlx::query_scalar("SELECT site_id FROM adjustments ORDER BY id").fetch_all(&mut connection).await.unwrap();
+        assert_eq!(sites, [7, 8]);
+        let refused = take(&mut connection, "UPDATE adjustments SET amount_kopecks = 1").await.unwrap_err();
+        assert!(refused.to_string().contains("this period is closed"), "{refused}");
+    }
+}

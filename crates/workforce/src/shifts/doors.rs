@@ -2,7 +2,7 @@
 //!
 //! Lists are asked for as wholes: a page of a hundred shifts takes as many queries as a page of one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use futures_util::future::BoxFuture;
 use opora::clock::Millis;
@@ -122,6 +122,16 @@ impl Shifts {
         let which = Condition::all()
             .add(plan::Column::StartsAt.between(begins().min().unwrap_or(0), begins().max().unwrap_or(0)))
             .add(plan::Column::SlotId.is_in(slots.iter().map(|slot| slot.id)))
+            .add(plan::Column::Status.ne(PlanStatus::Cancelled.name()));
+        self.plans(which).await
+    }
+
+    /// What these people have planned in a period, wherever that is, by its beginning.
+    pub async fn plans_of_people(&self, people: &BTreeSet<i64>, period: Period) -> Result<Vec<Plan>, DbErr> {
+        let which = Condition::all()
+            .add(plan::Column::UserId.is_in(people.iter().copied()))
+            .add(plan::Column::StartsAt.gte(period.from.0))
+            .add(plan::Column::StartsAt.lt(period.to.0))
             .add(plan::Column::Status.ne(PlanStatus::Cancelled.name()));
         self.plans(which).await
     }

@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
-use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::changes::{self, By};
 use super::contracts::{self, AboutContract, Contract, Permission, Scope};
@@ -21,6 +21,9 @@ use crate::web::{Event, OWNERS, STAFF};
 
 /// What pages name in `data-live` to hear of sites, slots, tasks and contracts.
 pub const TOPIC: &str = "sites";
+
+/// How many deleted slots are shown to be brought back.
+const DELETED_MOST: u64 = 20;
 
 /// The front door.
 #[derive(Clone, Debug)]
@@ -152,10 +155,11 @@ impl Sites {
         slots::slot(self.app.domain.read(), id).await
     }
 
-    /// Slots of a site that can be brought back.
+    /// Slots of a site that can be brought back, those that were deleted last.
     pub async fn deleted_slots(&self, site_id: i64) -> Result<Vec<Slot>, DbErr> {
         let gone = slot::Entity::find().filter(slot::Column::SiteId.eq(site_id));
         let gone = gone.filter(slot::Column::DeletedAt.is_not_null()).order_by_desc(slot::Column::DeletedAt);
+        let gone = gone.limit(DELETED_MOST);
         gone.all(self.app.domain.read()).await?.into_iter().map(Slot::try_from).collect()
     }
 

@@ -10,7 +10,6 @@ use super::layout::Card;
 use super::oops::Oops;
 use crate::application::App;
 use crate::people::{Person, Status};
-use crate::rooms::Room;
 use crate::text;
 
 /// `GET /`.
@@ -20,7 +19,7 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
     let of_rooms = try_join_all(rooms.iter().map(|room| room.home(&app, person))).await?;
     let sections = try_join_all(rooms.iter().map(|room| room.front_page(&app, person))).await?;
     let cards: Vec<Card> = own(&app, person).await?.into_iter().chain(of_rooms.into_iter().flatten()).collect();
-    let items: Vec<_> = rooms.iter().flat_map(|room| Room::nav(*room)).filter(|item| person.may(item.roles)).collect();
+    let items = visitor.visit.nav(person);
     let body = html! {
         h1 { (text!(language, "web-greeting", name = person.full_name.as_str())) }
         p.roles { @for role in person.roles.iter() { (role_label(role, language)) " " } }

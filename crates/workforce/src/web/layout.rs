@@ -98,7 +98,8 @@ impl Visit {
         }
     }
 
-    fn nav(&self, person: &Person) -> Vec<NavItem> {
+    /// Where somebody may go.
+    pub fn nav(&self, person: &Person) -> Vec<NavItem> {
         let items = self.app().rooms.iter().flat_map(crate::rooms::Room::nav);
         let is_useful = |item: &NavItem| item.needs.is_none_or(|what| self.may_somewhere(what));
         items.filter(|item| person.may(item.roles) && is_useful(item)).collect()

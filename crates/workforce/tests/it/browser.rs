@@ -3,6 +3,8 @@
 //! Promise: whatever the steps of a test do, browser and demo are stopped, the last picture is kept, and an error in
 //! the browser's console fails the test, as does a demo that does not end well.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use tempfile::TempDir;
 use thirtyfour::{ChromeCapabilities, ChromiumLikeCapabilities, LoggingPrefsLogLevel, WebDriver};
@@ -56,11 +58,34 @@ pub async fn visit_demo<Steps>(demo: Demo, test: &str, screen: Screen, steps: im
 where
     Steps: Future<Output = ()> + 'static,
 {
+    let demo = Arc::new(demo);
+    let base = demo.base.clone();
+    let walk = move |page: Page| {
+        let opened = page.clone();
+        let steps = steps(page);
+        async move {
+            opened.open().await;
+            steps.await;
+        }
+    };
+    browse(Arc::clone(&demo), &base, test, screen, walk).await;
+    Arc::into_inner(demo).expect("the steps are over").stop().await;
+}
+
+/// Runs the steps of a test on pages that this process serves, with an emulator beside them.
+pub async fn browse<Steps>(
+    emulator: Arc<Demo>,
+    base: &str,
+    test: &str,
+    screen: Screen,
+    steps: impl FnOnce(Page) -> Steps,
+) where
+    Steps: Future<Output = ()> + 'static,
+{
     let chromedriver = Chromedriver::start().await;
     let profile = tempfile::tempdir().unwrap();
     let driver = open(&chromedriver.url, screen, &profile).await;
-    let page = Page::new(demo, driver, format!("{test}-{}", screen.name()), screen);
-    page.open().await;
+    let page = Page::new(emulator, base, driver, format!("{test}-{}", screen.name()), screen);
     // A task of its own, so that a panic in it does not keep the rest from being put away.
     let tasks = LocalSet::new();
     let walked = tasks.run_until(tasks.spawn_local(steps(page.clone()))).await;
@@ -68,15 +93,14 @@ where
         page.shoot("failure").await;
     }
     let complaints = page.complaints().await;
-    let (demo, driver) = page.close();
+    let (client, driver) = page.close();
     let quit = driver.quit().await;
-    chromedriver.stop(&demo.http).await;
+    chromedriver.stop(&client).await;
     if let Err(failure) = walked {
         std::panic::resume_unwind(failure.into_panic());
     }
     quit.unwrap();
     assert!(complaints.is_empty(), "the browser complained: {complaints:#?}");
-    demo.stop().await;
 }
 
 async fn open(url: &str, screen: Screen, profile: &TempDir) -> WebDriver {

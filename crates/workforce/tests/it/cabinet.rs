@@ -24,10 +24,10 @@ use crate::product::silent_emulator;
 
 pub struct Cabinet {
     pub app: App,
-    /// Moves the pages' clock; the bot has the machine's.
+    /// Moves the pages' clock; the bot has the machine's unless it is on a port.
     pub clock: Clock,
     pub router: Router,
-    pub emulator: Demo,
+    pub emulator: Arc<Demo>,
     stop: Stop,
     bot: JoinHandle<()>,
     // Dropped last.
@@ -61,12 +61,28 @@ impl Cabinet {
         Self::set_up(kind, rooms, &[("PUBLIC_URL", public_url)]).await
     }
 
+    /// On a port of this machine, for real browsers; the bot goes by the hand-set clock, too. Gives the address as well.
+    pub async fn on_a_port() -> (Self, String) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let cabinet = Self::put_together(Kind::Sqlite, Rooms::all(), &[("PUBLIC_URL", &base)], true).await;
+        let service = cabinet.router.clone().into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(axum::serve(listener, service).into_future());
+        (cabinet, base)
+    }
+
     /// With these settings.
     pub async fn set_up(kind: Kind, rooms: Rooms, more: &[(&str, &str)]) -> Self {
+        Self::put_together(kind, rooms, more, false).await
+    }
+
+    async fn put_together(kind: Kind, rooms: Rooms, more: &[(&str, &str)], is_bot_by_hand: bool) -> Self {
         let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
         let config = ground.config(&[&[("BOT_TOKEN", emulator.token.as_str())], more].concat());
         let clock = Clock::set_by_hand(NOON);
         let bot = Bot::new(&emulator.token).api_url(&emulator.base).send_limits(SendLimits::Off);
+        let bot = if is_bot_by_hand { bot.clock(clock.clone()) } else { bot };
+        let emulator = Arc::new(emulator);
         let app = App::new(&config, ground.domain().await, rooms, bot.handle(), clock.clone());
         let bot = application::bot(&app, bot.store(app.domain.store().clone()));
         let stop = Stop::new();
@@ -121,9 +137,7 @@ impl Cabinet {
 
     /// Every PIN that the bot has sent to somebody.
     pub async fn pins(&self, telegram_id: i64) -> Vec<String> {
-        let texts = self.emulator.texts(telegram_id).await;
-        let pins = texts.iter().filter_map(|text| text.strip_prefix("Your PIN to sign in: "));
-        pins.map(|rest| rest.chars().take(6).collect()).collect()
+        pins_in(&self.emulator, telegram_id).await
     }
 
     /// A browser in which somebody is signed in.
@@ -140,8 +154,15 @@ impl Cabinet {
         self.stop.stop();
         self.bot.await.unwrap();
         self.app.domain.close().await.unwrap();
-        self.emulator.stop().await;
+        Arc::into_inner(self.emulator).expect("nobody else talks").stop().await;
     }
+}
+
+/// Every PIN that the bot has sent to somebody in English.
+pub async fn pins_in(emulator: &Demo, telegram_id: i64) -> Vec<String> {
+    let texts = emulator.texts(telegram_id).await;
+    let pins = texts.iter().filter_map(|text| text.strip_prefix("Your PIN to sign in: "));
+    pins.map(|rest| rest.chars().take(6).collect()).collect()
 }
 
 impl Browser {

@@ -1,47 +1,62 @@
 //! An owner's week in a real browser: a site, its tasks, a week of slots; somebody plans, works and is paid.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use opora::clock::Clock;
 use serde_json::json;
 
-use crate::browser::{Screen, visit_demo};
-use crate::demo::Demo;
+use crate::browser::{Screen, browse};
+use crate::cabinet::{Cabinet, pins_in};
+use crate::demo::{ANNA, BORIS, Demo};
 use crate::page::Page;
 
-/// He is not at work when the demo starts.
-const EDGAR: i64 = 1006;
+/// He is not at work yet.
+const WORKER: i64 = BORIS;
 const SITE: &str = "Corner cafe";
 const TASK: &str = "Water the plants";
+/// Ten past nine of the next morning by the clock of the site, where it is three in the afternoon.
+const UNTIL_NEXT_MORNING: Duration = Duration::from_secs((18 * 60 + 10) * 60);
+/// Half past eight hours later it is over.
+const WORKED: Duration = Duration::from_secs((8 * 60 + 30) * 60);
 
 #[tokio::test]
 async fn an_owner_runs_a_week_on_a_desktop() {
-    let folder = tempfile::tempdir().unwrap();
-    let demo = Demo::product(&folder, &["--language", "en"]).await;
-    visit_demo(demo, "week", Screen::Desktop, run_a_week).await;
+    run_a_week(Screen::Desktop).await;
 }
 
 #[tokio::test]
 async fn an_owner_runs_a_week_on_a_phone() {
-    let folder = tempfile::tempdir().unwrap();
-    let demo = Demo::product(&folder, &["--language", "en"]).await;
-    visit_demo(demo, "week", Screen::Phone, run_a_week).await;
+    run_a_week(Screen::Phone).await;
 }
 
-async fn run_a_week(page: Page) {
-    sign_in(&page).await;
-    make_site(&page).await;
-    give_contract(&page).await;
-    fill_week(&page).await;
-    plan(&page.demo).await;
-    work(&page).await;
-    look_at_pay(&page).await;
+async fn run_a_week(screen: Screen) {
+    let (cabinet, base) = Cabinet::on_a_port().await;
+    let clock = cabinet.clock.clone();
+    browse(Arc::clone(&cabinet.emulator), &base, "week", screen, move |page| async move {
+        sign_in(&page, "/sites", ANNA).await;
+        page.find("new-site").await;
+        make_site(&page).await;
+        give_contract(&page).await;
+        fill_week(&page).await;
+        plan(&page.demo).await;
+        clock.advance(UNTIL_NEXT_MORNING);
+        work(&page, &clock).await;
+        look_at_pay(&page).await;
+    })
+    .await;
+    cabinet.close().await;
 }
 
-async fn sign_in(page: &Page) {
-    page.goto("/sites").await;
-    page.fill("who", "1001").await;
+/// Signs in by the PIN of the chat.
+pub async fn sign_in(page: &Page, place: &str, telegram_id: i64) {
+    page.goto(place).await;
+    page.fill("who", &telegram_id.to_string()).await;
     page.press("send-pin").await;
-    page.fill("pin", "123456").await;
+    let pin = page.demo.until("the PIN is in the chat", async |demo| pins_in(demo, telegram_id).await.pop()).await;
+    page.fill("pin", &pin).await;
     page.press("log-in").await;
-    page.find("new-site").await;
 }
 
 async fn make_site(page: &Page) {
@@ -53,6 +68,8 @@ async fn make_site(page: &Page) {
         ("opens", "00:00"),
         ("closes", "23:59"),
         ("rate", "300"),
+        ("late_threshold", "5"),
+        ("late_minute", "10"),
     ] {
         set(page, &format!("[name='{name}']"), value).await;
     }
@@ -70,8 +87,8 @@ async fn make_site(page: &Page) {
 
 async fn give_contract(page: &Page) {
     page.goto("/people").await;
-    page.find(&format!("person-{EDGAR}")).await;
-    let person = page.evaluate(&format!("document.querySelector(\"[data-testid='person-{EDGAR}']\").pathname")).await;
+    page.find(&format!("person-{WORKER}")).await;
+    let person = page.evaluate(&format!("document.querySelector(\"[data-testid='person-{WORKER}']\").pathname")).await;
     page.goto(&format!("{}/contracts", person.as_str().unwrap())).await;
     page.find("new-contract").await;
     let form = "[data-testid='new-contract']";
@@ -110,16 +127,16 @@ async fn fill_week(page: &Page) {
 }
 
 async fn plan(demo: &Demo) {
-    demo.says(EDGAR, "/start").await;
+    demo.says(WORKER, "/start").await;
     presses(demo, "🗓 Plan a shift").await;
     presses(demo, SITE).await;
     presses_first(demo, "On which day?", 1).await;
     presses_first(demo, "At which time?", 0).await;
     presses(demo, "Yes, I will come").await;
-    demo.hears(EDGAR, &format!("Planned: {SITE}")).await;
+    demo.hears(WORKER, &format!("Planned: {SITE}")).await;
 }
 
-async fn work(page: &Page) {
+async fn work(page: &Page, clock: &Clock) {
     let demo = &page.demo;
     page.goto("/").await;
     page.find("today-working").await;
@@ -127,11 +144,11 @@ async fn work(page: &Page) {
     page.evaluate("(window.stays = true)").await;
     let count = "Number(document.querySelector(\"[data-testid='today-working']\").textContent)";
     let before = page.evaluate(count).await.as_i64().unwrap();
-    demo.says(EDGAR, "/start").await;
+    demo.says(WORKER, "/start").await;
     presses(demo, "▶️ Open a shift").await;
-    presses_with(demo, &format!("{SITE}, without")).await;
+    presses_with(demo, &format!("· {SITE}")).await;
     share_position(demo).await;
-    demo.hears(EDGAR, &format!("Your shift at {SITE} is open")).await;
+    demo.hears(WORKER, &format!("Your shift at {SITE} is open")).await;
     page.until("the dashboard shows it", &format!("{count} === {}", before + 1)).await;
     assert_eq!(page.evaluate("window.stays").await, true, "the page was not loaded as a whole");
     shoot(page, "6-today").await;
@@ -144,11 +161,12 @@ async fn work(page: &Page) {
         offered(demo, |words| words.starts_with("✅") && words.contains(TASK)).await
     })
     .await;
-    demo.says(EDGAR, "/start").await;
+    clock.advance(WORKED);
+    demo.says(WORKER, "/start").await;
     presses(demo, "⏹ Close my shift").await;
     presses(demo, "Go on to closing").await;
     share_position(demo).await;
-    demo.hears(EDGAR, &format!("Your shift at {SITE} is closed")).await;
+    demo.hears(WORKER, &format!("Your shift at {SITE} is closed")).await;
     page.until("the dashboard shows it", &format!("{count} === {before}")).await;
 }
 
@@ -159,14 +177,30 @@ async fn look_at_pay(page: &Page) {
     page.prefers("dark").await;
     shoot(page, "9-payroll-dark").await;
     page.prefers("light").await;
-    let link = "[...document.querySelectorAll('.list.pay a.name')].find(a => a.textContent === 'Edgar Swann').href";
-    let path = page.evaluate(link).await;
-    let path = path.as_str().unwrap().split_once("/payroll").unwrap().1.to_owned();
-    page.goto(&format!("/payroll{path}")).await;
+    let sums = page.evaluate("document.querySelector('.list.pay tbody tr').innerText.replaceAll('\\u00a0', ' ')").await;
+    let sums = sums.as_str().unwrap();
+    for amount in ["Boris", "8.50", "2,550.00 ₽", "150.00 ₽", "−50.00 ₽", "2,650.00 ₽"] {
+        assert!(sums.contains(amount), "no {amount} in {sums}");
+    }
+    page.press_css(".list.pay a.name").await;
     page.find("amounts").await;
-    let told = page.evaluate("document.querySelector(\"[data-testid='amounts']\").textContent").await;
+    let told = page
+        .evaluate("document.querySelector(\"[data-testid='amounts']\").textContent.replaceAll('\\u00a0', ' ')")
+        .await;
     let told = told.as_str().unwrap();
-    assert!(told.contains(TASK) && told.contains("+150.00"), "{told}");
+    let why = [
+        "8:30",
+        "8.50 h",
+        "300.00 ₽ an hour",
+        "+2,550.00 ₽",
+        TASK,
+        "+150.00 ₽",
+        "5 minutes past the 5 allowed",
+        "−50.00 ₽",
+    ];
+    for words in why {
+        assert!(told.contains(words), "no {words} in {told}");
+    }
     shoot(page, "10-earnings").await;
     page.goto("/shifts").await;
     page.find("shifts").await;
@@ -176,16 +210,37 @@ async fn look_at_pay(page: &Page) {
     shoot(page, "12-shift").await;
     page.goto("/charts").await;
     shoot(page, "13-charts").await;
-    for (file, begins) in [("xlsx", "PK"), ("csv", "\u{feff}\"Person\"")] {
-        let body = page.evaluate(&format!(
-            "(() => {{ const request = new XMLHttpRequest(); request.open('GET', '/payroll/export.{file}', false); request.send(); return request.status + request.responseText.slice(0, 20); }})()"
-        )).await;
-        let body = body.as_str().unwrap().strip_prefix("200").unwrap();
-        assert!(
-            body.trim_start_matches('\u{feff}').starts_with(begins.trim_start_matches('\u{feff}')),
-            "{file}: {body}"
-        );
-    }
+    let csv = String::from_utf8(download(page, "/payroll/export.csv").await).unwrap();
+    assert!(csv.contains("\"Boris\",8.50,2550.00,150.00,-50.00,2650.00,0.00,2650.00"), "{csv}");
+    let xlsx = download(page, "/payroll/export.xlsx").await;
+    assert_eq!(numbers_of(&xlsx, "Boris"), [8.5, 2550.0, 150.0, -50.0, 2650.0, 0.0, 2650.0]);
+}
+
+/// A file as the browser gets it.
+async fn download(page: &Page, path: &str) -> Vec<u8> {
+    let got = page
+        .evaluate(&format!(
+            "(() => {{ const request = new XMLHttpRequest(); request.open('GET', {path:?}, false); \
+             request.overrideMimeType('text/plain; charset=x-user-defined'); request.send(); \
+             return request.status + btoa([...request.responseText].map((one) => \
+             String.fromCharCode(one.charCodeAt(0) & 255)).join('')); }})()"
+        ))
+        .await;
+    let got = got.as_str().unwrap().strip_prefix("200").unwrap();
+    base64::engine::general_purpose::STANDARD.decode(got).unwrap()
+}
+
+/// The numbers in the row of a workbook that begins with a name.
+fn numbers_of(workbook: &[u8], name: &str) -> Vec<f64> {
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(workbook)).unwrap();
+    let mut part = |path: &str| std::io::read_to_string(archive.by_name(path).unwrap()).unwrap();
+    let (texts, sheet) = (part("xl/sharedStrings.xml"), part("xl/worksheets/sheet1.xml"));
+    let place = texts.split("<si>").skip(1).position(|text| text.contains(&format!(">{name}<"))).unwrap();
+    let row = sheet.split("<row ").find(|row| row.contains(&format!("t=\"s\"><v>{place}</v>"))).unwrap();
+    // Cells with a number have no type; the formula of one has its result beside it.
+    let cells = row.split("<c ").skip(1).filter(|cell| !cell.split('>').next().unwrap().contains("t=\"s\""));
+    let value = |cell: &str| cell.split("<v>").nth(1)?.split('<').next()?.parse().ok();
+    cells.filter_map(value).collect()
 }
 
 async fn shoot(page: &Page, step: &str) {
@@ -219,12 +274,12 @@ async fn tick_site(page: &Page, form: &str) {
 
 async fn share_position(demo: &Demo) {
     demo.until("the position is asked for", async |demo| {
-        let texts = demo.texts(EDGAR).await;
+        let texts = demo.texts(WORKER).await;
         texts.last().filter(|text| text.starts_with("Please share your position")).map(drop)
     })
     .await;
-    let here = json!({"from": EDGAR, "location": {"latitude": 55.75, "longitude": 37.61}});
-    demo.post(&format!("/chats/{EDGAR}/send"), here).await;
+    let here = json!({"from": WORKER, "location": {"latitude": 55.75, "longitude": 37.61}});
+    demo.post(&format!("/chats/{WORKER}/send"), here).await;
 }
 
 async fn presses(demo: &Demo, caption: &str) {
@@ -256,11 +311,11 @@ async fn presses_first(demo: &Demo, begins: &str, place: usize) {
 }
 
 async fn press(demo: &Demo, (message_id, data): (serde_json::Value, serde_json::Value)) {
-    demo.post(&format!("/chats/{EDGAR}/press"), json!({"from": EDGAR, "message_id": message_id, "data": data})).await;
+    demo.post(&format!("/chats/{WORKER}/press"), json!({"from": WORKER, "message_id": message_id, "data": data})).await;
 }
 
 async fn last(demo: &Demo) -> Option<serde_json::Value> {
-    let messages = demo.get(&format!("/chats/{EDGAR}/messages?after=0&wait=0")).await;
+    let messages = demo.get(&format!("/chats/{WORKER}/messages?after=0&wait=0")).await;
     messages.as_array()?.last().cloned()
 }
 

@@ -19,14 +19,16 @@ use crate::demo::{Demo, OPORA, until};
 pub struct Page {
     pub demo: Arc<Demo>,
     pub screen: Screen,
+    /// Where the pages are.
+    base: Arc<str>,
     driver: WebDriver,
     name: Arc<str>,
 }
 
 impl Page {
-    pub fn new(demo: Demo, driver: WebDriver, name: String, screen: Screen) -> Self {
+    pub fn new(demo: Arc<Demo>, base: &str, driver: WebDriver, name: String, screen: Screen) -> Self {
         forget_pictures(&name);
-        Self { demo: Arc::new(demo), screen, driver, name: name.into() }
+        Self { demo, screen, base: base.into(), driver, name: name.into() }
     }
 
     /// Loads the page and waits until it knows its bot.
@@ -42,7 +44,7 @@ impl Page {
 
     /// Goes to another page of the same server.
     pub async fn goto(&self, path: &str) {
-        self.driver.goto(format!("{}{path}", self.demo.base)).await.unwrap();
+        self.driver.goto(format!("{}{path}", self.base)).await.unwrap();
     }
 
     /// Chooses a colour scheme as the browser's settings do: `dark` or `light`.
@@ -56,9 +58,9 @@ impl Page {
         self.driver.goto("about:blank").await.unwrap();
     }
 
-    /// The demo and the session, to be ended.
-    pub fn close(self) -> (Demo, WebDriver) {
-        (Arc::into_inner(self.demo).expect("the steps are over"), self.driver)
+    /// What speaks to this machine, and the session, to be ended.
+    pub fn close(self) -> (reqwest::Client, WebDriver) {
+        (self.demo.http.clone(), self.driver)
     }
 
     /// The visible element with a test id.
@@ -98,6 +100,14 @@ impl Page {
             },
         })
         .await;
+    }
+
+    /// Drags from the middle of one element to that of another, as a hand on a mouse does.
+    pub async fn drag(&self, from: &str, to: &str) {
+        let (from, to) = (self.find_css(from).await, self.find_css(to).await);
+        let hand = self.driver.action_chain().move_to_element_center(&from).click_and_hold();
+        let hand = hand.move_by_offset(4, 8).move_to_element_center(&to).move_by_offset(2, 2);
+        hand.release().perform().await.unwrap();
     }
 
     /// Replaces what stands in a field.
@@ -187,10 +197,12 @@ impl Page {
         std::fs::write(folder.join(format!("{}-{step}.png", self.name)), picture).unwrap();
     }
 
-    /// Errors in the browser's console so far.
+    /// Errors in the browser's console so far. A page that says that somebody else was faster is none.
     pub async fn complaints(&self) -> Vec<String> {
         let log = self.driver.browser_log().await.unwrap();
-        log.into_iter().filter(|entry| entry.level == "SEVERE").map(|entry| entry.message).collect()
+        let severe =
+            log.into_iter().filter(|entry| entry.level == "SEVERE" && !entry.message.ends_with("409 (Conflict)"));
+        severe.map(|entry| entry.message).collect()
     }
 }
 

@@ -106,7 +106,8 @@ async fn a_week_is_made_copied_moved_and_deleted_in_the_calendar() {
     owner.post(&format!("{path}/tasks"), &task).await.leads_to(&path);
     owner.get(&path).await.is(200, "Bring the keys").is(200, "−40.00");
     owner.post(&format!("{path}/delete"), &[("version", "2")]).await.leads_to(&path);
-    assert_eq!(slots(&owner, &week).await.len(), 3);
+    assert_eq!(slots(&owner, &week).await.len(), 3 + 1, "three, and the one that can be brought back");
+    owner.get(&week).await.is(200, "Deleted slots").is(200, &format!("deleted-{id}"));
     owner.post(&format!("{path}/restore"), &[]).await.leads_to(&path);
     assert_eq!(slots(&owner, &week).await.len(), 4);
     owner.get(&format!("/calendar?site={site}&view=month&day=2026-01-05")).await.is(200, "January 2026");
@@ -133,7 +134,11 @@ async fn a_shift_shows_its_tasks_and_how_each_amount_came_about() {
     shift(&cabinet, site, anna, 353).await;
     own.get("/shifts/353").await.is(403, "This page is for others");
     own.post("/shifts/352/close", &[]).await.is(403, "This page is for others");
-    owner.get("/charts?period=2026-01").await.is(200, "<rect").is(200, "30.77");
+    let charts = owner.get("/charts?period=2026-01").await;
+    charts.is(200, "<rect").is(200, "30.77");
+    // A scale with round numbers and units, and every value as a table.
+    charts.is(200, ">1 h</text>").is(200, ">40\u{a0}₽</text>").is(200, "<td class=\"amount\">0.07 h</td>");
+    charts.is(200, "<td class=\"amount\">1 late start</td>").is(200, "aria-label=\"Cost by day, January 2026.");
     cabinet.close().await;
 }
 

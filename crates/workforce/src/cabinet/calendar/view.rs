@@ -29,7 +29,10 @@ pub fn calendar(visitor: &Visitor, shown: &Shown, attempt: &Attempt) -> Markup {
             (filters(shown, language))
             div #calendar data-live="sites shifts" { (grid(shown, language)) }
             @match site {
-                Some(site) if shown.access.may(Permission::Schedule, site.id) => (forms(visitor, shown, site, attempt)),
+                Some(site) if shown.access.may(Permission::Schedule, site.id) => {
+                    (forms(visitor, shown, site, attempt))
+                    @if !shown.deleted.is_empty() { (deleted_slots(visitor, &shown.deleted)) }
+                },
                 Some(_) => {},
                 None => p.quiet { (text!(language, "cabinet-choose-site")) },
             }
@@ -91,10 +94,15 @@ fn grid(shown: &Shown, language: Language) -> Markup {
         div.week.month[shown.is_month] data-testid="calendar" {
             @for day in days {
                 @let is_other = shown.is_month && day.month() != shown.day.month();
+                @let may_add = shown.site.is_some_and(|site| shown.access.may(Permission::Schedule, site));
                 div.day.today[day == shown.today].other[is_other] data-day=(day) {
                     p.date {
                         span.quiet { (day_name(usize::try_from(day.weekday().num_days_from_monday()).unwrap_or(0), language)) " " }
                         @if shown.is_month { (day.day()) } @else { (day.format("%d.%m.")) }
+                        @if may_add {
+                            a.add href={ (path(shown, shown.is_month, day)) "&new=1#new-slot" } data-testid={ "add-" (day) }
+                                aria-label=(text!(language, "cabinet-new-slot-on", day = day.format("%d.%m.%Y").to_string())) { "+" }
+                        }
                     }
                     @if let Some(busy) = shown.busy.iter().find(|busy| busy.day == day.to_string()) { (sums(shown, busy, day, language)) }
                     @for slot in shown.slots.iter().filter(|slot| slot.about.day == day) { (card(shown, slot, language)) }
@@ -123,7 +131,7 @@ fn card(shown: &Shown, slot: &Slot, language: Language) -> Markup {
         names.push(format!("+{}", plans.len() - NAMES_MOST));
     }
     html! {
-        a.slot.full[slot.places_left() == 0] href={ "/calendar/slots/" (slot.id) } draggable=(is_movable)
+        a.slot.full[slot.places_left() == 0] href={ "/calendar/slots/" (slot.id) } draggable="false"
             data-slot=[is_movable.then_some(slot.id)] data-version=(slot.version) data-testid={ "slot-" (slot.id) } {
             strong { (time_of(slot.about.hours.from_minute)) "–" (time_of(slot.about.hours.to_minute)) }
             " " span.chip { (slot.taken) "/" (slot.about.capacity) }
@@ -131,6 +139,9 @@ fn card(shown: &Shown, slot: &Slot, language: Language) -> Markup {
             @if shown.site.is_none() { span.line.quiet { (site.map_or("–", |site| site.about.name.as_str())) } }
             @if names.is_empty() { span.line.quiet { (text!(language, "cabinet-nobody-yet")) } }
             @else { span.line { (names.join(", ")) } }
+            @for warning in shown.warnings.get(&slot.id).into_iter().flatten() {
+                span.line.warns { "⚠ " (warning.words(&shown.names, language)) }
+            }
         }
     }
 }
@@ -160,11 +171,11 @@ fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Ma
     let fill = |form: &Filled<'_>| html! { (days(form, text!(language, "cabinet-from"), text!(language, "cabinet-to"))) (slot_fields(form)) };
     let copy = |form: &Filled<'_>| days(form, text!(language, "cabinet-copy-from"), text!(language, "cabinet-copy-to"));
     html! {
-        details.card #new-slot open[attempt.is_at("/calendar/slots")] {
+        details.card #new-slot open[shown.is_new || attempt.is_at("/calendar/slots")] {
             summary data-testid="new-slot" { (text!(language, "cabinet-new-slot")) }
             (sheet("/calendar/slots", "create-slot", &text!(language, "cabinet-create"), &begins, &new))
         }
-        details.card open[attempt.is_at("/calendar/fill")] {
+        details.card #fill-days open[attempt.is_at("/calendar/fill")] {
             summary data-testid="fill-open" { (text!(language, "cabinet-fill")) }
             p.quiet { (text!(language, "cabinet-fill-about")) }
             (sheet("/calendar/fill", "fill", &text!(language, "cabinet-fill-button"), &begins, &fill))
@@ -172,6 +183,27 @@ fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Ma
         details.card open[attempt.is_at("/calendar/copy-week")] {
             summary data-testid="copy-open" { (text!(language, "cabinet-copy-week")) }
             (sheet("/calendar/copy-week", "copy-week", &text!(language, "cabinet-copy-button"), &week, &copy))
+        }
+    }
+}
+
+/// Slots that were deleted, to be brought back.
+fn deleted_slots(visitor: &Visitor, slots: &[Slot]) -> Markup {
+    let language = visitor.language();
+    html! {
+        details.card {
+            summary data-testid="deleted-slots" { (text!(language, "cabinet-deleted-slots")) }
+            ul.rows {
+                @for slot in slots {
+                    li.removed data-testid={ "deleted-" (slot.id) } {
+                        a href={ "/calendar/slots/" (slot.id) } {
+                            (slot.about.day.format("%d.%m.%Y")) " "
+                            (time_of(slot.about.hours.from_minute)) "–" (time_of(slot.about.hours.to_minute)) " " (slot.about.title)
+                        }
+                        (restore(visitor, slot))
+                    }
+                }
+            }
         }
     }
 }
@@ -212,6 +244,9 @@ pub fn slot(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
                 span.chip { (time_of(slot.about.hours.from_minute)) "–" (time_of(slot.about.hours.to_minute)) }
             }
             (attempt.notice(language))
+            @for warning in &whole.warnings {
+                p.notice-line role="note" data-testid="warning" { "⚠ " (warning.words(&whole.names, language)) }
+            }
             div.columns {
                 section.card #plans data-live="shifts" {
                     h2 { (text!(language, "cabinet-who-comes")) " " span.chip { (slot.taken) "/" (slot.about.capacity) } }
@@ -262,9 +297,16 @@ fn deleted(visitor: &Visitor, slot: &Slot) -> Markup {
     html! {
         section.card.removed {
             p { (text!(language, "cabinet-slot-deleted")) }
-            (visitor.visit.form(&format!("/calendar/slots/{}/restore", slot.id), &html! {
-                button.plain type="submit" data-testid="restore-slot" { (text!(language, "cabinet-restore")) }
-            }))
+            (restore(visitor, slot))
         }
     }
+}
+
+fn restore(visitor: &Visitor, slot: &Slot) -> Markup {
+    visitor.visit.form(
+        &format!("/calendar/slots/{}/restore", slot.id),
+        &html! {
+            button.plain.small type="submit" data-testid="restore-slot" { (text!(visitor.language(), "cabinet-restore")) }
+        },
+    )
 }

@@ -28,7 +28,7 @@ function concerns(part, topics) {
 function isInUse(part) {
     const field = document.activeElement;
     const isWritingThere = part.contains(field) && field.matches("input, select, textarea");
-    return isWritingThere || part.querySelector("form[data-touched]") !== null;
+    return isWritingThere || part.querySelector("form[data-touched]") !== null || part.contains(drag?.day ?? null);
 }
 document.addEventListener("input", (event) => {
     if (event.target.form) event.target.form.dataset.touched = "";
@@ -108,31 +108,87 @@ function moveSlot(slot, day) {
     form.submit();
 }
 
-let dragged = null;
-document.addEventListener("dragstart", (event) => {
-    dragged = event.target.closest?.("[data-slot]") ?? null;
+// What the mouse is dragging: a slot to another day, or from one day to another to begin slots there. Fingers scroll.
+let drag = null;
+const DRAG_PX = 6;
+
+function dayAt(event) {
+    return document.elementFromPoint(event.clientX, event.clientY)?.closest("[data-day]") ?? null;
+}
+
+function markTargets(days) {
+    for (const other of document.querySelectorAll(".target")) other.classList.remove("target");
+    for (const day of days) day.classList.add("target");
+}
+
+function daysBetween(one, other) {
+    const [from, to] = [one.dataset.day, other.dataset.day].sort();
+    return [...document.querySelectorAll("[data-day]")].filter((day) => day.dataset.day >= from && day.dataset.day <= to);
+}
+
+function beginSlots(days) {
+    const isOne = days.length === 1;
+    const sheet = document.getElementById(isOne ? "new-slot" : "fill-days");
+    if (!sheet) return;
+    const put = (name, day) => { sheet.querySelector(`[name='${name}']`).value = day.dataset.day; };
+    sheet.open = true;
+    if (isOne) {
+        put("day", days[0]);
+    } else {
+        put("from", days[0]);
+        put("to", days.at(-1));
+    }
+    sheet.scrollIntoView({ block: "nearest" });
+    sheet.querySelector("[name='starts']").focus();
+}
+
+function endDrag() {
+    drag = null;
+    document.body.classList.remove("dragging");
+    markTargets([]);
+}
+
+document.addEventListener("pointerdown", (event) => {
+    const day = event.target.closest("[data-day]");
+    if (!day || event.button !== 0 || event.pointerType === "touch" || event.target.closest(".add")) return;
+    const card = event.target.closest(".slot");
+    if (card && !card.dataset.slot) return;
+    if (!card && !document.getElementById("new-slot")) return;
+    drag = { card, day, x: event.clientX, y: event.clientY, isUnderWay: false };
 });
-document.addEventListener("dragover", (event) => {
-    const day = event.target.closest?.("[data-day]");
-    for (const other of document.querySelectorAll(".target")) if (other !== day) other.classList.remove("target");
-    if (!dragged || !day) return;
-    day.classList.add("target");
-    event.preventDefault();
+document.addEventListener("pointermove", (event) => {
+    if (!drag) return;
+    if (!drag.isUnderWay && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) < DRAG_PX) return;
+    drag.isUnderWay = true;
+    document.body.classList.add("dragging");
+    const day = dayAt(event);
+    if (!day) markTargets([]);
+    else markTargets(drag.card ? [day] : daysBetween(drag.day, day));
 });
-document.addEventListener("drop", (event) => {
-    const day = event.target.closest?.("[data-day]");
-    if (!dragged || !day) return;
-    event.preventDefault();
-    moveSlot(dragged, day.dataset.day);
+document.addEventListener("pointerup", (event) => {
+    if (!drag?.isUnderWay) {
+        drag = null;
+        return;
+    }
+    const { card, day } = drag;
+    const target = dayAt(event);
+    endDrag();
+    // What a browser takes for a click on the way is none.
+    const swallow = (click) => { click.preventDefault(); click.stopPropagation(); };
+    document.addEventListener("click", swallow, { capture: true, once: true });
+    setTimeout(() => document.removeEventListener("click", swallow, { capture: true }), 0);
+    if (!target) return;
+    if (!card) beginSlots(daysBetween(day, target));
+    else if (target.dataset.day !== day.dataset.day) moveSlot(card, target.dataset.day);
 });
+document.addEventListener("pointercancel", endDrag);
+document.addEventListener("keydown", (event) => { if (event.key === "Escape" && drag) endDrag(); });
 // A click into a day begins a slot there.
 document.addEventListener("click", (event) => {
     const day = event.target.closest("[data-day]");
-    const sheet = document.getElementById("new-slot");
-    if (!day || !sheet || event.target.closest("a")) return;
-    sheet.open = true;
-    sheet.querySelector("[name='day']").value = day.dataset.day;
-    sheet.scrollIntoView({ block: "nearest" });
+    if (!day || event.target.closest("a:not(.add)") || !document.getElementById("new-slot")) return;
+    event.preventDefault();
+    beginSlots([day]);
 });
 
 // What cannot be undone is asked about once more.

@@ -1,0 +1,152 @@
+//! Everybody's own schedule: what one has planned, and free places to take, with a warning where a day gets long.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use opora::clock::Millis;
+
+use crate::application::App;
+use crate::people::Person;
+use crate::shifts::{LONG_DAY_MINUTES, Plan, Shifts, WORKERS, minutes_of_day};
+use crate::sites::{Period, Site, Sites, Slot, local};
+use crate::text;
+use crate::texts::Language;
+use crate::web::form::{Attempt, Fields, carry_out, seen};
+use crate::web::{Oops, Section, SignedIn, Visit, Visitor};
+
+use super::sites::day_name;
+
+/// So far ahead places are offered.
+const AHEAD_MS: i64 = 14 * 24 * 60 * 60 * 1000;
+/// How many places are shown at most.
+const PLACES_MOST: usize = 60;
+
+/// What somebody has before them.
+struct Schedule {
+    sites: Vec<Site>,
+    plans: Vec<Plan>,
+    /// Those that are free, by their beginning.
+    places: Vec<Slot>,
+}
+
+/// A few words on the front page, for whoever works by a contract.
+pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, Oops> {
+    if !viewer.may(WORKERS) {
+        return Ok(Vec::new());
+    }
+    let (schedule, language) = (schedule(app, viewer).await?, viewer.language);
+    if schedule.sites.is_empty() {
+        return Ok(Vec::new());
+    }
+    let body = html! {
+        div #own-plans data-live="shifts sites" {
+            (plans(&schedule, language))
+            p {
+                a.button.plain href="/schedule" data-testid="to-schedule" {
+                    (text!(language, "cabinet-free-places-here", count = schedule.places.len()))
+                }
+            }
+        }
+    };
+    Ok(vec![Section { title: text!(language, "cabinet-nav-schedule"), body }])
+}
+
+/// `GET /schedule`.
+pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Response, Oops> {
+    page(&app, &visitor, &Attempt::default()).await
+}
+
+/// `POST /schedule/slots/<id>/take`.
+pub async fn take(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+    worker(&visitor)?;
+    let (doors, own) = (Shifts::of_app(&app), visitor.person.id);
+    let act = async |_| doors.plan(&visitor.person, own, id).await.map(drop);
+    match carry_out(&visitor, Fields::new(), seen, act).await? {
+        Ok(()) => Ok(Redirect::to("/schedule").into_response()),
+        Err(attempt) => page(&app, &visitor, &attempt).await,
+    }
+}
+
+fn worker(visitor: &Visitor) -> Result<(), Oops> {
+    if visitor.person.may(WORKERS) { Ok(()) } else { Err(Oops::Forbidden) }
+}
+
+async fn page(app: &App, visitor: &Visitor, attempt: &Attempt) -> Result<Response, Oops> {
+    worker(visitor)?;
+    let (schedule, language) = (schedule(app, &visitor.person).await?, visitor.language());
+    let title = text!(language, "cabinet-nav-schedule");
+    let body = html! {
+        h1 { (title) }
+        (attempt.notice(language))
+        div #schedule data-live="shifts sites" {
+            section.card { h2 { (text!(language, "cabinet-my-plans")) } (plans(&schedule, language)) }
+            section.card {
+                h2 { (text!(language, "cabinet-free-now")) }
+                @if schedule.places.is_empty() { p.quiet { (text!(language, "cabinet-nothing-free")) } }
+                ul.rows data-testid="places" { @for slot in &schedule.places { (place(&visitor.visit, &schedule, slot, language)) } }
+            }
+        }
+    };
+    Ok((attempt.status(), visitor.page(&title, &body)).into_response())
+}
+
+async fn schedule(app: &App, person: &Person) -> Result<Schedule, Oops> {
+    let (doors, now) = (Sites::of_app(app), app.clock.now());
+    let sites = doors.of_worker(person.id).await?;
+    let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
+    let ahead = Period { from: now, to: Millis(now.0 + AHEAD_MS) };
+    let own = Shifts::of_app(app);
+    let (mut places, plans) = tokio::try_join!(doors.slots(&ids, ahead), own.plans_of(person.id, now))?;
+    places.retain(|slot| slot.places_left() > 0 && plans.iter().all(|plan| plan.slot_id != slot.id));
+    places.truncate(PLACES_MOST);
+    Ok(Schedule { sites, plans, places })
+}
+
+fn plans(schedule: &Schedule, language: Language) -> Markup {
+    html! {
+        @if schedule.plans.is_empty() { p.quiet { (text!(language, "cabinet-no-plans")) } }
+        ul.rows data-testid="own-plans" {
+            @for plan in &schedule.plans {
+                li { div { strong { (name(schedule, plan.site_id)) } p.quiet { (when(schedule, plan.site_id, plan.period, language)) } } }
+            }
+        }
+    }
+}
+
+fn place(visit: &Visit, schedule: &Schedule, slot: &Slot, language: Language) -> Markup {
+    let own: Vec<Period> = schedule.plans.iter().map(|plan| plan.period).collect();
+    let is_taken = own.iter().any(|period| period.overlaps(slot.period));
+    let site = schedule.sites.iter().find(|site| site.id == slot.site_id);
+    let minutes = site.map_or(0, |site| minutes_of_day(slot.period, &own, &site.about));
+    html! {
+        li data-testid={ "place-" (slot.id) } {
+            div {
+                strong { (name(schedule, slot.site_id)) }
+                @if !slot.about.title.is_empty() { " " span.chip { (slot.about.title) } }
+                p.quiet { (when(schedule, slot.site_id, slot.period, language)) }
+                @if is_taken { p.now { (text!(language, "shifts-overlap-warning")) } }
+                @else if minutes > LONG_DAY_MINUTES {
+                    p.now { (text!(language, "shifts-long-day-warning", hours = (minutes + 30) / 60)) }
+                }
+            }
+            @if !is_taken {
+                (visit.form(&format!("/schedule/slots/{}/take", slot.id), &html! {
+                    button.small type="submit" data-testid={ "take-" (slot.id) } { (text!(language, "cabinet-take-place")) }
+                }))
+            }
+        }
+    }
+}
+
+fn name(schedule: &Schedule, site_id: i64) -> &str {
+    schedule.sites.iter().find(|site| site.id == site_id).map_or("–", |site| site.about.name.as_str())
+}
+
+/// A day and its hours, by the clock of the site.
+fn when(schedule: &Schedule, site_id: i64, period: Period, language: Language) -> String {
+    use chrono::Datelike;
+    let Some(site) = schedule.sites.iter().find(|site| site.id == site_id) else { return String::new() };
+    let (from, to) = (local(period.from, site.about.time_zone), local(period.to, site.about.time_zone));
+    let day = day_name(usize::try_from(from.weekday().num_days_from_monday()).unwrap_or(0), language);
+    format!("{day} {} – {}", from.format("%d.%m.%Y %H:%M"), to.format("%H:%M"))
+}

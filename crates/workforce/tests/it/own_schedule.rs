@@ -1,0 +1,61 @@
+//! Everybody's own schedule on the pages: free places are taken there, with a warning where a day gets long.
+
+use workforce::people::Role;
+use workforce::shifts::Shifts;
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites};
+
+use crate::cabinet::Cabinet;
+use crate::demo::{ANNA, BORIS};
+use crate::firm::{Kind, NOON};
+use crate::running_a_business::make_site;
+
+const ZOE: i64 = 1005;
+
+#[tokio::test]
+async fn a_free_place_is_taken_on_the_page_by_whoever_works_there() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
+    let zoe = cabinet.hire(ZOE, "Zoe", Role::Employee).await;
+    cabinet.emulator.post("/users", serde_json::json!({"id": ZOE, "first_name": "Zoe", "language_code": "en"})).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let (site, doors) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
+    for person in [&boris, &zoe] {
+        let about = AboutContract {
+            status: ContractStatus::Active,
+            rate_kopecks: None,
+            allows_spontaneous: false,
+            sites: vec![site],
+        };
+        doors.create_contract(&anna, person.id, about).await.unwrap();
+    }
+    let slot = async |from: i64, to: i64, title: &str| {
+        let hours = Hours::new(from * 60, to * 60);
+        let about = AboutSlot { title: title.into(), ..AboutSlot::usual("2026-01-05".parse().unwrap(), hours) };
+        doors.create_slot(&anna, site, about).await.unwrap()
+    };
+    let (morning, noon, evening) =
+        (slot(8, 16, "Early").await, slot(12, 20, "Middle").await, slot(16, 23, "Late").await);
+
+    let own = cabinet.signed_in(BORIS).await;
+    own.get("/").await.is(200, "3 free places").is(200, "You have planned nothing yet.");
+    let page = own.get("/schedule").await;
+    page.is(200, "Mon 05.01.2026 08:00 – 16:00").is(200, "Early").is(200, &format!("take-{morning}"));
+    own.post(&format!("/schedule/slots/{morning}/take"), &[]).await.leads_to("/schedule");
+    assert_eq!(Shifts::of_app(&cabinet.app).plans_of(boris.id, NOON).await.unwrap()[0].slot_id, morning);
+    let page = own.get("/schedule").await;
+    assert!(!page.body.contains(&format!("take-{noon}")), "it meets what is planned: {}", page.body);
+    page.is(200, "You have another shift planned at that time").is(200, &format!("take-{evening}"));
+    page.is(200, "15 hours");
+
+    // Nobody takes what is taken, what meets another plan, or a place where they do not work.
+    let other = cabinet.signed_in(ZOE).await;
+    other.post(&format!("/schedule/slots/{morning}/take"), &[]).await.is(409, "data-testid=\"notice\"");
+    own.post(&format!("/schedule/slots/{noon}/take"), &[]).await.is(409, "data-testid=\"notice\"");
+    owner.post(&format!("/schedule/slots/{evening}/take"), &[]).await.is(403, "This page is for others");
+    // Whoever runs the place sees the long day.
+    own.post(&format!("/schedule/slots/{evening}/take"), &[]).await.leads_to("/schedule");
+    let calendar = format!("/calendar?site={site}&day=2026-01-05");
+    owner.get(&calendar).await.is(200, "Boris: 15 h on this day");
+    owner.get(&format!("/calendar/slots/{evening}")).await.is(200, "Boris: 15 h on this day");
+    cabinet.close().await;
+}
