@@ -14,6 +14,7 @@ mod editing;
 mod in_the_chat;
 mod invariants;
 mod killed;
+mod leaving;
 mod photos;
 mod racing;
 mod shown;
