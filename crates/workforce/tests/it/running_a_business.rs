@@ -261,7 +261,7 @@ fn changed(fields: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'stat
     SITE.iter().map(|(name, value)| (*name, other(name).unwrap_or(value))).collect()
 }
 
-async fn make_site(cabinet: &Cabinet, owner: &Browser) -> i64 {
+pub async fn make_site(cabinet: &Cabinet, owner: &Browser) -> i64 {
     owner.get("/sites").await;
     let made = owner.post("/sites", &SITE).await;
     assert_eq!(made.status.as_u16(), 303, "{}", made.body);

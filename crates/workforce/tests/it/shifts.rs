@@ -17,6 +17,7 @@ mod killed;
 mod leaving;
 mod photos;
 mod racing;
+mod regressions;
 mod shown;
 mod worked;
 
