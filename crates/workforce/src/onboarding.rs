@@ -172,6 +172,7 @@ impl Room for OnboardingRoom {
         &'a self,
         db: &'a Writing<'_, '_>,
         person: &'a Person,
+        _: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
         Box::pin(async move {
             leaving::forget(db, person.id).await?;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use axum::Router;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
+use opora::clock::Millis;
 use opora::dialogue::{Child, Script};
 use opora::store::{BoxError, WriteError};
 use opora::turn::Turn;
@@ -109,6 +110,7 @@ impl Room for Registering {
         &'a self,
         db: &'a Writing<'_, '_>,
         person: &'a Person,
+        _: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
         Box::pin(leaving::forget(db, person.id))
     }

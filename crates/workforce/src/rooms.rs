@@ -10,6 +10,7 @@ use std::time::Duration;
 use axum::Router;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
+use opora::clock::Millis;
 use opora::dialogue::{Child, Script};
 use opora::store::{BoxError, WriteError};
 use opora::turn::Turn;
@@ -106,8 +107,9 @@ pub trait Room: Debug + Send + Sync + 'static {
         &'a self,
         db: &'a Writing<'_, '_>,
         person: &'a Person,
+        at: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
-        let _ = (db, person);
+        let _ = (db, person, at);
         Box::pin(async { Ok(Vec::new()) })
     }
 

@@ -5,8 +5,12 @@
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use opora::clock::Millis;
 use opora::dialogue::Script;
+use opora::store::WriteError;
 use sea_orm::DbErr;
+use serde_json::Value;
 
 pub use self::chat::fit;
 pub use self::doors::{Overview, Shifts, publish};
@@ -21,8 +25,9 @@ pub use self::records::{
 pub use self::rules::{LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, reckon, too_far};
 pub use self::working::{End, Proof, Start, attach, close, close_site, mark, open, open_site, post, unmark};
 use crate::application::App;
+use crate::domain::{Domain, Writing};
 use crate::key;
-use crate::people::Role;
+use crate::people::{Person, Role};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings;
 use crate::sites::{Period, Site, local};
@@ -32,6 +37,7 @@ mod chat;
 mod closing;
 mod doors;
 pub mod jobs;
+mod leaving;
 mod listing;
 mod marking;
 mod mine;
@@ -79,6 +85,19 @@ impl Room for ShiftsRoom {
             item(key!("shifts-open-site-button"), site_doors::OPEN),
             item(key!("shifts-close-site-button"), site_doors::CLOSE),
         ]
+    }
+
+    fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
+        Box::pin(leaving::export(domain, person.id))
+    }
+
+    fn forget<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        person: &'a Person,
+        at: Millis,
+    ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
+        Box::pin(leaving::forget(db, person.id, at))
     }
 
     fn jobs(&self) -> Vec<Job> {

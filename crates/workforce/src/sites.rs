@@ -5,8 +5,12 @@
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use opora::bot::Bot;
+use opora::clock::Millis;
 use opora::dialogue::Script;
+use opora::store::WriteError;
+use serde_json::Value;
 
 pub use self::changes::{
     By, create_site, create_task, delete_site, delete_task, edit_site, edit_task, live_site, restore_site,
@@ -26,14 +30,16 @@ pub use self::slots::{
 };
 pub use self::why::{NotDone, Why, kept};
 use crate::application::App;
+use crate::domain::{Domain, Writing};
 use crate::key;
-use crate::people::Role;
+use crate::people::{Person, Role};
 use crate::rooms::{Job, MenuItem, Room};
 
 mod changes;
 mod contracts;
 mod doors;
 pub mod jobs;
+mod leaving;
 pub mod notices;
 mod owner;
 mod permits;
@@ -69,6 +75,22 @@ impl Room for SitesRoom {
             MenuItem { caption: key!("sites-today-button"), data: owner::TODAY, roles: KEEPERS },
             MenuItem { caption: key!("sites-button"), data: owner::SITES, roles: KEEPERS },
         ]
+    }
+
+    fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
+        Box::pin(leaving::export(domain, person.id))
+    }
+
+    fn forget<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        person: &'a Person,
+        at: Millis,
+    ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
+        Box::pin(async move {
+            leaving::forget(db, person, at).await?;
+            Ok(Vec::new())
+        })
     }
 
     fn jobs(&self) -> Vec<Job> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::{get, post};
 use futures_util::future::BoxFuture;
+use opora::clock::Millis;
 use opora::store::WriteError;
 
 pub use self::draw::{moment, role_label, status_label, status_name};
@@ -98,6 +99,7 @@ impl Room for Web {
         &'a self,
         db: &'a Writing<'_, '_>,
         person: &'a Person,
+        _: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
         Box::pin(async move {
             sessions::end_all(db, person.id).await?;

@@ -1,5 +1,7 @@
 //! Photos, files, contacts and positions, as far as a dialogue needs them.
 
+use crate::clock::Millis;
+
 /// A photo in its largest size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Photo {
@@ -86,6 +88,12 @@ pub struct Location {
     pub longitude: f64,
     /// How far off it may be, where Telegram says so.
     pub accuracy_m: Option<f64>,
+    /// The sender shared it as a position: it was not forwarded, is no venue from a list, and came by no other bot.
+    pub own: bool,
+    /// For how long it is live, if it is; how it moves on comes as edits of its message, which are not heard as positions.
+    pub live_s: Option<u32>,
+    /// When it was sent.
+    pub sent_at: Millis,
 }
 
 /// Several photos, videos or files sent together.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use frankenstein::types::{Message, PhotoSize};
 
 use super::{Album, Command, Contact, Document, Input, Item, Location, Media, Other, Photo, Press};
+use crate::clock::Millis;
 use crate::telegram::Tag;
 use crate::update::{Content, Update};
 
@@ -103,6 +104,9 @@ fn of_message(message: &Message) -> Input {
             latitude: location.latitude,
             longitude: location.longitude,
             accuracy_m: location.horizontal_accuracy,
+            own: message.forward_origin.is_none() && message.via_bot.is_none() && message.venue.is_none(),
+            live_s: location.live_period,
+            sent_at: Millis(i64::try_from(message.date).unwrap_or_default().saturating_mul(1000)),
         });
     }
     Input::Other(rest(message))

@@ -96,7 +96,7 @@ async fn forget_within(
     user_role::Entity::delete_many().filter(user_role::Column::UserId.eq(id)).exec(db).await?;
     let mut files = Vec::new();
     for room in rooms.iter() {
-        files.extend(room.forget(db, person).await?);
+        files.extend(room.forget(db, person, at).await?);
     }
     note(db, id, "person forgotten", json!({}), by, at).await?;
     Ok(files)

@@ -15,11 +15,13 @@ use crate::front::{self, menu_button};
 use crate::payroll::{Money, Row};
 use crate::people::Person;
 use crate::sites::{Position, Site, Sites, Why, local, notices};
-use crate::text;
 use crate::texts::Language;
+use crate::{key, text};
 
 /// How long a step waits.
 pub const LIFE: Duration = Duration::from_secs(15 * 60);
+/// A live position that was sent longer ago tells where somebody was then.
+const LIVE_POSITION_LIFE: Duration = Duration::from_secs(2 * 60);
 /// One step back.
 pub const BACK: &str = "shifts:back";
 /// A message's text, at most, in UTF-16 units; Telegram takes a little more.
@@ -104,8 +106,14 @@ pub fn typed(turn: &mut Turn, text: &str, language: Language) -> Typed {
     Typed::SomethingElse
 }
 
-/// The position, if it is near enough to the site; otherwise the distance is said.
+/// The position, if it is the person's own of now and near enough to the site; otherwise it is said what is wrong with it.
 pub fn near(turn: &mut Turn, site: &Site, sent: Location, language: Language) -> Option<Position> {
+    let is_old = sent.live_s.is_some() && turn.now().since(sent.sent_at) > LIVE_POSITION_LIFE;
+    if !sent.own || is_old {
+        let words = if is_old { key!("shifts-position-old") } else { key!("shifts-position-not-own") };
+        let _: Step<()> = turn.refuse(language.text(words));
+        return None;
+    }
     let position = Position { latitude: sent.latitude, longitude: sent.longitude };
     match too_far(&site.about, position) {
         None => Some(position),
@@ -137,7 +145,7 @@ pub fn task_line(task: &ShiftTask, language: Language) -> String {
     if task.is_mandatory {
         line += &format!(" · {}", text!(language, "shifts-mandatory"));
     }
-    if task.needs_media {
+    if task.needs_media || task.media_count > 0 {
         line += &format!(" · 📷 {}", task.media_count);
     }
     line

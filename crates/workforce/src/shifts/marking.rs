@@ -253,7 +253,12 @@ fn proof_by_video(video: Media) -> Sent {
 
 /// The tasks with a button each. Marks show what is done.
 fn list(tasks: &[ShiftTask], is_closing: bool, language: Language) -> (String, Vec<Vec<Button>>) {
-    let mut rows: Vec<_> = tasks.iter().take(BUTTONS_MOST).map(|task| vec![button_of(task, language)]).collect();
+    let has_room = tasks.len() * 2 <= BUTTONS_MOST;
+    let row = |task: &ShiftTask| {
+        let more = more_button(task, language).filter(|_| has_room);
+        [button_of(task, language)].into_iter().chain(more).collect()
+    };
+    let mut rows: Vec<Vec<Button>> = tasks.iter().take(BUTTONS_MOST).map(row).collect();
     let ready = if is_closing { key!("shifts-go-on-button") } else { key!("shifts-ready-button") };
     rows.push(vec![Button::new(language.text(ready), READY)]);
     rows.push(vec![menu_button(language)]);
@@ -270,4 +275,11 @@ fn button_of(task: &ShiftTask, language: Language) -> Button {
         (text!(language, "shifts-done-choice", task = chat::caption(&task.text)), DONE)
     };
     Button::new(chat::caption(&words), format!("{deed}{}", task.id)).repeatable()
+}
+
+/// A photo can be added to every task; where one is needed first, the task's own button asks for it.
+fn more_button(task: &ShiftTask, language: Language) -> Option<Button> {
+    let is_asked_for = task.done_at.is_none() && task.needs_media && task.media_count == 0;
+    let data = format!("{PHOTO}{}", task.id);
+    (!is_asked_for).then(|| Button::new(text!(language, "shifts-more-media-button"), data).repeatable())
 }

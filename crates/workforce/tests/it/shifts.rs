@@ -14,8 +14,10 @@ mod editing;
 mod in_the_chat;
 mod invariants;
 mod killed;
+mod leaving;
 mod photos;
 mod racing;
+mod regressions;
 mod shown;
 mod worked;
 

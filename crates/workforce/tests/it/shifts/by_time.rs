@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
+use chrono_tz::America::New_York;
+use chrono_tz::Asia::Vladivostok;
+use chrono_tz::Europe::Berlin;
 use opora::clock::Millis;
 use workforce::payroll::Money;
 use workforce::shifts::jobs;
-use workforce::sites::{self, AboutSite, Hours, Notice, Period, notices};
+use workforce::sites::{self, AboutSite, AboutSlot, Hours, Notice, Period, notices};
 
-use super::{Yard, about_site, opens, person, plans};
+use super::{Yard, about_site, closes, opens, person, plans};
 use crate::firm::{Kind, NOON, on_every_database};
 
 on_every_database! {
     a_shift_that_nobody_closed_is_paid_to_the_end_of_its_slot,
+    a_night_shift_is_paid_by_the_hours_that_passed_also_when_the_clock_is_changed,
 }
 
 async fn notices_of(yard: &Yard) -> Vec<(i64, Notice)> {
@@ -59,6 +63,42 @@ async fn a_night_shift_without_a_plan_ends_when_its_site_closes() {
     passes(&yard, 12 * 60).await;
     jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
     assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 110_000)]);
+}
+
+/// Planned, opened and closed by the clock of its place; paid by the hours that have passed.
+async fn a_night_shift_is_paid_by_the_hours_that_passed_also_when_the_clock_is_changed(kind: Kind) {
+    let yard = Yard::open(kind).await;
+    let night = Hours::new(22 * 60, 6 * 60);
+    let cases = [
+        // The clock is put forward: seven hours; an ordinary night far away; and put back: nine.
+        ("Kiosk", New_York, "2026-03-07", 70_000),
+        ("Bakery", Berlin, "2026-03-28", 70_000),
+        ("Harbour", Vladivostok, "2026-06-30", 80_000),
+        ("Bar", Berlin, "2026-10-24", 90_000),
+    ];
+    for (name, zone, day, kopecks) in cases {
+        let about = AboutSite { time_zone: zone, rate_kopecks: 10_000, ..about_site(name) };
+        let site = yard.site_like(about).await;
+        let slot = AboutSlot { penalises_lateness: true, ..AboutSlot::usual(day.parse().unwrap(), night) };
+        let slot = yard.sites.create_slot(&yard.owner, site, slot).await.unwrap();
+        let period = yard.sites.slot(slot).await.unwrap().unwrap().period;
+        let until = async |at: Millis| {
+            let now = yard.firm.stage.clock().now();
+            yard.firm.stage.passes(at.since(now)).await;
+        };
+        let worker = yard.worker(&format!("Worker of {name}"), &[site], |_| {}).await;
+        until(Millis(period.from.0 - 3_600_000)).await;
+        plans(&worker).await;
+        worker.sees("22:00–06:00");
+        until(period.from).await;
+        opens(&worker, name).await;
+        worker.sees("is open since 22:00");
+        until(period.to).await;
+        closes(&worker).await;
+        let last = yard.rows("SELECT kind, amount_kopecks, day FROM adjustments ORDER BY id").await.pop().unwrap();
+        assert_eq!(last, ["shift_base", &kopecks.to_string(), day], "{name}");
+    }
+    assert_eq!(yard.amounts().await.len(), cases.len(), "nobody was late by their own clock");
 }
 
 #[tokio::test]

@@ -1,13 +1,9 @@
 //! What people meet in the chat: too far, restarts, marks that are real, tasks that stay, reasons that are judged.
-//!
-//! Mistakes that bots of this kind have made before are excluded so: marks that are always shown, a slot's tasks that are lost
-//! when a site is closed, penalties that become positive, marks by index that break when tasks are edited: by the tests here
-//! and in `editing` and `worked`. Two handlers for one button: by `Script::check`, which a test of the rooms runs. Actions
-//! that do not exist, names that are not imported or hide others: by the compiler. Blocking calls in asynchronous code: there
-//! is no other way to the stores than an asynchronous one.
 
 use std::time::Duration;
 
+use opora::testing::chat::Someone;
+use serde_json::json;
 use workforce::domain::NotWritten;
 use workforce::shifts::{self, Shifts, Start};
 use workforce::sites::{AboutTask, NotDone, Notice, Why, notices};
@@ -91,6 +87,65 @@ async fn who_is_too_far_is_told_the_distance_and_can_come_closer() {
     anna.sees("Nobody else works at Shop, so it is closed too.");
 }
 
+/// A position as Telegram brings it, with something that speaks against it.
+async fn sends_position(someone: &Someone, more: serde_json::Value) {
+    let position = json!({"latitude": HERE.latitude, "longitude": HERE.longitude});
+    let mut message = json!({"location": position, "date": NOON.0 / 1000});
+    for (name, value) in more.as_object().unwrap() {
+        message[name] = value.clone();
+    }
+    someone.sends_message(message).await;
+}
+
+#[tokio::test]
+async fn positions_of_others_and_old_live_ones_open_and_close_nothing() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    let (latitude, longitude) = (HERE.latitude, HERE.longitude);
+    let boris = json!({"id": 5, "is_bot": false, "first_name": "Boris"});
+    let forwarded = json!({"forward_origin": {"type": "user", "date": 1, "sender_user": boris}});
+    let by_a_bot = json!({"via_bot": {"id": 6, "is_bot": true, "first_name": "Maps"}});
+    let place = json!({"latitude": latitude, "longitude": longitude});
+    let venue = json!({"venue": {"location": place, "title": "Shop", "address": "Main Street 1"}});
+    let live = json!({"latitude": latitude, "longitude": longitude, "live_period": 3600});
+    let old = json!({"location": live, "date": NOON.0 / 1000 - 121});
+    let wrong = [
+        (forwarded, "This position was forwarded"),
+        (by_a_bot, "This position was forwarded"),
+        (venue, "or chosen from a list"),
+        (old, "This live position was sent a while ago."),
+    ];
+    let shifts = async || yard.rows("SELECT status FROM shifts").await;
+
+    chooses(&anna, "▶️ Open a shift").await;
+    anna.presses(&button_with(&anna, "without a plan")).await;
+    for (message, words) in &wrong {
+        sends_position(&anna, message.clone()).await;
+        anna.sees(words);
+    }
+    assert!(shifts().await.is_empty());
+    // One that has only just become live is as good as any.
+    sends_position(&anna, json!({"location": live})).await;
+    anna.sees("is open since");
+
+    chooses(&anna, "⏹ Close my shift").await;
+    anna.presses("Go on to closing").await;
+    for (message, words) in &wrong {
+        sends_position(&anna, message.clone()).await;
+        anna.sees(words);
+    }
+    assert_eq!(shifts().await, [["active"]]);
+    is_here(&anna).await;
+    assert_eq!(shifts().await, [["completed"]]);
+
+    chooses(&anna, "🔓 Open a site").await;
+    anna.presses("Shop").await;
+    sends_position(&anna, wrong[0].0.clone()).await;
+    anna.sees("This position was forwarded");
+    assert_eq!(yard.rows("SELECT id FROM site_openings WHERE closed_at IS NULL").await.len(), 0);
+}
+
 #[tokio::test]
 async fn marks_show_what_is_done_and_can_be_taken_back_and_a_second_tap_does_nothing() {
     let yard = Yard::open(Kind::Sqlite).await;
@@ -127,6 +182,23 @@ async fn marks_show_what_is_done_and_can_be_taken_back_and_a_second_tap_does_not
     anna.presses("Done").await;
     anna.sees("All marks are kept.");
     anna.sees_button("🏠 Main menu");
+}
+
+#[tokio::test]
+async fn photos_can_be_added_to_every_task_also_to_one_that_has_some() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    yard.task(site, None, "Sweep", 5_000).await;
+    let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    opens(&anna, "Shop").await;
+    chooses(&anna, "✅ My tasks").await;
+    for count in 1..=2 {
+        anna.presses("📷 ＋").await;
+        anna.sees("Send a photo, a video or a file for: Sweep");
+        anna.sends_photo().await;
+        anna.sees("✅ Sweep · +50.00");
+        assert_eq!(yard.rows("SELECT media_count FROM shift_tasks").await, [[count.to_string()]]);
+    }
 }
 
 #[tokio::test]

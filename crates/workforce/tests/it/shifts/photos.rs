@@ -18,10 +18,10 @@ on_every_database! {
     a_photo_is_asked_for_with_the_mark_and_kept_once_whatever_is_repeated,
 }
 
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a picture";
+pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a picture";
 
 /// A site with tasks that need a photo, and somebody who works there and is about to send the first.
-async fn at_work(yard: &Yard) -> Someone {
+pub async fn at_work(yard: &Yard) -> Someone {
     let site = yard.site("Shop", 10_000).await;
     for text in ["Sweep", "Mop", "Dust"] {
         let about = AboutTask { needs_media: true, ..task(text, 5_000) };
@@ -34,12 +34,12 @@ async fn at_work(yard: &Yard) -> Someone {
     anna
 }
 
-async fn standing(app: &App, file: &str) -> Option<Attachment> {
+pub async fn standing(app: &App, file: &str) -> Option<Attachment> {
     attachments::of(app.domain.read(), [file]).await.unwrap().remove(file)
 }
 
 /// Telegram gives the file that was asked for.
-async fn arrives(yard: &Yard, file: &str, content: &[u8]) {
+pub async fn arrives(yard: &Yard, file: &str, content: &[u8]) {
     let folder = yard.firm.app.data_dir.join("downloads");
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join(workforce::files::generated_name().unwrap());
@@ -48,7 +48,7 @@ async fn arrives(yard: &Yard, file: &str, content: &[u8]) {
 }
 
 /// What the bot does with the download, as often as a crash makes it.
-async fn keeps(yard: &Yard, who: &Someone, times: usize) {
+pub async fn keeps(yard: &Yard, who: &Someone, times: usize) {
     let asked = yard.firm.stage.asked().await;
     let (_, body) = asked.into_iter().find(|(kind, _)| kind == attachments::KEEP).unwrap();
     for attempt in 1..=times {

@@ -1,0 +1,81 @@
+//! Sites' part of what is known of a person, and of forgetting it.
+
+use opora::clock::Millis;
+use opora::store::WriteError;
+use sea_orm::sea_query::{Expr, ExprTrait, LikeExpr};
+use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Set};
+use serde_json::{Value, json};
+
+use super::ContractStatus;
+use super::tables::{contract, contract_site, notice, permission};
+use crate::domain::{Domain, Writing};
+use crate::people::Person;
+
+/// Before what would mean something in a pattern.
+const ESCAPE: char = '!';
+
+/// Contracts with their sites, what a manager may do, and what the person was told.
+pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
+    let contracts = contract::Entity::find().filter(contract::Column::UserId.eq(user_id));
+    let contracts = contracts.order_by_asc(contract::Column::Id).all(domain.read()).await?;
+    let places = contract_site::Column::ContractId.is_in(contracts.iter().map(|one| one.id));
+    let places = contract_site::Entity::find().filter(places).all(domain.read()).await?;
+    let permissions = permission::Entity::find().filter(permission::Column::UserId.eq(user_id));
+    let permissions = permissions.order_by_asc(permission::Column::Id).all(domain.read()).await?;
+    let notices = notice::Entity::find().filter(notice::Column::UserId.eq(user_id));
+    let notices = notices.order_by_asc(notice::Column::Id).all(domain.read()).await?;
+    if contracts.is_empty() && permissions.is_empty() && notices.is_empty() {
+        return Ok(Value::Null);
+    }
+    let contracts = contracts.iter().map(|one| {
+        let sites: Vec<_> = places.iter().filter(|at| at.contract_id == one.id).map(|at| at.site_id).collect();
+        json!({
+            "id": one.id, "status": one.status, "rate_kopecks": one.rate_kopecks, "sites": sites,
+            "allows_spontaneous": one.allows_spontaneous, "created_at_ms": one.created_at,
+        })
+    });
+    let allowed = permissions
+        .iter()
+        .map(|one| json!({ "permission": one.permission, "site": one.site_id, "contract": one.contract_id }));
+    let mut told = Vec::with_capacity(notices.len());
+    for one in &notices {
+        told.push(json!({ "at_ms": one.created_at, "notice": serde_json::from_str::<Value>(&one.body)? }));
+    }
+    Ok(json!({
+        "contracts": contracts.collect::<Value>(), "permissions": allowed.collect::<Value>(), "notices": told,
+    }))
+}
+
+/// Ends contracts, which say what was paid by; permissions go, and so do notices to the person and about them.
+pub async fn forget(db: &Writing<'_, '_>, person: &Person, at: Millis) -> Result<(), WriteError> {
+    permission::Entity::delete_many().filter(permission::Column::UserId.eq(person.id)).exec(db).await?;
+    let ended = contract::ActiveModel {
+        status: Set(ContractStatus::Terminated.name().to_owned()),
+        updated_at: Set(at.0),
+        ..Default::default()
+    };
+    contract::Entity::update_many()
+        .set(ended)
+        .col_expr(contract::Column::Version, Expr::col(contract::Column::Version).add(1))
+        .filter(contract::Column::UserId.eq(person.id))
+        .filter(contract::Column::Status.ne(ContractStatus::Terminated.name()))
+        .exec(db)
+        .await?;
+    let about = Expr::col(notice::Column::Body).like(naming(person)?);
+    let about = Condition::any().add(notice::Column::UserId.eq(person.id)).add(about);
+    notice::Entity::delete_many().filter(about).exec(db).await?;
+    Ok(())
+}
+
+/// What names the person within a body, where names stand as JSON writes them.
+fn naming(person: &Person) -> Result<LikeExpr, WriteError> {
+    let mut pattern = String::from("%");
+    for character in serde_json::to_string(&person.full_name)?.chars() {
+        if matches!(character, '%' | '_' | ESCAPE) {
+            pattern.push(ESCAPE);
+        }
+        pattern.push(character);
+    }
+    pattern.push('%');
+    Ok(LikeExpr::new(pattern).escape(ESCAPE))
+}
