@@ -40,7 +40,7 @@ struct Wanted {
 
 #[derive(Debug, Deserialize)]
 struct NewAmount {
-    period: String,
+    period: Period,
     kind: String,
     amount: String,
     reason: String,
@@ -48,7 +48,7 @@ struct NewAmount {
 
 #[derive(Debug, Deserialize)]
 struct Edited {
-    period: String,
+    period: Period,
     user: i64,
     version: i64,
     #[serde(default)]
@@ -59,14 +59,17 @@ struct Edited {
 
 #[derive(Debug, Deserialize)]
 struct PaidForm {
-    period: String,
+    period: Period,
     version: i64,
     amount: String,
+    /// It is meant to be more than is due.
+    #[serde(default)]
+    is_advance: String,
 }
 
 #[derive(Debug, Deserialize)]
 struct Place {
-    period: String,
+    period: Period,
     #[serde(default)]
     user: i64,
 }
@@ -78,6 +81,8 @@ pub struct Attempt {
     id: Option<i64>,
     amount: String,
     reason: String,
+    /// What was to be marked as paid.
+    paying: Option<String>,
     why: Option<Why>,
 }
 
@@ -128,7 +133,7 @@ async fn show(State(app): State<App>, Owner(visitor): Owner, Query(wanted): Quer
 
 /// `POST /payroll/close`.
 async fn close(State(app): State<App>, Owner(visitor): Owner, Form(place): Form<Place>) -> Result<Response, Oops> {
-    let period: Period = place.period.parse().map_err(|_| Oops::BadRequest)?;
+    let period = place.period;
     match app.payroll.close_period(visitor.person.id, period).await {
         Ok(()) => {
             tell(&app);
@@ -190,8 +195,7 @@ async fn add(
     Path(id): Path<i64>,
     Form(new): Form<NewAmount>,
 ) -> Result<Response, Oops> {
-    let period: Period = new.period.parse().map_err(|_| Oops::BadRequest)?;
-    let attempt = Attempt { id: None, amount: new.amount.clone(), reason: new.reason.clone(), why: None };
+    let attempt = Attempt { amount: new.amount.clone(), reason: new.reason.clone(), ..Attempt::default() };
     // The choice says which it is; a minus that was typed as well makes no bonus of a deduction.
     let amount = match (new.amount.parse::<Money>(), new.kind.as_str()) {
         (Ok(amount), "deduction") => Some(amount.taken_away()),
@@ -200,12 +204,12 @@ async fn add(
     };
     let done = match amount {
         Some(amount) => {
-            let day = day_in(&app, period).await?;
+            let day = day_in(&app, new.period).await?;
             app.payroll.add_manual(visitor.person.id, id, day, amount, &new.reason).await
         }
         None => Err(Why::BadAmount.into()),
     };
-    answer(&app, &visitor, id, period, attempt, done).await
+    answer(&app, &visitor, id, new.period, attempt, done).await
 }
 
 /// `POST /payroll/amounts/<id>/change`.
@@ -215,13 +219,12 @@ async fn change(
     Path(id): Path<i64>,
     Form(edited): Form<Edited>,
 ) -> Result<Response, Oops> {
-    let period: Period = edited.period.parse().map_err(|_| Oops::BadRequest)?;
     let done = match edited.amount.parse::<Money>() {
         Ok(amount) => app.payroll.change(visitor.person.id, id, edited.version, amount, &edited.reason).await,
         Err(_) => Err(Why::BadAmount.into()),
     };
-    let attempt = Attempt { id: Some(id), amount: edited.amount, reason: edited.reason, why: None };
-    answer(&app, &visitor, edited.user, period, attempt, done).await
+    let attempt = Attempt { id: Some(id), amount: edited.amount, reason: edited.reason, ..Attempt::default() };
+    answer(&app, &visitor, edited.user, edited.period, attempt, done).await
 }
 
 /// `POST /payroll/amounts/<id>/remove`.
@@ -231,9 +234,8 @@ async fn remove(
     Path(id): Path<i64>,
     Form(edited): Form<Edited>,
 ) -> Result<Response, Oops> {
-    let period: Period = edited.period.parse().map_err(|_| Oops::BadRequest)?;
     let done = app.payroll.remove(visitor.person.id, id, edited.version, &edited.reason).await;
-    answer(&app, &visitor, edited.user, period, Attempt::default(), done).await
+    answer(&app, &visitor, edited.user, edited.period, Attempt::default(), done).await
 }
 
 /// `POST /payroll/amounts/<id>/restore`.
@@ -243,9 +245,8 @@ async fn restore(
     Path(id): Path<i64>,
     Form(place): Form<Place>,
 ) -> Result<Response, Oops> {
-    let period: Period = place.period.parse().map_err(|_| Oops::BadRequest)?;
     let done = app.payroll.restore(visitor.person.id, id).await;
-    answer(&app, &visitor, place.user, period, Attempt::default(), done).await
+    answer(&app, &visitor, place.user, place.period, Attempt::default(), done).await
 }
 
 /// `POST /payroll/people/<id>/paid`.
@@ -255,12 +256,15 @@ async fn pay(
     Path(id): Path<i64>,
     Form(paid): Form<PaidForm>,
 ) -> Result<Response, Oops> {
-    let period: Period = paid.period.parse().map_err(|_| Oops::BadRequest)?;
     let done = match paid.amount.parse::<Money>() {
-        Ok(amount) => app.payroll.mark_paid(visitor.person.id, period, id, amount, paid.version).await,
+        Ok(amount) => {
+            let is_advance = !paid.is_advance.is_empty();
+            app.payroll.mark_paid(visitor.person.id, paid.period, id, amount, paid.version, is_advance).await
+        }
         Err(_) => Err(Why::BadAmount.into()),
     };
-    answer(&app, &visitor, id, period, Attempt::default(), done).await
+    let attempt = Attempt { paying: Some(paid.amount), ..Attempt::default() };
+    answer(&app, &visitor, id, paid.period, attempt, done).await
 }
 
 /// `POST /payroll/payments/<id>/take-back`.
@@ -270,9 +274,8 @@ async fn take_back(
     Path(id): Path<i64>,
     Form(place): Form<Place>,
 ) -> Result<Response, Oops> {
-    let period: Period = place.period.parse().map_err(|_| Oops::BadRequest)?;
     let done = app.payroll.take_back(visitor.person.id, id).await;
-    answer(&app, &visitor, place.user, period, Attempt::default(), done).await
+    answer(&app, &visitor, place.user, place.period, Attempt::default(), done).await
 }
 
 /// Back to the person's month; what was refused is told there, beside what was typed.
@@ -331,7 +334,7 @@ async fn person_page(
 fn status(why: Option<Why>) -> StatusCode {
     match why {
         None => StatusCode::OK,
-        Some(Why::Stale | Why::Closed | Why::Gone | Why::NotOver) => StatusCode::CONFLICT,
+        Some(Why::Stale | Why::Closed | Why::Gone | Why::NotOver | Why::MoreThanDue) => StatusCode::CONFLICT,
         Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }

@@ -91,7 +91,10 @@ impl Drawn<'_> {
                 (sheet::card(&text!(language, "payroll-total"), &entry.total.shown(language), "total"))
                 (sheet::card(&text!(language, "payroll-hours"), &entry.hours.shown(language), "hours"))
                 (sheet::card(&text!(language, "payroll-paid"), &entry.paid.shown(language), "paid"))
-                (sheet::card(&text!(language, "payroll-due"), &entry.due().shown(language), "due"))
+                @if self.earnings.credit.is_positive() {
+                    (sheet::card(&text!(language, "payroll-credit"), &self.earnings.credit.shown(language), "credit"))
+                }
+                (sheet::card(&text!(language, "payroll-due"), &self.earnings.due().shown(language), "due"))
             }
         }
     }
@@ -184,7 +187,6 @@ impl Drawn<'_> {
         let (language, visit, period) = (self.language(), &self.visitor.visit, self.earnings.month.period);
         let is_new = self.attempt.id.is_none();
         let typed = |text: &str| if is_new { text.to_owned() } else { String::new() };
-        let due = self.earnings.entry.as_ref().map_or(Money::ZERO, Entry::due);
         html! {
             div.columns {
                 section.card {
@@ -204,19 +206,36 @@ impl Drawn<'_> {
                     section.card {
                         h2 { (text!(language, "payroll-payment")) }
                         p { (sheet::payment_label(entry, language)) }
-                        @if due.is_positive() {
-                            (visit.form(&format!("/payroll/people/{}/paid", self.person.id), &html! {
-                                input type="hidden" name="period" value=(period);
-                                input type="hidden" name="version" value=(entry.version);
-                                label { (text!(language, "payroll-amount"))
-                                    input type="text" inputmode="decimal" name="amount" required maxlength="20" value=(due); }
-                                button type="submit" data-testid="pay" { (text!(language, "payroll-mark-paid")) }
-                            }))
-                        }
+                        (self.paying(entry))
                     }
                 }
             }
         }
+    }
+
+    /// Marking a payment. More than is due is asked about once more: an advance, or a slip.
+    fn paying(&self, entry: &Entry) -> Markup {
+        let (language, earnings) = (self.language(), self.earnings);
+        let due = earnings.due();
+        let usual = if due.is_positive() { due.to_string() } else { String::new() };
+        let amount = self.attempt.paying.as_deref().unwrap_or(&usual);
+        let is_asked = self.attempt.why == Some(Why::MoreThanDue);
+        self.visitor.visit.form(
+            &format!("/payroll/people/{}/paid", self.person.id),
+            &html! {
+                input type="hidden" name="period" value=(earnings.month.period);
+                input type="hidden" name="version" value=(entry.version);
+                label { (text!(language, "payroll-amount"))
+                    input type="text" inputmode="decimal" name="amount" required maxlength="20" value=(amount); }
+                @if is_asked {
+                    label.tick data-testid="advance" {
+                        input type="checkbox" name="is_advance" value="yes" required;
+                        (text!(language, "payroll-advance", due = due.max(Money::ZERO).shown(language)))
+                    }
+                }
+                button type="submit" data-testid="pay" { (text!(language, "payroll-mark-paid")) }
+            },
+        )
     }
 
     fn payments(&self) -> Markup {
