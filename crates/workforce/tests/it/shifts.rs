@@ -14,6 +14,7 @@ mod editing;
 mod in_the_chat;
 mod invariants;
 mod killed;
+mod money_rules;
 mod racing;
 mod worked;
 
