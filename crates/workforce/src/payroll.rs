@@ -198,7 +198,8 @@ impl Payroll {
         Ok(self.domain.write(move |db| Box::pin(changes::restore(db, id, by, at))).await?)
     }
 
-    /// Marks that somebody was paid; `version` is that of the entry that was seen, so two clicks pay once.
+    /// Marks that somebody was paid; `version` is that of the entry that was seen, so two clicks pay once. More than is due
+    /// is refused unless it is an advance; then what is beyond counts as paid in the months after.
     pub async fn mark_paid(
         &self,
         by: i64,
@@ -206,11 +207,12 @@ impl Payroll {
         user_id: i64,
         amount: Money,
         version: i64,
+        is_advance: bool,
     ) -> Result<(), NotDone> {
         if !amount.is_positive() {
             return Err(Why::BadAmount.into());
         }
-        let (paid, at) = (changes::Paid { period, user_id, amount, version, by }, self.clock.now());
+        let (paid, at) = (changes::Paid { period, user_id, amount, version, is_advance, by }, self.clock.now());
         Ok(self.domain.write(move |db| Box::pin(changes::pay(db, paid, at))).await?)
     }
 

@@ -48,6 +48,7 @@ payroll-gone = This is not there any more.
 payroll-not-manual = This amount follows from work that was done. Add a bonus or a deduction instead.
 payroll-not-over = This month is not over yet.
 payroll-is-closed = This month is closed and stays as it is.
+payroll-more-than-due = This is more than is due. If it is an advance, confirm it below: what is beyond counts for the months after.
 payroll-nothing-there = Nothing was earned in this month.
 
 # The bot.
@@ -114,6 +115,8 @@ payroll-removed = Removed
 payroll-restore = Undo the removal
 payroll-corrected = Corrected later to { $amount }
 payroll-mark-paid = Mark as paid
+payroll-advance = It is an advance: { $due } is due, and the rest counts for the months after
+payroll-credit = Paid in advance before
 payroll-payments = Payments
 payroll-take-back = Take back
 payroll-taken-back = taken back

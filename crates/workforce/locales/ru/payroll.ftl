@@ -50,6 +50,7 @@ payroll-gone = Этого здесь больше нет.
 payroll-not-manual = Эта сумма начислена за работу. Вместо правки добавьте премию или удержание.
 payroll-not-over = Этот месяц ещё не закончился.
 payroll-is-closed = Этот месяц закрыт и больше не меняется.
+payroll-more-than-due = Это больше, чем причитается. Если это аванс, подтвердите ниже: лишнее зачтётся в следующих месяцах.
 payroll-nothing-there = За этот месяц начислений нет.
 
 # Бот.
@@ -118,6 +119,8 @@ payroll-removed = Удалено
 payroll-restore = Вернуть удалённое
 payroll-corrected = Позже исправлено на { $amount }
 payroll-mark-paid = Отметить выплату
+payroll-advance = Это аванс: причитается { $due }, остальное зачесть в следующих месяцах
+payroll-credit = Зачтено из переплаты
 payroll-payments = Выплаты
 payroll-take-back = Отменить отметку
 payroll-taken-back = отметка отменена

@@ -12,7 +12,7 @@ use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Set};
 use serde_json::json;
 
-use super::ledger::whole_sum;
+use super::ledger::{credit_before, whole_sum};
 use super::posting::{self, Deltas, Sums};
 use super::tables::{adjustment, change, entry, payment, period};
 use super::{Basis, Kind, Money, Period, Why};
@@ -48,6 +48,8 @@ pub struct Paid {
     pub amount: Money,
     /// Of the entry that was seen.
     pub version: i64,
+    /// It may be more than is due: what is beyond counts for the months after.
+    pub is_advance: bool,
     pub by: i64,
 }
 
@@ -117,6 +119,9 @@ pub async fn pay(db: &Writing<'_, '_>, paid: Paid, at: Millis) -> Result<(), Wri
     if marked.rows_affected == 0 {
         return Err(Why::Stale.refuse());
     }
+    if !paid.is_advance && is_overpaid(db, &month, paid.user_id).await? {
+        return Err(Why::MoreThanDue.refuse());
+    }
     let row = payment::ActiveModel {
         period: Set(month.clone()),
         user_id: Set(paid.user_id),
@@ -127,6 +132,13 @@ pub async fn pay(db: &Writing<'_, '_>, paid: Paid, at: Millis) -> Result<(), Wri
     };
     row.insert(db).await?;
     note(db, "payment marked", ("user", paid.user_id), &month, paid.by, at).await
+}
+
+/// Whether somebody has been paid more than is due by now, with what was too much before.
+async fn is_overpaid(db: &Writing<'_, '_>, month: &str, user_id: i64) -> Result<bool, WriteError> {
+    let found = entry::Entity::find_by_id((month.to_owned(), user_id)).one(db).await?;
+    let due = found.map_or(0, |row| row.total_kopecks - row.paid_kopecks);
+    Ok(Money::from_kopecks(due) < credit_before(db, user_id, month).await?)
 }
 
 /// A payment that was marked by mistake.

@@ -43,7 +43,7 @@ fn told(earnings: &Earnings, language: Language, page: &str) -> String {
         total = entry.total.shown(language),
         hours = entry.hours.shown(language),
         paid = entry.paid.shown(language),
-        due = entry.due().shown(language)
+        due = earnings.due().shown(language)
     );
     let mut day = "";
     let lines: Vec<&Line> = earnings.lines.iter().filter(|line| !line.is_removed).collect();

@@ -208,7 +208,8 @@ async fn pay(
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
     let (by, period, amount) = (visitor.person.id, period_of(&typed)?, amount_of(&typed, "amount"));
-    let act = async |version| app.payroll.mark_paid(by, period, id, amount?, version).await;
+    let is_advance = typed.contains_key("is_advance");
+    let act = async |version| app.payroll.mark_paid(by, period, id, amount?, version, is_advance).await;
     try_on(&app, &visitor, id, typed, act).await
 }
 

@@ -4,12 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{Datelike, NaiveDate};
+use serde::Deserialize;
 
 use crate::key;
 use crate::texts::Language;
 
 /// A calendar month: `2026-01`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Period {
     year: i32,
     month: u32,
@@ -66,6 +68,14 @@ impl Period {
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04}-{:02}", self.year, self.month)
+    }
+}
+
+impl TryFrom<String> for Period {
+    type Error = NotAPeriod;
+
+    fn try_from(text: String) -> Result<Self, NotAPeriod> {
+        text.parse()
     }
 }
 

@@ -26,13 +26,15 @@ pub enum Why {
     Closed,
     /// The person has nothing in this month.
     NothingThere,
+    /// More than is due; nobody has said that it is meant so.
+    MoreThanDue,
 }
 
 /// It was not done.
 pub type NotDone = domain::NotDone<Why>;
 
 impl Why {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::BadAmount,
         Self::BadReason,
         Self::BadDay,
@@ -42,6 +44,7 @@ impl Why {
         Self::NotOver,
         Self::Closed,
         Self::NothingThere,
+        Self::MoreThanDue,
     ];
 
     /// As a refusal of a commit carries it.
@@ -56,6 +59,7 @@ impl Why {
             Self::NotOver => "not over",
             Self::Closed => "closed",
             Self::NothingThere => "nothing there",
+            Self::MoreThanDue => "more than due",
         }
     }
 
@@ -75,6 +79,7 @@ impl Why {
             Self::NotOver => text!(language, "payroll-not-over"),
             Self::Closed => text!(language, "payroll-is-closed"),
             Self::NothingThere => text!(language, "payroll-nothing-there"),
+            Self::MoreThanDue => text!(language, "payroll-more-than-due"),
         }
     }
 }
@@ -88,6 +93,7 @@ impl Told for Why {
         match self {
             Self::Stale => Means::Stale,
             Self::Gone => Means::Gone,
+            Self::MoreThanDue => Means::Unconfirmed,
             Self::Closed | Self::NotOver => Means::Conflict,
             _ => Means::Mistake,
         }

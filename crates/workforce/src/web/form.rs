@@ -46,6 +46,8 @@ pub enum Means {
     Forbidden,
     /// It does not go as things stand.
     Conflict,
+    /// It goes once somebody says that it is meant so.
+    Unconfirmed,
 }
 
 /// What somebody tried on a page, and why it did not go. The default is a page on which nothing was tried.
@@ -137,6 +139,11 @@ impl Attempt {
     /// Whether this form was tried.
     pub fn is_at(&self, path: &str) -> bool {
         self.path == path
+    }
+
+    /// Whether this form asks for a word more.
+    pub fn is_unconfirmed(&self, path: &str) -> bool {
+        self.is_at(path) && self.means() == Some(Means::Unconfirmed)
     }
 
     pub fn is_stale(&self) -> bool {

@@ -20,6 +20,7 @@ on_every_database! {
     amounts_by_hand_are_changed_removed_and_brought_back_with_their_history,
     a_closed_month_stays_and_what_comes_later_goes_into_the_next,
     payments_are_marked_once_and_can_be_taken_back,
+    more_than_is_due_is_paid_only_as_an_advance_and_counts_in_later_months,
     sums_that_are_wrong_are_put_right_at_night,
     everybody_is_told_their_own_earnings_with_reasons,
 }
@@ -213,10 +214,10 @@ async fn a_closed_month_stays_and_what_comes_later_goes_into_the_next(kind: Kind
 async fn payments_are_marked_once_and_can_be_taken_back(kind: Kind) {
     let office = Office::open(kind).await;
     let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
-    refused(payroll.mark_paid(owner, january(), vera, roubles(1), 1).await, Why::Stale);
+    refused(payroll.mark_paid(owner, january(), vera, roubles(1), 1, false).await, Why::Stale);
     payroll.add_manual(owner, vera, day(1), roubles(500), "A happy client").await.unwrap();
-    let pay = |version| payroll.mark_paid(owner, january(), vera, roubles(300), version);
-    refused(payroll.mark_paid(owner, january(), vera, roubles(-1), 1).await, Why::BadAmount);
+    let pay = |version| payroll.mark_paid(owner, january(), vera, roubles(300), version, false);
+    refused(payroll.mark_paid(owner, january(), vera, roubles(-1), 1, true).await, Why::BadAmount);
     // Two clicks on one page.
     let (one, other) = tokio::join!(pay(1), pay(1));
     assert_eq!([one.is_ok(), other.is_ok()].iter().filter(|ok| **ok).count(), 1);
@@ -228,6 +229,33 @@ async fn payments_are_marked_once_and_can_be_taken_back(kind: Kind) {
     let earnings = payroll.of_person(vera, january()).await.unwrap();
     assert_eq!(earnings.entry.unwrap().paid, Money::ZERO);
     assert!(earnings.payments[0].is_taken_back);
+}
+
+async fn more_than_is_due_is_paid_only_as_an_advance_and_counts_in_later_months(kind: Kind) {
+    let office = Office::open(kind).await;
+    let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
+    let (december, february): (Period, Period) = ("2025-12".parse().unwrap(), "2026-02".parse().unwrap());
+    let then = NaiveDate::from_ymd_opt(2025, 12, 30).unwrap();
+    payroll.add_manual(owner, vera, then, roubles(500), "New year").await.unwrap();
+    payroll.add_manual(owner, vera, day(1), roubles(300), "A happy client").await.unwrap();
+    refused(payroll.mark_paid(owner, december, vera, roubles(501), 1, false).await, Why::MoreThanDue);
+    let of = async |period| payroll.of_person(vera, period).await.unwrap();
+    // What was refused has left nothing, and what is due exactly is no advance.
+    assert_eq!((of(december).await.due(), of(december).await.payments.len()), (roubles(500), 0));
+    payroll.mark_paid(owner, december, vera, roubles(500), 1, false).await.unwrap();
+    payroll.mark_paid(owner, december, vera, roubles(120), 2, true).await.unwrap();
+    assert_eq!((of(december).await.due(), of(december).await.credit), (roubles(-120), Money::ZERO));
+    let next = of(january()).await;
+    assert_eq!((next.credit, next.due()), (roubles(120), roubles(180)));
+    // The credit counts: the month's own sum would be too much.
+    let paid = |amount, version| payroll.mark_paid(owner, january(), vera, roubles(amount), version, false);
+    refused(paid(300, 1).await, Why::MoreThanDue);
+    paid(180, 1).await.unwrap();
+    assert_eq!((of(january()).await.due(), of(february).await.credit), (Money::ZERO, Money::ZERO));
+    // A payment that is taken back takes its credit along.
+    let advance = of(december).await.payments[1].id;
+    payroll.take_back(owner, advance).await.unwrap();
+    assert_eq!((of(january()).await.credit, of(january()).await.due()), (Money::ZERO, roubles(120)));
 }
 
 async fn sums_that_are_wrong_are_put_right_at_night(kind: Kind) {

@@ -256,6 +256,11 @@ async fn pages_ask_no_more_of_many_sites_than_of_one() {
     assert_eq!(few, many, "of {pages:?}");
     assert!(many.iter().all(|count| *count <= 14), "{many:?}");
     owner.get("/sites").await.is(200, "1 of 2");
+    // Nobody reads sixty slots of one day: they are counted, and those of a site are shown.
+    let day = "/calendar?day=2026-01-01";
+    owner.get(&format!("{day}&view=month")).await.is(200, "60 slots, 0 of 60 places taken");
+    assert!(slots(&owner, day).await.is_empty());
+    assert_eq!(slots(&owner, &format!("{day}&site=1001")).await.len(), 1);
     let listed = async |path: &str| {
         let page = owner.get(path).await;
         let way = |rel: &str| {

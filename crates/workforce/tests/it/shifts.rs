@@ -15,6 +15,7 @@ mod in_the_chat;
 mod invariants;
 mod killed;
 mod leaving;
+mod money_rules;
 mod photos;
 mod racing;
 mod regressions;

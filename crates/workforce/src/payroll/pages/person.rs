@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use maud::{Markup, html};
 
-use super::super::{Changed, Earnings, Entry, Kind, Line, Payment, Period, REASON_MOST};
+use super::super::{Changed, Earnings, Entry, Kind, Line, Money, Payment, Period, REASON_MOST};
 use super::sight::Sight;
 use super::{OWN, PAYROLL, TOPIC, sheet};
 use crate::payroll::earnings::day_words;
@@ -83,7 +83,10 @@ impl Drawn<'_> {
                 (sheet::card(&text!(language, "payroll-hours"), &entry.hours.shown(language), "hours"))
                 @if self.sight.is_all() {
                     (sheet::card(&text!(language, "payroll-paid"), &entry.paid.shown(language), "paid"))
-                    (sheet::card(&text!(language, "payroll-due"), &entry.due().shown(language), "due"))
+                    @if self.earnings.credit.is_positive() {
+                        (sheet::card(&text!(language, "payroll-credit"), &self.earnings.credit.shown(language), "credit"))
+                    }
+                    (sheet::card(&text!(language, "payroll-due"), &self.earnings.due().shown(language), "due"))
                 }
             }
         }
@@ -215,21 +218,26 @@ impl Drawn<'_> {
         }
     }
 
-    /// What is due, or what somebody tried to pay meanwhile.
+    /// What is due, or what somebody tried to pay meanwhile. More than is due is asked about: an advance, or a slip.
     fn new_payment(&self, entry: &Entry) -> Markup {
-        let (language, due) = (self.language(), entry.due());
+        let (language, due) = (self.language(), self.earnings.due());
         let path = format!("{PAYROLL}/people/{}/paid", self.person.id);
-        let now = fields([("amount", due.to_string())]);
+        let usual = if due.is_positive() { due.to_string() } else { String::new() };
+        let now = fields([("amount", usual)]);
         html! {
             section.card {
                 h2 { (text!(language, "payroll-payment")) }
                 p { (sheet::payment_label(entry, language)) }
-                @if due.is_positive() || self.attempt.is_at(&path) {
-                    (self.sheet(&path, &now, Some(entry.version), (&text!(language, "payroll-mark-paid"), "pay"), |form| html! {
-                        (self.place())
-                        div.row.fields { (form.short("amount", &text!(language, "payroll-amount"), "text")) }
-                    }))
-                }
+                (self.sheet(&path, &now, Some(entry.version), (&text!(language, "payroll-mark-paid"), "pay"), |form| html! {
+                    (self.place())
+                    div.row.fields { (form.short("amount", &text!(language, "payroll-amount"), "text")) }
+                    @if self.attempt.is_unconfirmed(&path) {
+                        label.tick data-testid="advance" {
+                            input type="checkbox" name="is_advance" value="on" required;
+                            (text!(language, "payroll-advance", due = due.max(Money::ZERO).shown(language)))
+                        }
+                    }
+                }))
             }
         }
     }

@@ -86,6 +86,37 @@ async fn a_month_is_paid_closed_and_exported() {
 }
 
 #[tokio::test]
+async fn a_payment_beyond_what_is_due_is_asked_about_and_shown_as_an_advance() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
+    post_352(&cabinet.app, boris, "2025-12-31").await;
+    let path = format!("/payroll/people/{boris}?period=2025-12");
+    owner.get(&path).await;
+    let pay = async |amount: &str, more: &[(&str, &str)]| {
+        let fields = [&[("period", "2025-12"), ("version", "1"), ("amount", amount)], more].concat();
+        owner.post(&format!("/payroll/people/{boris}/paid"), &fields).await
+    };
+    // What was typed stays in the form, which now asks.
+    pay("100", &[]).await.is(409, "This is more than is due").is(409, "value=\"100\"").is(409, "name=\"is_advance\"");
+    pay("100", &[("is_advance", "yes")]).await.leads_to(&path);
+    plain(&owner, &path).await.contains_all(&["69.23 ₽ too much"]);
+    plain(&owner, &format!("/payroll/people/{boris}?period=2026-01"))
+        .await
+        .contains_all(&["Nothing was earned in this month."]);
+    reward(&cabinet, boris).await;
+    let next = plain(&owner, &format!("/payroll/people/{boris}?period=2026-01")).await;
+    next.contains_all(&["Paid in advance before", "69.23 ₽", "value=\"30.77\""]);
+    assert!(owner.post("/payroll/close", &[("period", "last month")]).await.status.is_client_error());
+    cabinet.close().await;
+}
+
+/// A bonus of a hundred in January.
+async fn reward(cabinet: &Cabinet, boris: i64) {
+    let (anna, day) = (cabinet.person(ANNA).await.id, january().first_day());
+    cabinet.app.payroll.add_manual(anna, boris, day, super::roubles(100), "A happy client").await.unwrap();
+}
+
+#[tokio::test]
 async fn pay_is_shown_to_owners_and_to_its_person_by_direct_link_too() {
     let cabinet = Cabinet::open(Kind::Sqlite).await;
     cabinet.hire(MAY, "May", workforce::people::Role::Manager).await;
@@ -159,18 +190,18 @@ async fn fill(cabinet: &Cabinet, user: i64) {
 }
 
 /// A page with plain spaces, so that amounts can be looked for.
-struct Plain(String);
+pub struct Plain(String);
 
 impl Plain {
     #[track_caller]
-    fn contains_all(&self, words: &[&str]) {
+    pub fn contains_all(&self, words: &[&str]) {
         for word in words {
             assert!(self.0.contains(word), "no {word:?} in {}", self.0);
         }
     }
 }
 
-async fn plain(browser: &Browser, path: &str) -> Plain {
+pub async fn plain(browser: &Browser, path: &str) -> Plain {
     let answer = browser.get(path).await;
     answer.is(200, "");
     Plain(answer.body.replace('\u{a0}', " "))

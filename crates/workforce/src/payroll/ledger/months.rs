@@ -1,0 +1,83 @@
+//! A month of everybody: a page of people, their sums, and whether it is closed.
+
+use opora::clock::Millis;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Select};
+
+use super::super::tables::{entry, period};
+use super::super::{Hours, Money, Payroll, Period, posting};
+use super::{Entry, Month, PAGE, Sheet, whole_sum};
+
+#[derive(Debug, FromQueryResult)]
+struct SumRow {
+    people: i64,
+    hours: i64,
+    earned: i64,
+    bonus: i64,
+    deduction: i64,
+    total: i64,
+    paid: i64,
+}
+
+impl Payroll {
+    /// A month and a page of its people. Pages are counted from zero.
+    pub async fn of_period(&self, period: Period, page: u64) -> Result<Sheet, DbErr> {
+        self.sheet(period, most_first(period).limit(PAGE).offset(page.saturating_mul(PAGE))).await
+    }
+
+    /// Everybody of a month, for lists that leave the product.
+    pub async fn all_of_period(&self, period: Period) -> Result<Sheet, DbErr> {
+        self.sheet(period, most_first(period)).await
+    }
+
+    async fn sheet(&self, period: Period, listed: Select<entry::Entity>) -> Result<Sheet, DbErr> {
+        let listed = listed.all(self.domain.read());
+        let (month, sums, rows) = tokio::try_join!(self.month(period), self.sums(period), listed)?;
+        let entries: Vec<Entry> = rows.into_iter().map(Entry::from).collect();
+        let names = self.people.names(entries.iter().map(|entry| entry.user_id)).await?;
+        let (people, sum) = sums;
+        Ok(Sheet { month, entries, people, sum, names })
+    }
+
+    pub(in crate::payroll) async fn month(&self, period: Period) -> Result<Month, DbErr> {
+        let found = period::Entity::find_by_id(period.to_string()).one(self.domain.read()).await?;
+        let closed = found.filter(|row| row.status == posting::CLOSED);
+        let closed = closed.and_then(|row| Some((Millis(row.closed_at?), row.closed_by?)));
+        Ok(Month { period, closed })
+    }
+
+    /// How many people a month has, and their sums.
+    async fn sums(&self, period: Period) -> Result<(u64, Entry), DbErr> {
+        let columns = [
+            ("hours_hundredths", "hours"),
+            ("earned_kopecks", "earned"),
+            ("bonus_kopecks", "bonus"),
+            ("deduction_kopecks", "deduction"),
+            ("total_kopecks", "total"),
+            ("paid_kopecks", "paid"),
+        ];
+        let query = entry::Entity::find()
+            .filter(entry::Column::Period.eq(period.to_string()))
+            .select_only()
+            .column_as(Expr::cust("COUNT(*)"), "people");
+        let query = columns.into_iter().fold(query, |query, (column, name)| query.column_as(whole_sum(column), name));
+        let row = query.into_model::<SumRow>().one(self.domain.read()).await?;
+        let row = row.ok_or_else(|| DbErr::RecordNotFound("the sums of a month".into()))?;
+        let sum = Entry {
+            user_id: 0,
+            hours: Hours::from_hundredths(row.hours),
+            earned: Money::from_kopecks(row.earned),
+            bonus: Money::from_kopecks(row.bonus),
+            deduction: Money::from_kopecks(row.deduction),
+            total: Money::from_kopecks(row.total),
+            paid: Money::from_kopecks(row.paid),
+            version: 0,
+        };
+        Ok((u64::try_from(row.people).unwrap_or_default(), sum))
+    }
+}
+
+fn most_first(period: Period) -> Select<entry::Entity> {
+    let of_month = entry::Entity::find().filter(entry::Column::Period.eq(period.to_string()));
+    of_month.order_by_desc(entry::Column::TotalKopecks).order_by_asc(entry::Column::UserId)
+}
