@@ -3,7 +3,7 @@
 //! Each step may be done again after a crash. A file that could not be had, or kept, leaves a word in its row and nothing
 //! else; whoever sees that may ask again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use opora::bot::NotRunning;
@@ -138,14 +138,9 @@ pub async fn keep(app: App, asked: Asked) -> Result<Value, EffectError> {
 }
 
 /// False if nobody wants it any more.
-async fn put(
-    app: &App,
-    asked: &Asked,
-    (telegram_file, name): (&str, &str),
-    path: &PathBuf,
-) -> Result<bool, EffectError> {
+async fn put(app: &App, asked: &Asked, (telegram_file, name): (&str, &str), path: &Path) -> Result<bool, EffectError> {
     under_way::begin(&app.domain, vec![name.to_owned()], app.clock.now()).await?;
-    let kept = match app.files.keep(name.to_owned(), path.clone(), Accepts::Anything).await {
+    let kept = match app.files.keep(name.to_owned(), path.to_owned(), Accepts::Anything).await {
         Ok(kept) => kept,
         Err(NotKept::Storage(error)) if !asked.is_last => return Err(EffectError::Retry(error.into())),
         Err(error) => {
@@ -164,7 +159,7 @@ async fn put(
 }
 
 /// What cannot be removed now is old one day, and the cleanup finds it.
-async fn done(path: &std::path::Path) -> Result<Value, EffectError> {
+async fn done(path: &Path) -> Result<Value, EffectError> {
     let _ = files::remove(path).await;
     Ok(Value::Null)
 }
