@@ -140,7 +140,7 @@ pub async fn keep(app: App, asked: Asked) -> Result<Value, EffectError> {
 /// False if nobody wants it any more.
 async fn put(app: &App, asked: &Asked, (telegram_file, name): (&str, &str), path: &Path) -> Result<bool, EffectError> {
     under_way::begin(&app.domain, vec![name.to_owned()], app.clock.now()).await?;
-    let kept = match app.files.keep(name.to_owned(), path.to_path_buf(), Accepts::Anything).await {
+    let kept = match app.files.keep(name.to_owned(), path.to_owned(), Accepts::Anything).await {
         Ok(kept) => kept,
         Err(NotKept::Storage(error)) if !asked.is_last => return Err(EffectError::Retry(error.into())),
         Err(error) => {
@@ -159,7 +159,7 @@ async fn put(app: &App, asked: &Asked, (telegram_file, name): (&str, &str), path
 }
 
 /// What cannot be removed now is old one day, and the cleanup finds it.
-async fn done(path: &std::path::Path) -> Result<Value, EffectError> {
+async fn done(path: &Path) -> Result<Value, EffectError> {
     let _ = files::remove(path).await;
     Ok(Value::Null)
 }
