@@ -10,6 +10,7 @@ use workforce::sites::{AboutContract, AboutSite, AboutSlot, AboutTask, ContractS
 use crate::firm::{Firm, Kind, NOON};
 
 mod by_time;
+mod crowd;
 mod editing;
 mod in_the_chat;
 mod invariants;

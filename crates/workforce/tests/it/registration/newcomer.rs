@@ -123,6 +123,17 @@ impl<'a> Newcomer<'a> {
         self.emulator.post(&format!("/chats/{}/press", self.id), press).await;
     }
 
+    /// Presses the first button of the message that was waited for last.
+    pub async fn presses_first(&self) {
+        let caption = self.heard["reply_markup"]["inline_keyboard"][0][0]["text"].as_str();
+        self.presses(caption.unwrap_or_else(|| panic!("no button in {}", self.heard))).await;
+    }
+
+    /// The message that was waited for last.
+    pub fn heard_text(&self) -> String {
+        self.heard["text"].as_str().unwrap_or_default().to_owned()
+    }
+
     async fn sends(&self, field: &'static str, picture: &'static [u8]) {
         let part = Part::bytes(picture).file_name("picture.png").mime_str("image/png").unwrap();
         let form = Form::new().text("from", self.id.to_string()).part(field, part);

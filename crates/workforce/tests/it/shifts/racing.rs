@@ -52,7 +52,7 @@ async fn plan(domain: &Domain, user: i64, slot: i64) -> Result<(), NotWritten> {
     domain.write(move |db| Box::pin(async move { shifts::plan(db, user, slot, NOON).await.map(drop) })).await
 }
 
-async fn hire_two_hundred(db: &Writing<'_, '_>, site: i64) -> Result<(), WriteError> {
+pub async fn hire_two_hundred(db: &Writing<'_, '_>, site: i64) -> Result<(), WriteError> {
     for number in 50_000..50_200 {
         let user = format!(
             "INSERT INTO users (telegram_id, full_name, language, status, enrolled_by, created_at, updated_at) \
@@ -60,6 +60,10 @@ async fn hire_two_hundred(db: &Writing<'_, '_>, site: i64) -> Result<(), WriteEr
         );
         db.execute_unprepared(&user).await?;
     }
+    db.execute_unprepared(
+        "INSERT INTO user_roles (user_id, role) SELECT id, 'employee' FROM users WHERE telegram_id >= 50000",
+    )
+    .await?;
     db.execute_unprepared(
         "INSERT INTO contracts (user_id, status, created_at, updated_at) \
          SELECT id, 'active', 0, 0 FROM users WHERE telegram_id >= 50000",

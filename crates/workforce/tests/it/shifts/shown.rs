@@ -44,7 +44,7 @@ async fn works(emulator: &Demo, who: i64, name: &str, picture: &'static [u8]) {
 }
 
 /// Where Anna, the owner, lets somebody work.
-async fn shop(app: &App, workers: &[&Person]) -> i64 {
+pub async fn shop(app: &App, workers: &[&Person]) -> i64 {
     let (owner, sites) = (app.people.by_telegram(ANNA).await.unwrap().unwrap(), Sites::of_app(app));
     let site = sites.create(&owner, about_site("Shop")).await.unwrap();
     let about = AboutTask { needs_media: true, ..task("Sweep", 5_000) };
