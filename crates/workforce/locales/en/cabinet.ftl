@@ -181,8 +181,8 @@ cabinet-free-places-here = { $count ->
 }
 cabinet-take-place = Take it
 
-cabinet-warns-long = { $hours } h long
-cabinet-warns-meets = meets another slot: { $when }
+cabinet-warns-long = { $hours } h: more than a day's work
+cabinet-warns-meets = overlaps another slot: { $when }
 cabinet-warns-long-day = { $name }: { $hours } h on this day
 cabinet-new-slot-on = New slot on { $day }
 cabinet-deleted-slots = Deleted slots

@@ -185,8 +185,8 @@ cabinet-free-places-here = { $count ->
 }
 cabinet-take-place = Занять
 
-cabinet-warns-long = длится { $hours } ч
-cabinet-warns-meets = пересекается с другим: { $when }
+cabinet-warns-long = { $hours } ч: длиннее рабочего дня
+cabinet-warns-meets = пересекается с другим слотом: { $when }
 cabinet-warns-long-day = { $name }: { $hours } ч в этот день
 cabinet-new-slot-on = Новый слот на { $day }
 cabinet-deleted-slots = Удалённые слоты

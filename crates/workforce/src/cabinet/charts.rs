@@ -111,7 +111,7 @@ impl Chart {
         let marks: Vec<(i64, String)> = scale.marks().map(|value| (value, self.mark(value, language))).collect();
         html! {
             section.card.chart data-testid={ "chart-" (self.name()) } {
-                h2 { (label) ": " (self.words(sum, language)) }
+                h2 { (label) ": " @if self == Self::Late { (sum) } @else { (self.words(sum, language)) } }
                 @if bars.iter().all(|bar| bar.value == 0) { p.quiet { (text!(language, "cabinet-nothing-to-chart")) } }
                 @else {
                     div.scroll tabindex="0" role="group" aria-label=(label) {

@@ -1,0 +1,98 @@
+//! Reading what was typed into a form, and writing values as forms show them.
+
+use super::Fields;
+use crate::payroll::Money;
+use crate::sites::Hours;
+
+/// Reads fields, and notes the names of those that do not fit.
+#[derive(Debug)]
+pub struct Reader<'a> {
+    fields: &'a Fields,
+    pub bad: Vec<&'static str>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(fields: &'a Fields) -> Self {
+        Self { fields, bad: Vec::new() }
+    }
+
+    pub fn words(&self, name: &str) -> String {
+        // PostgreSQL's texts cannot hold a NUL.
+        self.fields.get(name).map(|text| text.trim().replace('\0', "")).unwrap_or_default()
+    }
+
+    pub fn tick(&self, name: &str) -> bool {
+        self.fields.contains_key(name)
+    }
+
+    /// Anything that is read from what was typed.
+    pub fn read<T: Default>(&mut self, name: &'static str, read: impl FnOnce(&str) -> Option<T>) -> T {
+        let text = self.words(name);
+        read(&text).unwrap_or_else(|| {
+            self.bad.push(name);
+            T::default()
+        })
+    }
+
+    pub fn number(&mut self, name: &'static str) -> i64 {
+        self.read(name, |text| text.parse().ok())
+    }
+
+    /// An amount with its sign, in kopecks.
+    pub fn money(&mut self, name: &'static str) -> i64 {
+        self.read(name, |text| text.parse::<Money>().ok().map(Money::kopecks))
+    }
+
+    /// The same; nothing where nothing is typed.
+    pub fn money_if_any(&mut self, name: &'static str) -> Option<i64> {
+        if self.words(name).is_empty() { None } else { Some(self.money(name)) }
+    }
+
+    /// From when to when.
+    pub fn hours(&mut self, from: &'static str, to: &'static str) -> Hours {
+        Hours::new(self.read(from, minute_of), self.read(to, minute_of))
+    }
+}
+
+/// `09:30`, in minutes since midnight.
+fn minute_of(text: &str) -> Option<i64> {
+    let (hours, minutes) = text.split_once(':')?;
+    let (hours, minutes): (i64, i64) = (hours.parse().ok()?, minutes.get(..2)?.parse().ok()?);
+    ((0..24).contains(&hours) && (0..60).contains(&minutes)).then_some(hours * 60 + minutes)
+}
+
+/// The same the other way.
+pub fn time_of(minute: i64) -> String {
+    format!("{:02}:{:02}", minute / 60, minute % 60)
+}
+
+/// Fields with their values.
+pub fn fields<const N: usize>(pairs: [(&str, String); N]) -> Fields {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// An amount as a form shows it; nothing for none.
+pub fn money_field(kopecks: Option<i64>) -> String {
+    kopecks.map(|kopecks| Money::from_kopecks(kopecks).to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_and_written_back() {
+        assert_eq!((minute_of("09:30"), minute_of("23:59:00"), time_of(570)), (Some(570), Some(1439), "09:30".into()));
+        for odd in ["", "24:00", "9", "09:60", "-1:00", "aa:bb"] {
+            assert_eq!(minute_of(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named_and_a_sign_stays() {
+        let fields = fields([("amount", "-33,50".into()), ("count", "many".into()), ("rate", String::new())]);
+        let mut reader = Reader::new(&fields);
+        assert_eq!((reader.money("amount"), reader.number("count"), reader.money_if_any("rate")), (-3350, 0, None));
+        assert_eq!(reader.bad, ["count"]);
+    }
+}
