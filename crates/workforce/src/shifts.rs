@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use opora::bot::Bot;
 use opora::clock::Millis;
 use opora::dialogue::Script;
 use opora::store::WriteError;
@@ -13,7 +14,7 @@ use sea_orm::DbErr;
 use serde_json::Value;
 
 pub use self::chat::fit;
-pub use self::doors::{Overview, Shifts, publish};
+pub use self::doors::{Overview, Shifts};
 pub use self::listing::{From, Listed, Mark, Whose};
 pub use self::plans::{
     Excuse, Fines, cancel, cancel_by_staff, cancel_plans, is_site_in_use, judge, move_plans, plan, restore_plans,
@@ -23,6 +24,7 @@ pub use self::records::{
     ShiftTask, tasks_of,
 };
 pub use self::rules::{LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, reckon, too_far};
+pub use self::updates::{Happened, Update};
 pub use self::working::{End, Proof, Start, attach, close, close_site, mark, open, open_site, post, unmark};
 use crate::application::App;
 use crate::domain::{Domain, Writing};
@@ -48,6 +50,7 @@ mod records;
 mod rules;
 mod site_doors;
 mod tables;
+mod updates;
 mod working;
 
 /// What pages name in `data-live` to hear of plans, shifts and openings.
@@ -72,6 +75,10 @@ impl Room for ShiftsRoom {
             .dialogue(closing::dialogue())
             .dialogue(site_doors::dialogue())
             .dialogue(cancelling::dialogue())
+    }
+
+    fn work(&self, app: &App, bot: Bot) -> Bot {
+        updates::work(app, bot)
     }
 
     fn menu(&self) -> Vec<MenuItem> {

@@ -4,7 +4,7 @@ use opora::prelude::*;
 
 use super::chat::{self, LIFE, last_words, refused, worker};
 use super::plans::{self, Excuse};
-use super::{Reason, Shifts, mine, when};
+use super::{Happened, Reason, Shifts, Update, mine, when};
 use crate::application::App;
 use crate::attachments;
 use crate::domain::InTurn;
@@ -164,7 +164,7 @@ async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse) -> Step<CancelPla
     let told = judges(&app, site.id).await?;
     let who = (person.id, person.full_name.clone());
     turn.write(move |db| Box::pin(plans::cancel(db, plan_id, who, excuse, notice_hours, told, at)));
-    chat::tell(turn, person.id);
+    chat::tell(turn, Update::new(Happened::PlanCancelled, person.id));
     let words = text!(language, "shifts-cancelled", site = site.about.name.as_str(), when = when(plan.period, &site));
     turn.say(last_words(words, language));
     Ok(Next::End)

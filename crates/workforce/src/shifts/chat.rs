@@ -5,10 +5,9 @@ use std::time::Duration;
 use opora::prelude::*;
 use opora::telegram::Target;
 
-use super::doors::events;
 use super::records::ShiftTask;
 use super::rules::too_far;
-use super::{Shift, WORKERS};
+use super::{Shift, Update, WORKERS};
 use crate::application::App;
 use crate::domain::Rule;
 use crate::front::{self, menu_button};
@@ -197,10 +196,8 @@ pub fn caption(text: &str) -> String {
 }
 
 /// Open pages look anew after this turn, and those who are concerned are told.
-pub fn tell(turn: &mut Turn, user_id: i64) {
-    for event in events(user_id) {
-        event.after(turn);
-    }
+pub fn tell(turn: &mut Turn, update: Update) {
+    update.after(turn);
     notices::after(turn);
 }
 

@@ -6,7 +6,7 @@ use super::chat::{self, LIFE, Typed, last_words, refused, worker};
 use super::marking::MyTasks;
 use super::rules::reckon;
 use super::working::{self, End};
-use super::{ClosedBy, Shift, Shifts, tasks_of};
+use super::{ClosedBy, Happened, Shift, Shifts, Update, tasks_of};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::payroll::{Hours, Money};
@@ -135,7 +135,7 @@ async fn close(
         at,
     };
     turn.write(move |db| Box::pin(working::close(db, end)));
-    chat::tell(turn, person.id);
+    chat::tell(turn, Update::of_shift(Happened::ShiftClosed, shift.id, person.id));
     let total: Money = rows.iter().map(|row| row.amount).sum();
     let hours = Hours::worked((at.0 - shift.started_at.0) / 1000).shown(language);
     let (name, total) = (site.about.name.as_str(), total.shown(language));

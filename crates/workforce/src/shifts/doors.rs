@@ -15,16 +15,16 @@ use super::plans::{self, Fines};
 use super::records::{
     self, Cancellation, ClosedBy, Judgement, Medium, Opening, Plan, PlanStatus, Shift, ShiftStatus, ShiftTask,
 };
+use super::settings_of;
 use super::tables::{cancellation, medium, opening, plan, shift, task};
+use super::updates::{Happened, Update};
 use super::working::{self, End};
-use super::{TOPIC, settings_of};
 use crate::application::App;
 use crate::domain::{Writing, among};
 use crate::payroll::Money;
 use crate::people::Person;
 use crate::settings;
 use crate::sites::{By, NotDone, Period, Permission, Sites, Slot, Why, notices};
-use crate::web::{Event, STAFF};
 
 /// How many reasons are judged in one go; more come as these are done.
 const WAITING_MOST: u64 = 100;
@@ -224,14 +224,16 @@ impl Shifts {
             let slot = Sites::of_app(&self.app).slot(slot_id).await?.ok_or(Why::Gone)?;
             self.permitted(by, Permission::Schedule, slot.site_id).await?;
         }
-        self.change(by, user_id, move |db, by| Box::pin(plans::plan(db, user_id, slot_id, by.at))).await
+        let update = Update::new(Happened::PlanCreated, user_id);
+        self.change(by, update, move |db, by| Box::pin(plans::plan(db, user_id, slot_id, by.at))).await
     }
 
     /// Cancels somebody's plan; the person is told, and it costs nothing.
     pub async fn cancel(&self, by: &Person, plan_id: i64) -> Result<(), NotDone> {
         let plan = self.plan_of(plan_id).await?.ok_or(Why::Gone)?;
         self.permitted(by, Permission::Schedule, plan.site_id).await?;
-        self.change(by, plan.user_id, move |db, by| Box::pin(plans::cancel_by_staff(db, plan_id, by))).await
+        let update = Update::new(Happened::PlanCancelled, plan.user_id);
+        self.change(by, update, move |db, by| Box::pin(plans::cancel_by_staff(db, plan_id, by))).await
     }
 
     /// Judges the reason of a cancellation.
@@ -240,7 +242,8 @@ impl Shifts {
         let plan = self.plan_of(cancelled.plan_id).await?.ok_or(Why::Gone)?;
         self.permitted(by, Permission::Employees, plan.site_id).await?;
         let fines = self.fines().await?;
-        self.change(by, plan.user_id, move |db, by| Box::pin(plans::judge(db, id, is_accepted, fines, by))).await
+        let update = Update::new(Happened::CancellationJudged, plan.user_id);
+        self.change(by, update, move |db, by| Box::pin(plans::judge(db, id, is_accepted, fines, by))).await
     }
 
     /// Closes somebody's shift now.
@@ -256,30 +259,33 @@ impl Shifts {
             mandatory_task_penalty,
             at,
         };
-        self.change(by, shift.user_id, move |db, by| Box::pin(close_by_staff(db, end(by.at), by))).await
+        let update = Update::of_shift(Happened::ShiftClosed, shift_id, shift.user_id);
+        self.change(by, update, move |db, by| Box::pin(close_by_staff(db, end(by.at), by))).await
     }
 
     pub async fn open_site(&self, by: &Person, site_id: i64) -> Result<(), NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
         let id = by.id;
-        self.change(by, id, move |db, by| Box::pin(working::open_site(db, site_id, id, by.at))).await
+        let update = Update::new(Happened::SiteOpened, id);
+        self.change(by, update, move |db, by| Box::pin(working::open_site(db, site_id, id, by.at))).await
     }
 
     pub async fn close_site(&self, by: &Person, site_id: i64) -> Result<(), NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
         let id = by.id;
-        self.change(by, id, move |db, by| Box::pin(working::close_site(db, site_id, id, by.at))).await
+        let update = Update::new(Happened::SiteClosed, id);
+        self.change(by, update, move |db, by| Box::pin(working::close_site(db, site_id, id, by.at))).await
     }
 
     /// Writes, tells those who are concerned, and has open pages look anew.
-    async fn change<T, F>(&self, by: &Person, user_id: i64, run: F) -> Result<T, NotDone>
+    async fn change<T, F>(&self, by: &Person, update: Update, run: F) -> Result<T, NotDone>
     where
         T: Send + 'static,
         F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
     {
         let by = By { person: Some(by.id), at: self.app.clock.now() };
         let got = self.app.domain.write_and_get(move |db| run(db, by)).await?;
-        publish(&self.app, user_id);
+        update.publish(&self.app);
         notices::soon(&self.app).await;
         Ok(got)
     }
@@ -288,18 +294,6 @@ impl Shifts {
         let is_allowed = Sites::of_app(&self.app).may(by, what, site_id).await?;
         if is_allowed { Ok(()) } else { Err(Why::NotAllowed.into()) }
     }
-}
-
-/// Has open pages look anew at shifts, those of staff and those of the person.
-pub fn publish(app: &App, user_id: i64) {
-    for event in events(user_id) {
-        app.events.publish(event);
-    }
-}
-
-/// The same for after a turn.
-pub fn events(user_id: i64) -> [Event; 2] {
-    [Event::to_roles(TOPIC, STAFF), Event::to_person(TOPIC, user_id)]
 }
 
 async fn close_by_staff(db: &Writing<'_, '_>, end: End, by: By) -> Result<(), WriteError> {

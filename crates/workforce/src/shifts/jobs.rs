@@ -5,10 +5,10 @@ use opora::store::WriteError;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 
 use super::cancelling::judges;
-use super::doors::publish;
 use super::records::{ClosedBy, Plan, PlanStatus, Shift, ShiftStatus, tasks_of};
 use super::rules::{overdue, reckon};
 use super::tables::{plan, shift};
+use super::updates::{Happened, Update};
 use super::working::{self, End};
 use super::{Shifts, when};
 use crate::application::App;
@@ -91,7 +91,7 @@ pub async fn note_missed(app: App) -> anyhow::Result<()> {
         let missed = Notice::Missed { name: person.full_name.clone(), site: name, when };
         told.extend(staff.unwrap_or_default().into_iter().map(|id| (id, missed.clone())));
         app.domain.write(move |db| Box::pin(miss(db, plan.id, told, now))).await?;
-        publish(&app, person.id);
+        Update::new(Happened::PlanMissed, person.id).publish(&app);
     }
     notices::soon(&app).await;
     Ok(())
@@ -130,9 +130,9 @@ pub async fn close_overdue(app: App) -> anyhow::Result<()> {
             mandatory_task_penalty: mandatory,
             at: now,
         };
-        let user_id = shift.user_id;
+        let update = Update::of_shift(Happened::ShiftClosed, shift.id, shift.user_id);
         match app.domain.write(move |db| Box::pin(close_and_tell(db, shift, site, end))).await {
-            Ok(()) => publish(&app, user_id),
+            Ok(()) => update.publish(&app),
             // The person was faster.
             Err(NotWritten::Refused(_)) => {}
             Err(error) => return Err(error.into()),

@@ -6,7 +6,7 @@ use opora::prelude::*;
 
 use super::chat::{self, LIFE, last_words, last_words_and, refused, worker};
 use super::working::{self, Proof};
-use super::{MediumKind, ShiftTask, closing, tasks_of};
+use super::{Happened, MediumKind, ShiftTask, Update, closing, tasks_of};
 use crate::application::App;
 use crate::attachments;
 use crate::domain::InTurn;
@@ -131,7 +131,7 @@ async fn set(turn: &mut Turn, shift_id: i64, is_closing: bool, press: Press, is_
     } else {
         turn.write(move |db| Box::pin(working::unmark(db, user_id, task_id)));
     }
-    chat::tell(turn, user_id);
+    chat::tell(turn, Update::of_shift(Happened::ShiftChanged, shift_id, user_id));
     let (words, rows) = list(&tasks, is_closing, language);
     chat::show_again(turn, &press, words, rows);
     Ok(Next::Keep(MyTasks::list(shift_id, is_closing)))
@@ -197,7 +197,7 @@ async fn attach(turn: &mut Turn, place: (i64, i64, bool), sent: Vec<Sent>) -> St
         attachments::fetch(turn, &proof.telegram_file, size);
         turn.write(move |db| Box::pin(working::attach(db, user_id, task_id, proof, at)));
     }
-    chat::tell(turn, user_id);
+    chat::tell(turn, Update::of_shift(Happened::ShiftChanged, shift_id, user_id));
     turn.say(text!(language, "shifts-media-taken"));
     Ok(Next::Go(MyTasks::List { shift_id, is_closing, attached: Some(attached) }))
 }

@@ -6,7 +6,7 @@ use opora::prelude::*;
 use super::chat::{self, LIFE, Typed, last_words_and, refused, worker};
 use super::rules::EARLIEST_MS;
 use super::working::{self, Start};
-use super::{Plan, PlanStatus, ShiftTask, Shifts, closing, marking, planning, when};
+use super::{Happened, Plan, PlanStatus, ShiftTask, Shifts, Update, closing, marking, planning, when};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::front::menu_button;
@@ -122,7 +122,7 @@ async fn position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>, sent: Loc
     let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
     let start = Start { user_id: person.id, site_id, plan_id, position: Some(position), at };
     turn.write(move |db| Box::pin(async move { working::open(db, start).await.map(drop) }));
-    chat::tell(turn, person.id);
+    chat::tell(turn, Update::new(Happened::ShiftCreated, person.id));
     let slot_id = match plan_id {
         Some(id) => Shifts::of_app(&app).plan_of(id).await?.map(|plan| plan.slot_id),
         None => None,

@@ -6,7 +6,7 @@ use opora::prelude::*;
 
 use super::chat::{self, LIFE, last_words, last_words_and, refused, way_out, worker};
 use super::rules::{LONG_DAY_MINUTES, minutes_of_day};
-use super::{Shifts, mine, plans, when};
+use super::{Happened, Shifts, Update, mine, plans, when};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::payroll::{Money, rate_of};
@@ -200,7 +200,7 @@ async fn yes(turn: &mut Turn, slot_id: i64, _: Press) -> Step<PlanShift> {
     }
     let Some((slot, site)) = found(&app, slot_id).await? else { return chat::give_up(turn, Why::Gone, language) };
     turn.write(move |db| Box::pin(async move { plans::plan(db, user_id, slot_id, at).await.map(drop) }));
-    chat::tell(turn, user_id);
+    chat::tell(turn, Update::new(Happened::PlanCreated, user_id));
     let (name, when) = (site.about.name.as_str(), when(slot.period, &site));
     let mine = Button::raw(text!(language, "shifts-mine-button"), mine::MINE);
     turn.say(last_words_and(text!(language, "shifts-planned", site = name, when = when), [mine], language));

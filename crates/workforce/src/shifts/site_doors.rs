@@ -4,7 +4,7 @@ use opora::prelude::*;
 
 use super::chat::{self, LIFE, Typed, last_words, last_words_and, refused, worker};
 use super::closing::CloseShift;
-use super::{Shifts, opening, working};
+use super::{Happened, Shifts, Update, opening, working};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::front::menu_button;
@@ -114,7 +114,7 @@ async fn position(turn: &mut Turn, site_id: i64, sent: Location) -> Step<SiteDoo
         return Ok(Next::Stay);
     }
     turn.write(move |db| Box::pin(working::open_site(db, site_id, user_id, at)));
-    chat::tell(turn, user_id);
+    chat::tell(turn, Update::new(Happened::SiteOpened, user_id));
     turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
     let begin = Button::raw(text!(language, "shifts-open-button"), opening::BEGIN);
     turn.say(last_words_and(text!(language, "shifts-site-opened", site = site.about.name), [begin], language));
@@ -147,7 +147,7 @@ async fn close_this(turn: &mut Turn, press: Press) -> Step<SiteDoors> {
         return Ok(Next::go_and_call(closing, CloseShift::Review { shift_id: shift.id }));
     }
     turn.write(move |db| Box::pin(working::close_site(db, site_id, user_id, at)));
-    chat::tell(turn, user_id);
+    chat::tell(turn, Update::new(Happened::SiteClosed, user_id));
     turn.say(last_words(text!(language, "shifts-site-closed", site = site.about.name), language));
     Ok(Next::End)
 }

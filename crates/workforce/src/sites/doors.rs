@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
 use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use serde_json::json;
 
 use super::changes::{self, By};
 use super::contracts::{self, AboutContract, Contract, Permission, Scope};
@@ -251,28 +252,36 @@ impl Sites {
 
     pub async fn create_slot(&self, by: &Person, site_id: i64, about: AboutSlot) -> Result<i64, NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
-        self.change(by, move |db, by| Box::pin(slots::create_slot(db, site_id, about, by))).await
+        self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::create_slot(db, site_id, about, by)))
+            .await
     }
 
     pub async fn edit_slot(&self, by: &Person, id: i64, version: i64, about: AboutSlot) -> Result<(), NotDone> {
         self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
-        self.change(by, move |db, by| Box::pin(slots::edit_slot(db, id, version, about, by))).await
+        self.change_and_tell(by, rescheduled(by.id), move |db, by| {
+            Box::pin(slots::edit_slot(db, id, version, about, by))
+        })
+        .await
     }
 
     pub async fn delete_slot(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
         self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
-        self.change(by, move |db, by| Box::pin(slots::delete_slot(db, id, version, by))).await
+        self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::delete_slot(db, id, version, by)))
+            .await
     }
 
     pub async fn restore_slot(&self, by: &Person, id: i64) -> Result<(), NotDone> {
         self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
-        self.change(by, move |db, by| Box::pin(slots::restore_slot(db, id, by))).await
+        self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::restore_slot(db, id, by))).await
     }
 
     /// Copies a week of slots; both days are Mondays. Answers how many are new.
     pub async fn copy_week(&self, by: &Person, site_id: i64, from: NaiveDate, to: NaiveDate) -> Result<u64, NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
-        self.change(by, move |db, by| Box::pin(slots::copy_week(db, site_id, from, to, by))).await
+        self.change_and_tell(by, rescheduled(by.id), move |db, by| {
+            Box::pin(slots::copy_week(db, site_id, from, to, by))
+        })
+        .await
     }
 
     /// A slot like this one on every working day of these. Answers how many are new.
@@ -284,7 +293,8 @@ impl Sites {
         like: AboutSlot,
     ) -> Result<u64, NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
-        self.change(by, move |db, by| Box::pin(slots::fill(db, site_id, days, like, by))).await
+        self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::fill(db, site_id, days, like, by)))
+            .await
     }
 
     pub async fn create_contract(&self, by: &Person, user_id: i64, about: AboutContract) -> Result<i64, NotDone> {
@@ -336,9 +346,18 @@ impl Sites {
         T: Send + 'static,
         F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
     {
+        self.change_and_tell(by, Event::to_roles(TOPIC, STAFF), run).await
+    }
+
+    /// The same, saying what pages are told.
+    async fn change_and_tell<T, F>(&self, by: &Person, event: Event, run: F) -> Result<T, NotDone>
+    where
+        T: Send + 'static,
+        F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
+    {
         let by = By { person: Some(by.id), at: self.app.clock.now() };
         let got = self.app.domain.write_and_get(move |db| run(db, by)).await?;
-        self.app.events.publish(Event::to_roles(TOPIC, STAFF));
+        self.app.events.publish(event);
         notices::soon(&self.app).await;
         Ok(got)
     }
@@ -365,4 +384,10 @@ impl Sites {
         let found = task::Entity::find_by_id(id).one(self.app.domain.read()).await?;
         Ok(found.ok_or(Why::Gone)?.site_id)
     }
+}
+
+/// That somebody has changed the schedule.
+pub fn rescheduled(by: i64) -> Event {
+    let update = json!({ "type": "schedule_changed", "shift_id": null, "user_id": by });
+    Event::to_roles(TOPIC, STAFF).with(&update)
 }

@@ -7,6 +7,7 @@ use opora::clock::Millis;
 use opora::prelude::*;
 
 use super::contracts::Permission;
+use super::doors::rescheduled;
 use super::records::{AboutSlot, Site};
 use super::rules::{Hours, Period, local};
 use super::{KEEPERS, Sites, Why, changes::By, notices, slots};
@@ -15,10 +16,9 @@ use crate::domain::{InTurn, Rule};
 use crate::front::{self, menu_button};
 use crate::payroll::Money;
 use crate::people::Person;
-use crate::shifts::{self, Overview, PlanStatus, ShiftStatus, Shifts, fit, minutes_late, when};
+use crate::shifts::{self, Happened, Overview, PlanStatus, ShiftStatus, Shifts, Update, fit, minutes_late, when};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{Event, STAFF};
 
 pub const TODAY: &str = "owner:today";
 pub const SITES: &str = "owner:sites";
@@ -206,7 +206,7 @@ async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {
     };
     let by = By { person: Some(person.id), at: now };
     turn.write(move |db| Box::pin(async move { slots::create_slot(db, site_id, about, by).await.map(drop) }));
-    Event::to_roles(super::TOPIC, STAFF).after(turn);
+    rescheduled(person.id).after(turn);
     let again = Button::raw(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{site_id}"));
     let (name, when) = (site.about.name.as_str(), when(period, &site));
     let words = text!(language, "sites-slot-made", site = name, when = when);
@@ -238,7 +238,7 @@ async fn judge(turn: &mut Turn, press: &Press, is_accepted: bool) -> Step<OwnerS
     let (fines, by) = (shifts.fines().await?, By { person: Some(person.id), at });
     turn.write(move |db| Box::pin(shifts::judge(db, id, is_accepted, fines, by)));
     notices::after(turn);
-    Event::to_roles(shifts::TOPIC, STAFF).after(turn);
+    Update::new(Happened::CancellationJudged, plan.user_id).after(turn);
     let words = if is_accepted { text!(language, "sites-accepted") } else { text!(language, "sites-rejected") };
     turn.say(Say::text(words).buttons([[menu_button(language)]]));
     Ok(Next::Stay)

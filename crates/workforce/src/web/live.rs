@@ -1,6 +1,7 @@
 //! Live pages: what changed is told to the pages that are open, and they load that part anew.
 //!
-//! An event names a topic and who may know of it; it carries no data, so nothing can leak by it. It reaches the pages of
+//! An event names a topic and who may know of it, and carries at most a type and numbers (`shift_created`, whose shift), so
+//! nothing that people typed can leak by it. It reaches the pages of
 //! this process, and of others on the same PostgreSQL (`across`). A page that missed some (its connection was away, or it was too slow) is told to load everything anew.
 
 use std::collections::BTreeSet;
@@ -49,6 +50,9 @@ pub struct Event {
     /// What, as pages name it in `data-live`: `people`, `person:7`.
     topic: String,
     audience: Audience,
+    /// What exactly, where somebody wants to know: a type and numbers.
+    #[serde(default)]
+    update: Option<Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,17 +75,23 @@ pub struct Events {
 impl Event {
     /// For whoever may act in any of these roles.
     pub fn to_roles(topic: impl Into<String>, roles: &[Role]) -> Self {
-        Self { topic: topic.into(), audience: Audience::Roles(roles.to_vec()) }
+        Self { topic: topic.into(), audience: Audience::Roles(roles.to_vec()), update: None }
     }
 
     /// For one person.
     pub fn to_person(topic: impl Into<String>, id: i64) -> Self {
-        Self { topic: topic.into(), audience: Audience::Person(id) }
+        Self { topic: topic.into(), audience: Audience::Person(id), update: None }
+    }
+
+    /// The same, saying what exactly. It reaches everybody whom the event is for, so it has numbers and no words of people.
+    #[must_use]
+    pub fn with(self, update: &impl Serialize) -> Self {
+        Self { update: serde_json::to_value(update).ok(), ..self }
     }
 
     /// Something that nobody here knows of: pages load all of their live parts anew.
     fn everything() -> Self {
-        Self { topic: EVERYTHING.to_owned(), audience: Audience::Everybody }
+        Self { topic: EVERYTHING.to_owned(), audience: Audience::Everybody, update: None }
     }
 
     /// Publishes it once the turn has committed. Outside of turns there is [`Events::publish`].
@@ -177,8 +187,8 @@ async fn serve(mut socket: WebSocket, app: App, visitor: Visitor) -> Result<(), 
                 }
                 tokio::time::sleep(GATHERED).await;
                 let person = still_there(&mut socket, &app, visitor.session).await?;
-                let topics = gathered(&mut events, first, &person);
-                socket.send(Message::text(json!({ "changed": topics }).to_string())).await?;
+                let told = gathered(&mut events, first, &person);
+                socket.send(Message::text(json!(told).to_string())).await?;
             }
             _ = pulse.tick() => {
                 still_there(&mut socket, &app, visitor.session).await?;
@@ -210,20 +220,33 @@ async fn still_there(socket: &mut WebSocket, app: &App, session: i64) -> Result<
     }
 }
 
-/// What a person may know of what has come so far.
-fn gathered(events: &mut broadcast::Receiver<Event>, first: Option<Event>, person: &Person) -> BTreeSet<String> {
-    let mut topics = BTreeSet::new();
-    match first {
-        Some(event) if event.is_for(person) => topics.extend([event.topic]),
-        Some(_) => {}
-        None => topics.extend([EVERYTHING.to_owned()]),
+/// What a page is told: which of its parts to load anew, and what exactly has happened.
+#[derive(Debug, Default, Serialize)]
+struct Told {
+    changed: BTreeSet<String>,
+    updates: Vec<Value>,
+}
+
+impl Told {
+    fn add(&mut self, event: Event, person: &Person) {
+        if !event.is_for(person) {
+            return;
+        }
+        self.changed.insert(event.topic);
+        // Whoever belongs to two audiences hears of it once.
+        self.updates.extend(event.update.filter(|update| !self.updates.contains(update)));
     }
+}
+
+/// What a person may know of what has come so far.
+fn gathered(events: &mut broadcast::Receiver<Event>, first: Option<Event>, person: &Person) -> Told {
+    let mut told = Told::default();
+    told.add(first.unwrap_or_else(Event::everything), person);
     loop {
         match events.try_recv() {
-            Ok(event) if event.is_for(person) => topics.extend([event.topic]),
-            Ok(_) => {}
-            Err(broadcast::error::TryRecvError::Lagged(_)) => topics.extend([EVERYTHING.to_owned()]),
-            Err(_) => return topics,
+            Ok(event) => told.add(event, person),
+            Err(broadcast::error::TryRecvError::Lagged(_)) => told.add(Event::everything(), person),
+            Err(_) => return told,
         }
     }
 }

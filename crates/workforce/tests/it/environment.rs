@@ -10,7 +10,7 @@ pub fn chromedriver() -> PathBuf {
     program("OPORA_TEST_CHROMEDRIVER", "/usr/bin/chromedriver")
 }
 
-/// A Python with aiogram and its Redis client.
+/// A Python with aiogram and its Redis client, and a reader of spreadsheets.
 pub fn python() -> PathBuf {
     let python = std::env::var_os("OPORA_TEST_PYTHON");
     python.expect("OPORA_TEST_PYTHON is not set: run the tests by `cargo xtask test`, which prepares it").into()

@@ -13,6 +13,7 @@ use workforce::rooms::Rooms;
 
 use crate::firm::{Firm, Kind, NOON, on_every_database};
 
+mod exported;
 mod pages;
 
 on_every_database! {

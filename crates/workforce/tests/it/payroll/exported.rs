@@ -1,0 +1,108 @@
+//! The files that leave the product, opened by a program that reads spreadsheets: numbers are numbers, nothing that
+//! people typed is a formula, and the sums are those of the page.
+
+use std::process::Command;
+
+use sea_orm::{ConnectionTrait, Statement};
+use serde_json::Value;
+use workforce::payroll::export;
+use workforce::texts::Language;
+
+use super::january;
+use super::pages::plain;
+use crate::cabinet::Cabinet;
+use crate::demo::ANNA;
+use crate::environment;
+use crate::firm::Kind;
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/payroll/workbook.py");
+/// What spreadsheets take for the beginning of a formula.
+const NAMES: [&str; 7] = ["=1+1", "+7 900", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "  =HYPERLINK(\"x\")"];
+const PEOPLE: usize = 2000;
+
+/// The rows of a workbook: of each cell its kind (`s` for texts, `n` for numbers, `f` for formulas), value and format.
+fn opened(bytes: &[u8]) -> Vec<Vec<Value>> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("payroll.xlsx");
+    std::fs::write(&file, bytes).unwrap();
+    let read = Command::new(environment::python()).args(["-B", SCRIPT]).arg(&file).output().unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let lines = String::from_utf8(read.stdout).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_month_of_thousands_opens_with_numbers_and_no_formula_and_its_sums_are_those_of_the_page() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    fill(&cabinet).await;
+    let sheet = cabinet.app.payroll.all_of_period(january()).await.unwrap();
+    let bytes = export::xlsx(&sheet, Language::En).unwrap();
+    // A few dozen bytes for each person: thousands of them are no burden.
+    assert!(bytes.len() < 100 * PEOPLE, "{} bytes", bytes.len());
+    let rows = opened(&bytes);
+    assert_eq!(rows.len(), PEOPLE + 2);
+    let people = &rows[1..=PEOPLE];
+    assert!(people.iter().all(|row| row[0][0] == "s"), "a name is a text");
+    let is_number = |cell: &Value| cell[0] == "n" && cell[2] == "#,##0.00";
+    assert!(people.iter().all(|row| row[1..].len() == 7 && row[1..].iter().all(is_number)), "an amount is a number");
+    for name in NAMES.iter().filter(|name| !name.contains(['\t', '\r'])) {
+        assert!(people.iter().any(|row| row[0][1] == *name), "{name:?} is there as it was typed");
+    }
+    let sums = rows.last().unwrap();
+    for column in 1..8 {
+        let kopecks = |cell: &Value| (cell[1].as_f64().unwrap() * 100.0).round() as i64;
+        assert_eq!(people.iter().map(|row| kopecks(&row[column])).sum::<i64>(), kopecks(&sums[column]), "{column}");
+    }
+    assert_eq!(sums[5][1].as_f64(), Some(200_100.0));
+    plain(&owner, "/payroll?period=2026-01").await.contains_all(&["200,100.00 ₽"]);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_file_for_any_spreadsheet_has_every_name_behind_an_apostrophe_that_could_be_a_formula() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    fill(&cabinet).await;
+    let file = owner.get("/payroll/export.csv?period=2026-01").await.body;
+    assert_eq!(file.matches("\r\n").count(), PEOPLE + 2);
+    for name in NAMES {
+        let cell = format!("\"'{}\"", name.replace('"', "\"\""));
+        assert!(file.contains(&cell), "no {cell:?}");
+    }
+    for begins in ["=", "+", "-", "@", "\t", "\r"] {
+        let is_raw = |row: &&str| row.trim_start_matches('"').starts_with(begins);
+        assert!(file.split("\r\n").skip(1).find(is_raw).is_none(), "a row begins with {begins:?}");
+    }
+    cabinet.close().await;
+}
+
+/// Thousands of people with pay, some of whom have odd names.
+async fn fill(cabinet: &Cabinet) {
+    let mut statements = vec![
+        format!(
+            "WITH RECURSIVE n(i) AS (SELECT 5001 UNION ALL SELECT i + 1 FROM n WHERE i < {})
+            INSERT INTO users (id, telegram_id, full_name, language, status, enrolled_by, created_at, updated_at)
+            SELECT i, i, 'Person ' || i, 'en', 'verified', 'grant', 0, 0 FROM n",
+            5000 + PEOPLE
+        ),
+        "INSERT INTO payroll_periods (id) VALUES ('2026-01')".to_owned(),
+        "INSERT INTO payroll_entries (period, user_id, hours_hundredths, earned_kopecks, bonus_kopecks,
+            deduction_kopecks, total_kopecks) SELECT '2026-01', id, 750, id, 10005, -id, 10005
+            FROM users WHERE id > 5000"
+            .to_owned(),
+    ];
+    for (id, name) in (5001..).zip(NAMES) {
+        let name = name.replace('\'', "''");
+        statements.push(format!("UPDATE users SET full_name = '{name}' WHERE id = {id}"));
+    }
+    let written = cabinet.app.domain.write(move |db| {
+        Box::pin(async move {
+            for sql in statements {
+                db.execute_raw(Statement::from_string(db.get_database_backend(), sql)).await?;
+            }
+            Ok(())
+        })
+    });
+    written.await.unwrap();
+}
