@@ -15,7 +15,7 @@ use opora::prelude::timer;
 use sea_orm::DbErr;
 
 pub use self::records::{Attachment, forget, of, want};
-pub use self::taking::{AGAIN, TOPIC, fetch, keep, try_again};
+pub use self::taking::{AGAIN, TOPIC, ask, fetch, keep, try_again};
 use crate::application::App;
 use crate::domain::Domain;
 use crate::rooms::{Job, Room};

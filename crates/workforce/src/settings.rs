@@ -250,7 +250,9 @@ pub async fn set(db: &Writing<'_, '_>, name: &str, text: &str, by: Option<i64>, 
 /// Changes settings as somebody wants them who has looked at them; refused as a whole where one has changed since.
 pub async fn set_as_seen(db: &Writing<'_, '_>, wishes: Vec<Wish>, by: i64, at: Millis) -> Result<(), WriteError> {
     let names = wishes.iter().map(|wish| wish.name);
-    let rows = value::Entity::find().filter(value::Column::Name.is_in(names)).lock_exclusive().all(db).await?;
+    let rows = value::Entity::find().filter(value::Column::Name.is_in(names));
+    // In one order, so that two who save at once wait for each other and not both.
+    let rows = rows.order_by_asc(value::Column::Name).lock_exclusive().all(db).await?;
     for wish in &wishes {
         let declared = ALL.iter().find(|declared| declared.name() == wish.name);
         let usual = declared.map(|declared| declared.default_text()).unwrap_or_default();

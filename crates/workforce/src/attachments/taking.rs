@@ -49,11 +49,18 @@ struct Wish {
 /// Writes a file down and asks for it, both with the turn's commit. `size` is what Telegram says.
 pub fn fetch(turn: &mut Turn, telegram_file: &str, size: Option<u64>) {
     let (file, at) = (telegram_file.to_owned(), turn.now());
-    let is_too_large = size.is_some_and(|size| size > LARGEST_BYTES);
+    let is_too_large = ask(turn, telegram_file, size);
     turn.write(move |db| Box::pin(records::want(db, file, Some(at), is_too_large)));
+}
+
+/// Asks for a file that the turn's own writes write down, or do not; then what comes is let go. Answers whether it is too
+/// large to be had.
+pub fn ask(turn: &mut Turn, telegram_file: &str, size: Option<u64>) -> bool {
+    let is_too_large = size.is_some_and(|size| size > LARGEST_BYTES);
     if !is_too_large {
         turn.download(telegram_file, LARGEST_BYTES);
     }
+    is_too_large
 }
 
 /// A download has come, or will not.

@@ -176,7 +176,7 @@ async fn work(
         let at = Millis(start.0 + 60 * MINUTE_MS);
         match picture.filter(|_| task.needs_media) {
             _ if number % 3 == 0 => {}
-            Some(picture) => shifts::attach(db, user_id, task.id, picture.clone(), at).await?,
+            Some(picture) => shifts::attach(db, user_id, task.id, (picture.clone(), false), at).await?,
             None if task.needs_media => {}
             None => shifts::mark(db, user_id, task.id, at).await?,
         }

@@ -15,7 +15,7 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, RetryConfig};
 use opora::clock::Millis;
 
-use super::{Accepts, BucketAddress, Found, Kept, NotKept, found, hashed, is_plain, sniff};
+use super::{Accepts, BucketAddress, Found, Kept, NotKept, blocking, found, hashed, is_plain, sniff};
 
 /// How long the server may take to be reached, and to take or give a file.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ impl Bucket {
             Some(bytes) => self.put(name, bytes, accepts).await,
             None => {
                 let bytes = self.read(name).await?.ok_or(io::ErrorKind::NotFound).map_err(io::Error::from)?;
-                describe(&bytes, accepts)
+                blocking(move || describe(&bytes, accepts)).await?
             }
         }
     }
@@ -99,7 +99,9 @@ impl Bucket {
         if !is_plain(name) {
             return Err(io::Error::from(io::ErrorKind::InvalidInput).into());
         }
-        let kept = describe(&bytes, accepts)?;
+        // Megabytes take a while.
+        let (kept, bytes) = blocking(move || (describe(&bytes, accepts), bytes)).await?;
+        let kept = kept?;
         self.client()?.put(&self.path(name), bytes.into()).await.map_err(in_words)?;
         Ok(kept)
     }

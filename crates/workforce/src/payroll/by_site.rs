@@ -55,7 +55,7 @@ impl Payroll {
         let none = std::collections::HashMap::new();
         let lines: Vec<Line> = rows.into_iter().map(|row| line(row, &none)).collect::<Result<_, _>>()?;
         let entry = sum.filter(|_| !lines.is_empty()).map(Entry::from);
-        Ok(Earnings { month, entry, lines, payments: Vec::new(), changes: Vec::new(), credit: Money::ZERO })
+        Ok(Earnings { month, entry, lines, payments: Vec::new(), changes: Vec::new() })
     }
 }
 
@@ -90,6 +90,7 @@ impl From<Sums> for Entry {
             deduction: Money::from_kopecks(row.deduction),
             total: Money::from_kopecks(row.total),
             paid: Money::ZERO,
+            credit: Money::ZERO,
             version: 0,
         }
     }

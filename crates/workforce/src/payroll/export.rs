@@ -137,6 +137,7 @@ mod tests {
             deduction: money(-3300),
             total: money(120_250),
             paid: money(0),
+            credit: money(0),
             version: 1,
         };
         let month = Month { period: "2026-01".parse().unwrap(), closed: None };

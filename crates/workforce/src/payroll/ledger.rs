@@ -27,6 +27,8 @@ pub struct Entry {
     pub deduction: Money,
     pub total: Money,
     pub paid: Money,
+    /// What was paid beyond what was due in all months before, together; it counts as paid here.
+    pub credit: Money,
     pub version: i64,
 }
 
@@ -104,21 +106,24 @@ pub struct Earnings {
     pub lines: Vec<Line>,
     pub payments: Vec<Payment>,
     pub changes: Vec<Changed>,
-    /// What was paid beyond what was due in all months before, together; it counts as paid here.
-    pub credit: Money,
 }
 
 impl Entry {
     /// What is still to be paid.
     pub fn due(&self) -> Money {
-        self.total - self.paid
+        self.total - self.paid - self.credit
     }
 }
 
 impl Earnings {
-    /// What is still to be paid, with what was paid too much before.
+    /// What is still to be paid.
     pub fn due(&self) -> Money {
-        self.entry.as_ref().map_or(Money::ZERO, Entry::due) - self.credit
+        self.entry.as_ref().map_or(Money::ZERO, Entry::due)
+    }
+
+    /// What was paid too much before.
+    pub fn credit(&self) -> Money {
+        self.entry.as_ref().map_or(Money::ZERO, |entry| entry.credit)
     }
 }
 
@@ -143,6 +148,7 @@ impl From<entry::Model> for Entry {
             deduction: Money::from_kopecks(row.deduction_kopecks),
             total: Money::from_kopecks(row.total_kopecks),
             paid: Money::from_kopecks(row.paid_kopecks),
+            credit: Money::ZERO,
             version: row.version,
         }
     }

@@ -93,7 +93,8 @@ async fn show(
 
 /// `POST /payroll/close`.
 async fn close(State(app): State<App>, Owner(visitor): Owner, Form(typed): Form<Fields>) -> Result<Response, Oops> {
-    let (period, seen_total) = (period_of(&typed)?, amount_of(&typed, "total").ok());
+    let seen_total = typed.contains_key("total").then(|| amount_of(&typed, "total")).transpose();
+    let (period, seen_total) = (period_of(&typed)?, seen_total.map_err(|_| Oops::BadRequest)?);
     let act = async |_| app.payroll.close_period_as_seen(visitor.person.id, period, seen_total).await;
     match carry_out(&visitor, typed, seen, act).await? {
         Ok(()) => {

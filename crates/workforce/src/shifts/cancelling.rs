@@ -135,8 +135,7 @@ async fn photo(
     image: Image,
 ) -> Step<CancelPlan> {
     let photo_file = Some(image.file_id().to_owned());
-    attachments::fetch(turn, image.file_id(), image.size());
-    cancel(turn, plan_id, Excuse { reason, words, document, photo_file }).await
+    cancel(turn, plan_id, Excuse { reason, words, document, photo_file }, image.size()).await
 }
 
 async fn no_photo(
@@ -147,10 +146,10 @@ async fn no_photo(
     document: Option<String>,
     _: Press,
 ) -> Step<CancelPlan> {
-    cancel(turn, plan_id, Excuse { reason, words, document, photo_file: None }).await
+    cancel(turn, plan_id, Excuse { reason, words, document, photo_file: None }, None).await
 }
 
-async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse) -> Step<CancelPlan> {
+async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>) -> Step<CancelPlan> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language, at) = (turn.context::<App>(), person.language, turn.now());
     if let Some(why) = refused(turn) {
@@ -163,6 +162,10 @@ async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse) -> Step<CancelPla
     let notice_hours = shifts.fines().await?.notice_hours;
     let told = judges(&app, site.id).await?;
     let who = (person.id, person.full_name.clone());
+    // Only now: what is refused leaves no file that nobody names.
+    if let Some(file) = &excuse.photo_file {
+        attachments::fetch(turn, file, size);
+    }
     turn.write(move |db| Box::pin(plans::cancel(db, plan_id, who, excuse, notice_hours, told, at)));
     chat::tell(turn, Update::new(Happened::PlanCancelled, person.id));
     let words = text!(language, "shifts-cancelled", site = site.about.name.as_str(), when = when(plan.period, &site));

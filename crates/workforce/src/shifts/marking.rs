@@ -194,8 +194,8 @@ async fn attach(turn: &mut Turn, place: (i64, i64, bool), sent: Vec<Sent>) -> St
     let before = tasks.iter().find(|task| task.id == task_id).map_or(0, |task| task.media_count);
     let attached = Attached { task_id, media_count: before + i64::try_from(sent.len()).unwrap_or_default() };
     for Sent { proof, size } in sent {
-        attachments::fetch(turn, &proof.telegram_file, size);
-        turn.write(move |db| Box::pin(working::attach(db, user_id, task_id, proof, at)));
+        let is_too_large = attachments::ask(turn, &proof.telegram_file, size);
+        turn.write(move |db| Box::pin(working::attach(db, user_id, task_id, (proof, is_too_large), at)));
     }
     chat::tell(turn, Update::of_shift(Happened::ShiftChanged, shift_id, user_id));
     turn.say(text!(language, "shifts-media-taken"));

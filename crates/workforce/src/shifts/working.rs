@@ -12,6 +12,7 @@ use super::plans::{self, works_somebody};
 use super::records::{self, ClosedBy, MediumKind, PlanStatus, ShiftStatus, tasks_of};
 use super::rules::{EARLIEST_MS, reckon};
 use super::tables::{medium, opening, plan, shift, task};
+use crate::attachments;
 use crate::domain::Writing;
 use crate::payroll::{Money, Payroll, rate_of};
 use crate::sites::{self, Position, Task, Why, kept};
@@ -115,7 +116,7 @@ pub async fn attach(
     db: &Writing<'_, '_>,
     user_id: i64,
     task_id: i64,
-    proof: Proof,
+    (proof, is_too_large): (Proof, bool),
     at: Millis,
 ) -> Result<(), WriteError> {
     let row = task::Entity::find_by_id(task_id).one(db).await?.ok_or_else(|| Why::Gone.refusal())?;
@@ -126,7 +127,7 @@ pub async fn attach(
     let medium = medium::ActiveModel {
         shift_task_id: Set(task_id),
         kind: Set(proof.kind.name().to_owned()),
-        telegram_file: Set(proof.telegram_file),
+        telegram_file: Set(proof.telegram_file.clone()),
         unique_id: Set(proof.unique_id),
         created_at: Set(at.0),
         ..Default::default()
@@ -135,6 +136,10 @@ pub async fn attach(
     let added = medium::Entity::insert(medium).on_conflict(once).exec_without_returning(db).await?;
     if added > 0 && row.media_count >= MEDIA_MOST {
         return Err(Why::TooMuchMedia.refusal());
+    }
+    // What was sent before is there already, maybe by another of Telegram's ids.
+    if added > 0 {
+        attachments::want(db, proof.telegram_file, Some(at), is_too_large).await?;
     }
     task::Entity::update_many()
         .col_expr(task::Column::MediaCount, Expr::col(task::Column::MediaCount).add(added as i64))

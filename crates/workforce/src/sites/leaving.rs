@@ -69,7 +69,7 @@ pub async fn forget(db: &Writing<'_, '_>, person: &Person, at: Millis) -> Result
 
 /// What names the person within a body, where names stand as JSON writes them.
 fn naming(person: &Person) -> Result<LikeExpr, WriteError> {
-    let mut pattern = String::from("%");
+    let mut pattern = String::from("%\"name\":");
     for character in serde_json::to_string(&person.full_name)?.chars() {
         if matches!(character, '%' | '_' | ESCAPE) {
             pattern.push(ESCAPE);

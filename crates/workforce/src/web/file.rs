@@ -11,6 +11,11 @@ use super::oops::Oops;
 use crate::application::App;
 use crate::files::MediaType;
 
+/// Whether a path is that of a picture or film within a page.
+pub fn is_path(path: &str) -> bool {
+    path.contains("/media/") || path.ends_with("/photo")
+}
+
 /// The file of this name. With the headers of whoever asks, a part of it if they want one: players do.
 pub async fn file(app: &App, name: String, media_type: MediaType, asked: Option<&HeaderMap>) -> Result<Response, Oops> {
     let read = app.files.read(name).await.map_err(anyhow::Error::from)?;

@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -14,7 +14,7 @@ use tracing::Instrument;
 
 use super::oops::{self, Oops};
 use super::visit::Visit;
-use super::{assets, csrf};
+use super::{assets, csrf, file};
 use crate::application::App;
 
 /// Nothing inline, nothing from elsewhere: what people typed can never become code.
@@ -56,8 +56,11 @@ async fn around(State(app): State<App>, request: Request, next: Next) -> Respons
 
 async fn answer(visit: &Visit, request: Request, next: Next) -> Result<Response, Oops> {
     let app = visit.app();
-    if !request.uri().path().starts_with(assets::FOLDER) {
-        app.limits.page(visit.person(), visit.address(), app.clock.now())?;
+    let (path, now) = (request.uri().path(), app.clock.now());
+    match visit.person() {
+        _ if path.starts_with(assets::FOLDER) => {}
+        Some(person) if request.method() == Method::GET && file::is_path(path) => app.limits.picture(person, now)?,
+        person => app.limits.page(person, visit.address(), now)?,
     }
     let mut request = csrf::check(visit, request).await?;
     request.extensions_mut().insert(visit.clone());

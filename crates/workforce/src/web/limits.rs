@@ -28,6 +28,8 @@ pub struct Limits {
     guests: Limit,
     members: Limit,
     owners: Limit,
+    /// Pictures and films, of which a page may have dozens.
+    pictures: Limit,
     /// What is asked of the bot, by anybody.
     pub in_chat: Limit,
     /// What owners may ask of the bot.
@@ -54,6 +56,7 @@ impl Default for Limits {
             guests: Limit::new(100, MINUTE),
             members: Limit::new(100, MINUTE),
             owners: Limit::new(200, MINUTE),
+            pictures: Limit::new(1200, MINUTE),
             in_chat: Limit::new(100, MINUTE),
             owners_in_chat: Limit::new(200, MINUTE),
             told_in_chat: Limit::new(1, MINUTE),
@@ -71,6 +74,11 @@ impl Limits {
             Some(person) => self.members.take(Asker::Person(person.id), now),
             None => self.guests.take(Asker::Address(address), now),
         }
+    }
+
+    /// Counts a picture that somebody's page shows.
+    pub fn picture(&self, person: &Person, now: Millis) -> Result<(), Oops> {
+        self.pictures.take(Asker::Person(person.id), now)
     }
 }
 

@@ -1,7 +1,9 @@
 //! A month of everybody: a page of people, their sums, and whether it is closed.
 
+use std::collections::HashMap;
+
 use opora::clock::Millis;
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::{Expr, Query};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Select};
 
 use super::super::tables::{entry, period};
@@ -32,11 +34,40 @@ impl Payroll {
 
     async fn sheet(&self, period: Period, listed: Select<entry::Entity>) -> Result<Sheet, DbErr> {
         let listed = listed.all(self.domain.read());
-        let (month, sums, rows) = tokio::try_join!(self.month(period), self.sums(period), listed)?;
-        let entries: Vec<Entry> = rows.into_iter().map(Entry::from).collect();
+        let (month, sums, rows, credits) =
+            tokio::try_join!(self.month(period), self.sums(period), listed, self.credits(period))?;
+        let credit_of = |user_id| credits.get(&user_id).copied().unwrap_or(Money::ZERO);
+        let entries = rows.into_iter().map(|row| Entry { credit: credit_of(row.user_id), ..Entry::from(row) });
+        let entries: Vec<Entry> = entries.collect();
         let names = self.people.names(entries.iter().map(|entry| entry.user_id)).await?;
         let (people, sum) = sums;
-        Ok(Sheet { month, entries, people, sum, names })
+        let credit = credits.values().fold(Money::ZERO, |all, one| all + *one);
+        Ok(Sheet { month, entries, people, sum: Entry { credit, ..sum }, names })
+    }
+
+    /// What those who have something in a month were paid too much in all months before. Few ever were: only they are
+    /// reckoned up.
+    async fn credits(&self, period: Period) -> Result<HashMap<i64, Money>, DbErr> {
+        let month = period.to_string();
+        let users = |which: Expr| {
+            let mut users = Query::select();
+            users.column(entry::Column::UserId).from(entry::Entity).and_where(which);
+            users
+        };
+        let paid_too_much = users(Expr::cust("paid_kopecks > total_kopecks"));
+        let rows: Vec<(i64, i64)> = entry::Entity::find()
+            .filter(entry::Column::UserId.in_subquery(paid_too_much))
+            .filter(entry::Column::UserId.in_subquery(users(entry::Column::Period.eq(month.as_str()))))
+            .filter(entry::Column::Period.lt(month.as_str()))
+            .select_only()
+            .column(entry::Column::UserId)
+            .column_as(whole_sum("paid_kopecks - total_kopecks"), "beyond")
+            .group_by(entry::Column::UserId)
+            .having(Expr::cust("SUM(paid_kopecks - total_kopecks) > 0"))
+            .into_tuple()
+            .all(self.domain.read())
+            .await?;
+        Ok(rows.into_iter().map(|(user_id, beyond)| (user_id, Money::from_kopecks(beyond))).collect())
     }
 
     pub(in crate::payroll) async fn month(&self, period: Period) -> Result<Month, DbErr> {
@@ -71,6 +102,7 @@ impl Payroll {
             deduction: Money::from_kopecks(row.deduction),
             total: Money::from_kopecks(row.total),
             paid: Money::from_kopecks(row.paid),
+            credit: Money::ZERO,
             version: 0,
         };
         Ok((u64::try_from(row.people).unwrap_or_default(), sum))

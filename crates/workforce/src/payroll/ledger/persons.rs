@@ -29,24 +29,21 @@ impl Payroll {
         let payments = payment::Entity::find()
             .filter(payment::Column::Period.eq(month.as_str()).and(payment::Column::UserId.eq(user_id)))
             .order_by_asc(payment::Column::Id);
-        let (state, found, rows, payments, credit) = tokio::try_join!(
-            self.month(period),
-            self.entry_of(user_id, period),
-            rows.all(db),
-            payments.all(db),
-            credit_before(db, user_id, &month)
-        )?;
+        let (state, found, rows, payments) =
+            tokio::try_join!(self.month(period), self.entry_of(user_id, period), rows.all(db), payments.all(db))?;
         let written: Vec<i64> = rows.iter().filter(|row| row.created_by.is_some()).map(|row| row.id).collect();
         let (changes, corrections) = tokio::try_join!(self.changes(&written), self.corrections(&written))?;
         let lines = rows.into_iter().map(|row| line(row, &corrections)).collect::<Result<_, _>>()?;
         let payments = payments.into_iter().map(Payment::from).collect();
-        Ok(Earnings { month: state, entry: found, lines, payments, changes, credit })
+        Ok(Earnings { month: state, entry: found, lines, payments, changes })
     }
 
     /// A person's sums of a month; none if there is nothing in it.
     pub async fn entry_of(&self, user_id: i64, period: Period) -> Result<Option<Entry>, DbErr> {
-        let found = entry::Entity::find_by_id((period.to_string(), user_id)).one(self.domain.read()).await?;
-        Ok(found.map(Entry::from))
+        let (db, month) = (self.domain.read(), period.to_string());
+        let found = entry::Entity::find_by_id((month.clone(), user_id)).one(db);
+        let (found, credit) = tokio::try_join!(found, credit_before(db, user_id, &month))?;
+        Ok(found.map(|row| Entry { credit, ..Entry::from(row) }))
     }
 
     /// The rows of a shift, in the order in which they came about.

@@ -83,10 +83,10 @@ impl Drawn<'_> {
                 (sheet::card(&text!(language, "payroll-hours"), &entry.hours.shown(language), "hours"))
                 @if self.sight.is_all() {
                     (sheet::card(&text!(language, "payroll-paid"), &entry.paid.shown(language), "paid"))
-                    @if self.earnings.credit.is_positive() {
-                        (sheet::card(&text!(language, "payroll-credit"), &self.earnings.credit.shown(language), "credit"))
+                    @if entry.credit.is_positive() {
+                        (sheet::card(&text!(language, "payroll-credit"), &entry.credit.shown(language), "credit"))
                     }
-                    (sheet::card(&text!(language, "payroll-due"), &self.earnings.due().shown(language), "due"))
+                    (sheet::card(&text!(language, "payroll-due"), &entry.due().shown(language), "due"))
                 }
             }
         }
@@ -220,7 +220,7 @@ impl Drawn<'_> {
 
     /// What is due, or what somebody tried to pay meanwhile. More than is due is asked about: an advance, or a slip.
     fn new_payment(&self, entry: &Entry) -> Markup {
-        let (language, due) = (self.language(), self.earnings.due());
+        let (language, due) = (self.language(), entry.due());
         let path = format!("{PAYROLL}/people/{}/paid", self.person.id);
         let usual = if due.is_positive() { due.to_string() } else { String::new() };
         let now = fields([("amount", usual)]);
