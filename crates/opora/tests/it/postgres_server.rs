@@ -110,7 +110,15 @@ impl PostgresServer {
 
     /// Starts it again on its files and its port, after it was killed.
     pub fn start_again(&mut self) {
-        self.child = run(self.port, self.folder.path(), &self.settings).expect("postgres starts again");
+        // Processes of the killed one may hold its memory and its port a moment longer.
+        let began = Instant::now();
+        self.child = loop {
+            match run(self.port, self.folder.path(), &self.settings) {
+                Some(child) => break child,
+                None => assert!(began.elapsed() < STARTS_WITHIN, "postgres does not start again"),
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        };
     }
 
     fn end(&mut self, farewell: Signal) {
