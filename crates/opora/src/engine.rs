@@ -50,7 +50,7 @@ pub struct TurnSettings {
 
 impl Default for TurnSettings {
     fn default() -> Self {
-        Self { deadline: Duration::from_secs(30), attempts: 3, backoff: Duration::from_millis(250), cached: 8192 }
+        Self { deadline: Duration::from_secs(30), attempts: 3, backoff: Duration::from_millis(250), cached: 4096 }
     }
 }
 

@@ -7,15 +7,22 @@ use crate::process::{CpuUs, Processes};
 use crate::stored::Stock;
 use crate::{PARTS, TURNS};
 
-/// The cost of a turn with so many conversations as there are.
-pub(crate) struct Cost {
+/// What turns cost with few and with many stored conversations, of the part whose ratio is in the middle.
+pub(crate) struct Costs {
     /// Of conversations that were not held.
-    pub(crate) cold: Turns,
+    pub(crate) cold: Pair,
     /// Of those that were.
-    pub(crate) warm: Turns,
+    pub(crate) warm: Pair,
 }
 
-/// What one of many turns took: of the part that took neither the most nor the least.
+/// The same turns with few and with many, right after each other.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair {
+    pub(crate) few: Turns,
+    pub(crate) many: Turns,
+}
+
+/// What one of many turns took.
 #[derive(Clone, Copy)]
 pub(crate) struct Turns {
     cpu: CpuUs,
@@ -23,39 +30,59 @@ pub(crate) struct Turns {
     pub(crate) wall_us: f64,
 }
 
-impl Cost {
-    pub(crate) async fn of(stock: &mut Stock, processes: &Processes) -> Self {
+impl Costs {
+    /// Measures few and many in turns, so that what else the machine does meets both.
+    pub(crate) async fn of(few: &mut Stock, many: &mut Stock, processes: &Processes) -> Self {
         let (mut cold, mut warm) = (Vec::new(), Vec::new());
         // The first part is for statements to be prepared and buffers to be filled.
         for part in 0..=PARTS {
-            let mut people = stock.some_people(TURNS);
-            let (mut at, mut cold_turns, mut warm_turns) = (Vec::new(), Turns::NONE, Turns::NONE);
-            // Where there are few conversations, they are taken in turn.
-            let rounds = TURNS.div_ceil(people.len());
-            for _ in 0..rounds {
-                fastrand::shuffle(&mut people);
-                let watch = Watch::start(processes);
-                at = stock.cold_turns(&people).await;
-                cold_turns.add(watch.stop());
-            }
-            for _ in 0..rounds {
-                let watch = Watch::start(processes);
-                at = stock.warm_turns(&at).await;
-                warm_turns.add(watch.stop());
-            }
+            let (few_cold, few_warm) = part_of(few, processes).await;
+            let (many_cold, many_warm) = part_of(many, processes).await;
             if part > 0 {
-                cold.push(cold_turns.each_of(rounds * people.len()));
-                warm.push(warm_turns.each_of(rounds * people.len()));
+                cold.push(Pair { few: few_cold, many: many_cold });
+                warm.push(Pair { few: few_warm, many: many_warm });
             }
         }
-        Self { cold: Turns::middle(cold), warm: Turns::middle(warm) }
+        Self { cold: Pair::middle(cold), warm: Pair::middle(warm) }
+    }
+}
+
+/// Cold turns of people at random, and then warm ones of the same.
+async fn part_of(stock: &mut Stock, processes: &Processes) -> (Turns, Turns) {
+    let mut people = stock.some_people(TURNS);
+    let (mut at, mut cold, mut warm) = (Vec::new(), Turns::NONE, Turns::NONE);
+    // Where there are few conversations, they are taken in turn.
+    let rounds = TURNS.div_ceil(people.len());
+    for _ in 0..rounds {
+        fastrand::shuffle(&mut people);
+        let watch = Watch::start(processes);
+        at = stock.cold_turns(&people).await;
+        cold.add(watch.stop());
+    }
+    for _ in 0..rounds {
+        let watch = Watch::start(processes);
+        at = stock.warm_turns(&at).await;
+        warm.add(watch.stop());
+    }
+    let turns = rounds * people.len();
+    (cold.each_of(turns), warm.each_of(turns))
+}
+
+impl Pair {
+    pub(crate) fn ratio(&self) -> f64 {
+        self.many.cpu_us() / self.few.cpu_us()
+    }
+
+    fn middle(mut parts: Vec<Self>) -> Self {
+        parts.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+        parts[parts.len() / 2]
     }
 }
 
 impl Turns {
     const NONE: Self = Self { cpu: CpuUs { own: 0.0, server: 0.0 }, wall_us: 0.0 };
 
-    pub(crate) fn cpu_us(&self) -> f64 {
+    fn cpu_us(&self) -> f64 {
         self.cpu.own + self.cpu.server
     }
 
@@ -69,11 +96,6 @@ impl Turns {
         let each = |all: f64| all / turns as f64;
         let cpu = CpuUs { own: each(self.cpu.own), server: each(self.cpu.server) };
         Self { cpu, wall_us: each(self.wall_us) }
-    }
-
-    fn middle(mut parts: Vec<Self>) -> Self {
-        parts.sort_by(|one, other| one.cpu_us().total_cmp(&other.cpu_us()));
-        parts[parts.len() / 2]
     }
 }
 

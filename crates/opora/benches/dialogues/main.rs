@@ -12,7 +12,7 @@ mod room;
 mod size;
 mod stored;
 
-use cost::Cost;
+use cost::Costs;
 use process::Processes;
 use size::Size;
 use stored::Stock;
@@ -20,9 +20,9 @@ use stored::Stock;
 /// How many conversations are stored.
 const FEW: i64 = 1_000;
 const MANY: i64 = 1_000_000;
-/// How many turns are measured of each kind, in so many parts, of which the middle one counts.
+/// How many turns of each kind a part has, and how many parts there are, of which the middle one counts.
 const TURNS: usize = 10_000;
-const PARTS: usize = 5;
+const PARTS: usize = 9;
 /// How far a turn with many may cost more or less than one with few.
 const FLAT: std::ops::RangeInclusive<f64> = 0.8..=1.2;
 
@@ -43,40 +43,37 @@ fn main() {
 #[tokio::main]
 async fn measure(address: &str, server: Option<u32>, many: i64) {
     let processes = Processes::with_server(server);
-    let store = opora::store::open(address).await.unwrap();
-    println!("\n{}", store.describe());
-    let mut stock = Stock::claim(store).await;
-    let mut sizes = Vec::new();
-    let mut costs = Vec::new();
-    for count in [FEW, many] {
-        let took = stock.fill(count).await;
-        size::rest(address).await;
-        sizes.push((count, Size::of(address).await));
-        println!("{count:>9} conversations stored, the last of them in {took:.1?}");
-        costs.push(Cost::of(&mut stock, &processes).await);
-    }
-    tell(&costs, &sizes);
+    let mut few = Stock::claim(opora::store::open(address).await.unwrap()).await;
+    println!("\n{}", few.store.describe());
+    few.fill(FEW).await;
+    let beside = size::beside(address).await;
+    let mut stock = Stock::claim(opora::store::open(&beside).await.unwrap()).await;
+    let before = Size::of(&beside).await;
+    let took = stock.fill(many).await;
+    size::rest(&beside).await;
+    let after = Size::of(&beside).await;
+    println!("{FEW} conversations stored, and beside them {many} in {took:.1?}");
+    let costs = Costs::of(&mut few, &mut stock, &processes).await;
+    tell(&costs);
+    println!("an idle conversation takes {:.0} bytes {}", after.beyond(&before) / many as f64, after.place);
+    few.store.close().await.unwrap();
     stock.store.close().await.unwrap();
 }
 
-fn tell(costs: &[Cost], sizes: &[(i64, Size)]) {
-    let [few, many] = costs else { return };
+fn tell(costs: &Costs) {
     println!(
         "{:<6} {:>14} {:>14} {:>7}   {:>14} {:>14}",
         "turn", "CPU us, few", "CPU us, many", "ratio", "us, few", "us, many"
     );
-    for (name, few, many) in [("cold", &few.cold, &many.cold), ("warm", &few.warm, &many.warm)] {
-        let ratio = many.cpu_us() / few.cpu_us();
+    for (name, pair) in [("cold", &costs.cold), ("warm", &costs.warm)] {
+        let ratio = pair.ratio();
         let verdict = if FLAT.contains(&ratio) { "flat" } else { "NOT FLAT" };
         println!(
             "{name:<6} {:>14} {:>14} {ratio:>7.2}   {:>14.1} {:>14.1}  {verdict}",
-            few.to_string(),
-            many.to_string(),
-            few.wall_us,
-            many.wall_us
+            pair.few.to_string(),
+            pair.many.to_string(),
+            pair.few.wall_us,
+            pair.many.wall_us
         );
-    }
-    if let [(few, before), (many, after)] = sizes {
-        println!("an idle conversation takes {:.0} bytes {}", after.beyond(before) / (many - few) as f64, after.place);
     }
 }

@@ -1,4 +1,4 @@
-//! How much room a store takes, asked of the database behind it.
+//! How much room a store takes, asked of the database behind it; and a second store beside one.
 
 use std::fs;
 use std::path::Path;
@@ -34,6 +34,22 @@ impl Size {
     /// By how much it is larger than another.
     pub(crate) fn beyond(&self, other: &Self) -> f64 {
         self.bytes - other.bytes
+    }
+}
+
+/// The address of an empty store on the same server, or beside the same file.
+pub(crate) async fn beside(address: &str) -> String {
+    let (server, name) = address.rsplit_once('/').unwrap();
+    match Kind::of(address) {
+        Kind::Memory => address.to_owned(),
+        Kind::Sqlite(_) => format!("{address}-many"),
+        Kind::Redis => format!("{server}/{}", name.parse::<u8>().unwrap_or(0) + 1),
+        Kind::Postgres => {
+            let mut connection = PgConnection::connect(address).await.unwrap();
+            sqlx::query("CREATE DATABASE opora_many").execute(&mut connection).await.unwrap();
+            connection.close().await.unwrap();
+            format!("{server}/opora_many")
+        }
     }
 }
 

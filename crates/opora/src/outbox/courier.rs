@@ -203,8 +203,8 @@ impl Shared {
         for _ in 0..many {
             self.spawn(worker::run(Arc::clone(self)));
         }
-        // Half as many again, so that answers to buttons never wait for messages.
-        for _ in 0..many.div_ceil(2) {
+        // A quarter as many again, so that answers to buttons never wait for messages.
+        for _ in 0..many.div_ceil(4) {
             self.spawn(worker::run_urgent(Arc::clone(self)));
         }
         self.spawn(worker::run_timer(Arc::clone(self)));

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Below this it does not go: enough for a server that answers at once.
 const FEWEST: usize = 32;
 /// So many calls for each millisecond that an answer takes.
-const PER_MILLISECOND: u64 = 8;
+const PER_MILLISECOND: u64 = 5;
 
 /// How long answers took lately.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ mod tests {
         for _ in 0..50 {
             pace.answered(Duration::from_millis(50));
         }
-        assert_eq!(pace.limit(256), 256);
+        assert_eq!(pace.limit(256), 250);
         assert_eq!(pace.limit(8), 8);
         for _ in 0..50 {
             pace.answered(Duration::from_micros(500));

@@ -23,6 +23,10 @@ const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 /// Connections that were quiet for longer go.
 const QUIET_CONNECTIONS_LIVE: Duration = Duration::from_secs(60);
 
+/// What a connection reads at once. Answers to calls are short, and a thousand people may be answered at a time: with the
+/// client's own 8 KiB for each, buffers were most of what a busy bot held. The head of an answer has to fit.
+const ANSWER_BUFFER_BYTES: usize = 3072;
+
 type Connection = SendRequest<Full<Bytes>>;
 
 /// The connections to a Bot API nearby.
@@ -32,6 +36,16 @@ pub(super) struct Nearby {
     authority: HeaderValue,
     /// What stands before a method's name; the token is in it.
     path: Box<str>,
+    calls: Connections,
+    /// Batches of updates are long: they have connections whose buffers grow.
+    polls: Connections,
+}
+
+/// Connections of one kind.
+#[derive(Default)]
+struct Connections {
+    /// What one reads at once; as the client likes unless given.
+    buffer_bytes: Option<usize>,
     /// Those that nobody uses, the one used last behind the others.
     quiet: Mutex<Vec<(Connection, Instant)>>,
 }
@@ -55,7 +69,8 @@ impl Nearby {
             host: host.trim_matches(['[', ']']).into(),
             port,
             path: path.into(),
-            quiet: Mutex::default(),
+            calls: Connections { buffer_bytes: Some(ANSWER_BUFFER_BYTES), ..Connections::default() },
+            polls: Connections::default(),
         })
     }
 
@@ -73,15 +88,16 @@ impl Nearby {
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
             .body(Full::new(Bytes::copy_from_slice(body.as_bytes())))
             .map_err(|error| Trouble::NotSent(error.to_string()))?;
+        let connections = if method == "getUpdates" { &self.polls } else { &self.calls };
         loop {
-            let quiet = self.take().await;
+            let quiet = connections.take().await;
             let is_used = quiet.is_some();
             let mut connection = match quiet {
                 Some(connection) => connection,
-                None => self.connect().await?,
+                None => self.connect(connections.buffer_bytes).await?,
             };
             match connection.try_send_request(request).await {
-                Ok(response) => return self.read(connection, response).await,
+                Ok(response) => return connections.read(connection, response).await,
                 Err(mut error) => match error.take_message() {
                     // The other side closed it while it was quiet; nothing was sent.
                     Some(again) if is_used => request = again,
@@ -92,6 +108,22 @@ impl Nearby {
         }
     }
 
+    async fn connect(&self, buffer_bytes: Option<usize>) -> Result<Connection, Trouble> {
+        let connecting = TcpStream::connect((&*self.host, self.port));
+        let stream = match tokio::time::timeout(CONNECTS_WITHIN, connecting).await {
+            Ok(stream) => stream.map_err(|error| Trouble::NotSent(error.to_string()))?,
+            Err(_) => return Err(Trouble::NotSent("no connection in time".to_owned())),
+        };
+        stream.set_nodelay(true).map_err(|error| Trouble::NotSent(error.to_string()))?;
+        let made = http1::Builder::new().read_buf_exact_size(buffer_bytes).handshake(TokioIo::new(stream)).await;
+        let (connection, works) = made.map_err(|error| Trouble::NotSent(in_words(&error)))?;
+        // Whoever waits for an answer is told of its errors.
+        tokio::spawn(async move { drop(works.await) });
+        Ok(connection)
+    }
+}
+
+impl Connections {
     async fn read(
         &self,
         connection: Connection,
@@ -101,20 +133,6 @@ impl Nearby {
         let body = body.collect().await.map_err(|error| Trouble::Unsure(in_words(&error)))?.to_bytes();
         self.give_back(connection);
         Ok(Response::from_parts(head, body))
-    }
-
-    async fn connect(&self) -> Result<Connection, Trouble> {
-        let connecting = TcpStream::connect((&*self.host, self.port));
-        let stream = match tokio::time::timeout(CONNECTS_WITHIN, connecting).await {
-            Ok(stream) => stream.map_err(|error| Trouble::NotSent(error.to_string()))?,
-            Err(_) => return Err(Trouble::NotSent("no connection in time".to_owned())),
-        };
-        stream.set_nodelay(true).map_err(|error| Trouble::NotSent(error.to_string()))?;
-        let made = http1::handshake(TokioIo::new(stream)).await;
-        let (connection, works) = made.map_err(|error| Trouble::NotSent(in_words(&error)))?;
-        // Whoever waits for an answer is told of its errors.
-        tokio::spawn(async move { drop(works.await) });
-        Ok(connection)
     }
 
     /// A connection that is quiet and open.

@@ -20,9 +20,9 @@ const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Pages that the writer holds; the rest is in the system's own cache.
-const WRITER_CACHE_MIB: u32 = 2;
+const WRITER_CACHE_KIB: u32 = 2048;
 /// Pages that a reader holds.
-const READER_CACHE_MIB: u32 = 1;
+const READER_CACHE_KIB: u32 = 512;
 
 /// Why a file could not be used, with its name.
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +73,7 @@ impl DatabaseFile {
 
     /// The connection that writes.
     pub(super) async fn connect_to_write(&self) -> StoreResult<SqliteConnection> {
-        self.options(WRITER_CACHE_MIB).connect().await.map_err(|error| self.failed("open", error))
+        self.options(WRITER_CACHE_KIB).connect().await.map_err(|error| self.failed("open", error))
     }
 
     /// A connection that reads, and cannot write.
@@ -83,7 +83,7 @@ impl DatabaseFile {
 
     /// How connections that read are opened.
     pub(super) fn reading(&self) -> SqliteConnectOptions {
-        self.options(READER_CACHE_MIB).pragma("query_only", "1")
+        self.options(READER_CACHE_KIB).pragma("query_only", "1")
     }
 
     /// Copies everything, as of one moment, into a new file.
@@ -103,7 +103,7 @@ impl DatabaseFile {
         };
         // An empty file counts as new to VACUUM INTO, so it keeps the permissions that it was made with.
         let mut connection =
-            self.options(READER_CACHE_MIB).connect().await.map_err(|error| self.failed("open", error))?;
+            self.options(READER_CACHE_KIB).connect().await.map_err(|error| self.failed("open", error))?;
         sqlx::query("VACUUM INTO ?1").bind(name).execute(&mut connection).await.map_err(unavailable)?;
         connection.close().await.map_err(unavailable)?;
         let synced = async {
@@ -129,7 +129,7 @@ impl DatabaseFile {
         }
     }
 
-    fn options(&self, cache_mib: u32) -> SqliteConnectOptions {
+    fn options(&self, cache_kib: u32) -> SqliteConnectOptions {
         SqliteConnectOptions::new()
             .filename(&self.path)
             .journal_mode(SqliteJournalMode::Wal)
@@ -138,7 +138,7 @@ impl DatabaseFile {
             .foreign_keys(true)
             .pragma("journal_size_limit", "67108864")
             .pragma("wal_autocheckpoint", "8000")
-            .pragma("cache_size", format!("-{}", cache_mib * 1024))
+            .pragma("cache_size", format!("-{cache_kib}"))
             .pragma("temp_store", "MEMORY")
             .row_buffer_size(1024)
             .disable_statement_logging()
