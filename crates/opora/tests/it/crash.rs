@@ -28,3 +28,4 @@ mod stage;
 mod stops;
 mod takeover;
 mod updates;
+mod noted;

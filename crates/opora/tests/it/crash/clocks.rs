@@ -7,7 +7,7 @@ use opora::prelude::*;
 use serde_json::json;
 
 use super::inside::{Inside, bot};
-use super::stage::{BOT, Stage, unsettled, until_so};
+use super::stage::{BOT, Stage, until_so};
 
 const NOON: Millis = Millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -89,7 +89,8 @@ async fn what_was_left_unsent_goes_before_what_time_has_to_say() {
     stage.says(person, "is it ready?").await;
     let store = stage.store().await;
     until_so("the answer is said and not sent", async || {
-        unsettled(&store).await == 1 && store.statistics(Some(BOT)).await.unwrap().inbox == 0
+        let numbers = store.statistics(Some(BOT)).await.unwrap();
+        (numbers.outbox, numbers.inbox) == (1, 0)
     })
     .await;
     running.end_when_quiet(&stage).await;
