@@ -22,7 +22,8 @@ pub use self::lease::{Epoch, Holder, Lease, LeaseAnswer};
 pub use self::memory::MemoryStore;
 pub use self::open::{OpenError, open, open_existing, open_with_database};
 pub use self::operator::{
-    Bounds, Cleaned, ConversationRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics, TransitionRow,
+    Bounds, Cleaned, ConversationRow, FailedRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics,
+    TransitionRow,
 };
 pub use self::postgres::PostgresStore;
 pub(crate) use self::redis::LockHeld;
@@ -294,6 +295,9 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// One parked turn.
     fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>>;
     /// Asks the running instance to run a parked turn again.
+    /// Messages that could not be sent, in the order in which they were said, after the [place](FailedRow::place) of one.
+    /// They go with their age, see [`Bounds::records_before`].
+    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>>;
     fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool>;
     /// Parked turns that the operator wants to run again.
     fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>>;

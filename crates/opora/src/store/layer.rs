@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow, Outgoing, Parked,
-    ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, Taken, TimerRow, TransitionRow,
+    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow,
+    Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, Taken, TimerRow, TransitionRow,
 };
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -186,5 +186,6 @@ layer! {
     transitions_of(key: &'a DialogueKey, after: i64, limit: usize) -> Vec<TransitionRow>;
     backup(to: &'a Path) -> ();
     tidy(is_dry_run: bool) -> Vec<String>;
+    failed(bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow>;
     close() -> ();
 }

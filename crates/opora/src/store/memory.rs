@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use self::shelves::Shelves;
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked,
-    ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
+    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing,
+    Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
     TransitionRow,
 };
 use crate::clock::Millis;
@@ -218,6 +218,10 @@ impl Store for MemoryStore {
     }
 
     fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
+    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>> {
+        self.look(move |shelves| shelves.read(bot, |room| room.outbox.failed_after(after, limit)))
+    }
+
         self.look(move |shelves| shelves.parked(bot, limit, |_| true))
     }
 

@@ -10,8 +10,9 @@ use crate::key::DialogueKey;
 use crate::store::redis::NotReached;
 use crate::store::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow, Outgoing, Parked, Receipt,
-    Seq, SetAside, Settled, Statistics, Store, StoreError, StoreLayer, StoreResult, Taken, TimerRow, TransitionRow,
+    FailedRow, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow, Outgoing,
+    Parked, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreLayer, StoreResult, Taken,
+    TimerRow, TransitionRow,
 };
 
 use super::book::is_ours;
@@ -187,6 +188,7 @@ impl StoreLayer for Journal {
         backlog(bot, limit: usize) -> usize;
         announce(bot, keys: Vec<DialogueKey>) -> ();
         listen(bot) -> News;
+        failed(bot, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow>;
     }
 
     fn clean<'a>(&'a self, epoch: Epoch, bounds: Bounds) -> Answer<'a, Cleaned> {

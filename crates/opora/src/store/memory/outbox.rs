@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::age::ByAge;
 use super::shelves::later;
 use crate::clock::Millis;
-use crate::store::{IfUnsure, OutboxId, OutboxRow, Settled, Settlement};
+use crate::store::{FailedRow, IfUnsure, OutboxId, OutboxRow, Settled, Settlement};
 
 /// The outbox of a bot.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     unsent: BTreeMap<OutboxId, OutboxRow>,
-    failed: BTreeMap<OutboxId, Failed>,
+    failed: HashMap<OutboxId, FailedRow>,
     failed_by_age: ByAge<OutboxId>,
     labels: HashMap<i64, HashMap<Box<str>, Labelled>>,
     labels_by_age: ByAge<(i64, Box<str>)>,
@@ -24,14 +24,6 @@ pub(super) struct Outbox {
 struct Labelled {
     message: i64,
     at: Millis,
-}
-
-/// A message that could not be sent.
-#[derive(Debug)]
-#[expect(dead_code, reason = "kept so that a debugger shows what failed and why")]
-struct Failed {
-    row: OutboxRow,
-    reason: Box<str>,
 }
 
 impl Outbox {
@@ -70,9 +62,9 @@ impl Outbox {
                 }
             }
             Settlement::Failed(reason) => {
-                if let Some(row) = self.unsent.remove(&id) {
-                    self.failed_by_age.add(row.at, id);
-                    self.failed.insert(id, Failed { row, reason });
+                if let Some(OutboxRow { key, outgoing, at, .. }) = self.unsent.remove(&id) {
+                    self.failed_by_age.add(at, id);
+                    self.failed.insert(id, FailedRow { id, key, outgoing, reason, at });
                 }
             }
             Settlement::Moved { from, to } => self.moved(id, from, to),
@@ -103,6 +95,10 @@ impl Outbox {
 
     pub(super) fn len(&self) -> usize {
         self.unsent.len()
+    }
+
+    pub(super) fn failed_after(&self, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow> {
+        self.failed_by_age.after(after).filter_map(|id| self.failed.get(id)).take(limit).cloned().collect()
     }
 
     pub(super) fn failed(&self) -> usize {

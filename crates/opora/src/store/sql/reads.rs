@@ -179,7 +179,7 @@ fn input(row: &impl Columns) -> sqlx::Result<InboxRow> {
     Ok(InboxRow { seq: Seq(row.number(0)?), incoming })
 }
 
-fn call(row: &impl Columns) -> sqlx::Result<OutboxRow> {
+pub(super) fn call(row: &impl Columns) -> sqlx::Result<OutboxRow> {
     let Rest { uploads, if_unsure, label, edits_label } = row.json(5)?.unwrap_or_default();
     let (chat, method, body) = (row.maybe_number(2)?, row.text(3)?, row.text(4)?);
     Ok(OutboxRow {
