@@ -4,7 +4,7 @@ mod albums;
 mod buttons;
 mod dialogues;
 mod downloads;
-mod effects;
+pub mod effects;
 mod errors;
 mod fleet;
 pub mod form;
