@@ -138,6 +138,11 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         false
     }
 
+    /// Why no bot can work with this store as it was opened; none if one can.
+    fn why_not_for_bots(&self) -> Option<&'static str> {
+        None
+    }
+
     // The lease.
 
     /// Asks for the lease of a bot. `seen` is the lease as this instance has watched it unrenewed for its whole time,

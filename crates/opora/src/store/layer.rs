@@ -71,6 +71,11 @@ macro_rules! layer {
                 self.inner().why_alone()
             }
 
+            /// As [`Store::why_not_for_bots`].
+            fn why_not_for_bots(&self) -> Option<&'static str> {
+                self.inner().why_not_for_bots()
+            }
+
             /// As [`Store::enter`]: by the store behind if that is shared, else by this layer's own `open`.
             fn enter<'a>(
                 &'a self,
@@ -111,6 +116,10 @@ macro_rules! layer {
 
             fn why_alone(&self) -> Option<&'static str> {
                 StoreLayer::why_alone(self)
+            }
+
+            fn why_not_for_bots(&self) -> Option<&'static str> {
+                StoreLayer::why_not_for_bots(self)
             }
 
             fn enter<'a>(
