@@ -20,10 +20,10 @@ pub enum OpenError {
     /// Turns that write to a database cannot go on without their Redis.
     #[error("a Redis with a journal cannot have the application's tables beside it: choose one of the two")]
     JournalAndDatabase,
-    /// The store is known and cannot be opened.
     /// Turns on aiogram's keys commit with nothing else.
     #[error("a Redis with `layout=aiogram` cannot have the application's tables beside it: choose one of the two")]
     LayoutAndDatabase,
+    /// The store is known and cannot be opened.
     #[error("{0}")]
     CannotOpen(#[source] BoxError),
     /// The store is known and says something else.
@@ -47,10 +47,10 @@ pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<A
     if names_journal(state) {
         return Err(OpenError::JournalAndDatabase);
     }
-    let database = match (Kind::of(state)?, Kind::of(database)?) {
     if AiogramStore::is_at(state) {
         return Err(OpenError::LayoutAndDatabase);
     }
+    let database = match (Kind::of(state)?, Kind::of(database)?) {
         (Kind::Redis, Kind::Sqlite(path)) => SqliteStore::open(path).await.map(SqlDatabase::from),
         (Kind::Redis, Kind::Postgres) => PostgresStore::open(database).await.map(SqlDatabase::from),
         _ => return Err(OpenError::Apart),
