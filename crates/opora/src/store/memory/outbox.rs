@@ -111,15 +111,38 @@ impl Outbox {
 
     pub(super) fn forget_posts_before(&mut self, before: Millis, limit: usize) -> usize {
         let old = self.posted_by_age.take_before(before, limit);
+        self.forget_posts(&old)
+    }
+
+    pub(super) fn forget_labels_before(&mut self, before: Millis, limit: usize) -> usize {
+        let old = self.labels_by_age.take_before(before, limit);
+        self.forget_labels(&old)
+    }
+
+    pub(super) fn forget_failed_before(&mut self, before: Millis, limit: usize) -> usize {
+        let old = self.failed_by_age.take_before(before, limit);
+        self.forget_failed(&old)
+    }
+
+    /// Drops the oldest of what is only remembered: failed messages, and labels and names of posts.
+    pub(super) fn forget_above(&mut self, failed_most: usize, names_most: usize) {
+        let old = self.failed_by_age.take_above(failed_most);
+        self.forget_failed(&old);
+        let old = self.labels_by_age.take_above(names_most);
+        self.forget_labels(&old);
+        let old = self.posted_by_age.take_above(names_most);
+        self.forget_posts(&old);
+    }
+
+    fn forget_posts(&mut self, old: &[Box<str>]) -> usize {
         old.iter().for_each(|once| {
             self.posted.remove(once);
         });
         old.len()
     }
 
-    pub(super) fn forget_labels_before(&mut self, before: Millis, limit: usize) -> usize {
-        let old = self.labels_by_age.take_before(before, limit);
-        for (chat, label) in &old {
+    fn forget_labels(&mut self, old: &[(i64, Box<str>)]) -> usize {
+        for (chat, label) in old {
             if let Some(labels) = self.labels.get_mut(chat) {
                 labels.remove(label);
                 if labels.is_empty() {
@@ -130,8 +153,7 @@ impl Outbox {
         old.len()
     }
 
-    pub(super) fn forget_failed_before(&mut self, before: Millis, limit: usize) -> usize {
-        let old = self.failed_by_age.take_before(before, limit);
+    fn forget_failed(&mut self, old: &[OutboxId]) -> usize {
         old.iter().for_each(|id| {
             self.failed.remove(id);
         });
