@@ -23,13 +23,13 @@ impl<P: Ask> Reads<P> {
         let Listing { mut query, mut values } = listing(filter, after, P::EACH_PLACE);
         values.push(Value::Number(count(limit)));
         query.push_str(&format!(" ORDER BY bot, chat, \"user\", thread, business LIMIT ${}", values.len()));
-        let rows = self.0.rows(AssertSqlSafe(query).into_sql_str(), values).await.map_err(unavailable)?;
+        let rows = self.0.rows_at_leisure(AssertSqlSafe(query).into_sql_str(), values).await.map_err(unavailable)?;
         rows.iter().map(conversation).collect()
     }
 
     pub(in crate::store) async fn statistics(&self, bot: Option<i64>) -> StoreResult<Statistics> {
-        let places = self.read(PLACES, vec![Value::MaybeNumber(bot)], place_count).await?;
-        let counted = self.read(COUNTS, vec![Value::MaybeNumber(bot)], counts).await?.pop();
+        let places = self.read_at_leisure(PLACES, vec![Value::MaybeNumber(bot)], place_count).await?;
+        let counted = self.read_at_leisure(COUNTS, vec![Value::MaybeNumber(bot)], counts).await?.pop();
         let mut statistics = counted.unwrap_or_default();
         for (place, conversations) in places {
             statistics.active += conversations;
@@ -39,7 +39,7 @@ impl<P: Ask> Reads<P> {
     }
 
     pub(in crate::store) async fn bots(&self) -> StoreResult<Vec<i64>> {
-        self.read(BOTS, Vec::new(), |row| row.number(0)).await
+        self.read_at_leisure(BOTS, Vec::new(), |row| row.number(0)).await
     }
 
     pub(in crate::store) async fn failed_after(

@@ -16,8 +16,8 @@ use crate::environment;
 
 /// What a takeover by a standby takes beyond the lease's time.
 const BEYOND_THE_LEASE: Duration = Duration::from_secs(5);
-/// The same, if the leader was paused in the midst of a transaction: PostgreSQL ends that one after 15 seconds.
-const BEYOND_THE_TRANSACTION: Duration = Duration::from_secs(25);
+/// The same, if the leader was paused in the midst of a transaction: PostgreSQL ends that one after 6 seconds.
+const BEYOND_THE_TRANSACTION: Duration = Duration::from_secs(16);
 
 /// In which moment a leader is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
