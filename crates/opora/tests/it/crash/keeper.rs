@@ -97,6 +97,15 @@ impl Keeper {
         files.filter(is_note).flat_map(|file| ids(std::fs::read(file).unwrap())).collect()
     }
 
+    /// The port of the server that keeps the state.
+    pub fn port(&self) -> u16 {
+        match self {
+            Self::File(_) | Self::Space(_) => panic!("this is no server of the test's own"),
+            Self::Redis(server, _) | Self::Pair(server, _) => server.lock().port(),
+            Self::Postgres(server) => server.lock().port(),
+        }
+    }
+
     /// Kills the server, and every process of it, with what cannot be caught.
     pub fn kill(&self) {
         match self {

@@ -1,6 +1,6 @@
 //! An emulator that listens, and a place for what a bot keeps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -172,6 +172,11 @@ impl Stage {
     /// How much has been said by everybody, in all chats.
     pub fn said(&self) -> i64 {
         self.world(|world| world.chats().map(|chat| i64::from(chat.last_message_id)).sum())
+    }
+
+    /// The last message of every chat.
+    pub fn last_said(&self) -> HashMap<i64, i64> {
+        self.world(|world| world.chats().map(|chat| (chat.id, i64::from(chat.last_message_id))).collect())
     }
 
     /// Waits until so much more has been said; false if that does not happen in time.
