@@ -50,6 +50,9 @@ pub enum BotError {
     /// Telegram does not know the token.
     #[error("Telegram refuses the token: {0}")]
     Unauthorized(String),
+    /// Telegram does not take the webhook's address, so nothing would ever be heard.
+    #[error("Telegram refuses the webhook: {0}")]
+    WebhookRefused(String),
     /// Somebody else runs this bot.
     #[error(transparent)]
     NotLeading(NotLeading),

@@ -13,6 +13,7 @@ mod intake;
 pub mod journal;
 mod language;
 mod limits;
+mod numbers;
 mod operator;
 mod outages;
 mod posting;
