@@ -35,7 +35,7 @@ pub use self::rows::{
     TimerRow, Transition, Upload, Version,
 };
 pub use self::sql::failure::is_passing;
-pub use self::sqlite::SqliteStore;
+pub use self::sqlite::{Restored, SqliteStore};
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
 
 mod decided;
@@ -295,14 +295,14 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics>;
     /// The bots that have anything here.
     fn bots(&self) -> Answer<'_, Vec<i64>>;
+    /// Messages that could not be sent, in the order in which they were said, after the [place](FailedRow::place) of one.
+    /// They go with their age, see [`Bounds::records_before`].
+    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>>;
     /// Parked turns, oldest first.
     fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>>;
     /// One parked turn.
     fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>>;
     /// Asks the running instance to run a parked turn again.
-    /// Messages that could not be sent, in the order in which they were said, after the [place](FailedRow::place) of one.
-    /// They go with their age, see [`Bounds::records_before`].
-    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>>;
     fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool>;
     /// Parked turns that the operator wants to run again.
     fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>>;

@@ -186,6 +186,7 @@ layer! {
     import(row: &'a ConversationRow, replace: bool) -> bool;
     statistics(bot: Option<i64>) -> Statistics;
     bots() -> Vec<i64>;
+    failed(bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow>;
     parked(bot: Option<i64>, limit: usize) -> Vec<Parked>;
     parked_one(id: ParkedId) -> Option<Parked>;
     retry_parked(id: ParkedId) -> bool;
@@ -195,6 +196,5 @@ layer! {
     transitions_of(key: &'a DialogueKey, after: i64, limit: usize) -> Vec<TransitionRow>;
     backup(to: &'a Path) -> ();
     tidy(is_dry_run: bool) -> Vec<String>;
-    failed(bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow>;
     close() -> ();
 }
