@@ -50,6 +50,9 @@ pub enum BotError {
     /// Telegram does not know the token.
     #[error("Telegram refuses the token: {0}")]
     Unauthorized(String),
+    /// Telegram does not take the webhook's address, so nothing would ever be heard.
+    #[error("Telegram refuses the webhook: {0}")]
+    WebhookRefused(String),
     /// Somebody else runs this bot.
     #[error(transparent)]
     NotLeading(NotLeading),
@@ -304,9 +307,12 @@ impl Bot {
         life.run(stop).await
     }
 
-    /// Refuses a store that takes no updates of other instances, where they are to bring some: else Telegram would hear 503
-    /// for ever.
+    /// Refuses a store with which every turn would fail; and one that takes no updates of other instances, where they are to
+    /// bring some: else Telegram would hear 503 for ever.
     fn check_store(&self) -> Result<(), BotError> {
+        if let Some(why) = self.store.why_not_for_bots() {
+            return Err(StoreError::Unsupported(why).into());
+        }
         let has_several = self.webhook.as_ref().is_some_and(|(settings, _)| settings.has_several(&*self.store));
         match self.store.why_alone().filter(|_| has_several) {
             Some(why) => Err(StoreError::Unsupported(why).into()),

@@ -1,11 +1,16 @@
 //! The only reader of the clock in this crate.
 //!
-//! Wall time is read once, when a clock is made; from then on the machine's monotonic clock counts. So a jump of the
-//! wall clock ends no dialogue early and makes no second leader. A test sets the clock by hand instead.
+//! Wall time is believed once, when a clock is made; from then on the machine's monotonic clock counts, and the time for
+//! which the machine sleeps. So a jump of the wall clock ends no dialogue early and makes no second leader; one that
+//! stays is told. A test sets the clock by hand instead.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use self::machine::{Machine, Readings};
+
+mod machine;
 
 /// Milliseconds since 1970, the unit of every stored time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -38,7 +43,7 @@ pub struct Clock(Arc<Source>);
 
 #[derive(Debug)]
 enum Source {
-    Machine { started: Instant, started_at: Millis },
+    Machine { started: Instant, machine: Machine },
     ByHand(AtomicI64),
 }
 
@@ -46,9 +51,7 @@ impl Clock {
     /// The machine's clock.
     #[must_use]
     pub fn machine() -> Self {
-        // A clock set before 1970 counts as 1970: nothing here needs more.
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-        Self(Arc::new(Source::Machine { started: Instant::now(), started_at: Millis(0).plus(wall) }))
+        Self(Arc::new(Source::Machine { started: Instant::now(), machine: Machine::start(wall(), uptime()) }))
     }
 
     /// A clock that stands still until [`Clock::advance`] moves it.
@@ -61,7 +64,9 @@ impl Clock {
     #[must_use]
     pub fn now(&self) -> Millis {
         match &*self.0 {
-            Source::Machine { started, started_at } => started_at.plus(started.elapsed()),
+            Source::Machine { started, machine } => {
+                machine.now(Readings { steady: started.elapsed(), wall: wall() }, uptime)
+            }
             Source::ByHand(at) => Millis(at.load(Ordering::SeqCst)),
         }
     }
@@ -78,6 +83,17 @@ impl Default for Clock {
     fn default() -> Self {
         Self::machine()
     }
+}
+
+fn wall() -> Millis {
+    // A clock set before 1970 counts as 1970: nothing here needs more.
+    Millis(0).plus(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO))
+}
+
+/// For how long the system runs, sleep included. Elsewhere than on Linux nobody is asked, and sleep does not count.
+fn uptime() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/uptime").ok()?;
+    Duration::try_from_secs_f64(text.split_whitespace().next()?.parse().ok()?).ok()
 }
 
 /// The runtime's timer, for what is to happen later in this process; a test pauses it.

@@ -238,7 +238,8 @@ impl<S: States> Dialogue<S> {
     }
 
     /// Handles the end of the dialogue's life: `async fn(&mut Turn, S) -> Step<S>`. [`Next::Stay`] and [`Next::End`] end it;
-    /// [`Next::Go`] gives it another life. Without this, the person is told.
+    /// [`Next::Go`] gives it another life. Without this, the person is told. Of a child, its parent hears that it has
+    /// [returned](Self::returned), and lives on for as long as it would have.
     #[must_use]
     pub fn timeout<H>(mut self, handler: H) -> Self
     where

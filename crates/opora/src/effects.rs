@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
@@ -39,7 +39,8 @@ pub(crate) use self::download::{DOWNLOAD, DownloadWish, Downloads};
 /// A wish that is being carried out.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The same for every try of this wish, also after a restart: pass it on where the other side can recognise it.
+    /// The same for every try of this wish, also after a restart, and that of no other wish: pass it on where the other
+    /// side can recognise it.
     pub key: String,
     /// The conversation that asked.
     pub dialogue: DialogueKey,
@@ -107,10 +108,10 @@ impl fmt::Debug for Register {
 /// How work outside is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EffectSettings {
-    /// How much of it is under way at once.
+    /// How much of each kind is under way at once: work that hangs holds up its own kind alone.
     pub at_once: usize,
     /// How often one wish is tried before its failure is final, unless its kind says; see
-    /// [`Bot::attempts`](crate::bot::Bot::attempts).
+    /// [`Bot::attempts`](crate::bot::Bot::attempts). A restart counts anew.
     pub attempts: u32,
     /// The wait before the second try; it doubles with each.
     pub backoff: Duration,
@@ -145,16 +146,16 @@ struct Shared {
     settings: EffectSettings,
     outcomes: mpsc::UnboundedSender<(DialogueKey, Letter)>,
     held: Mutex<Held>,
-    /// A wish is done: there may be room for another.
-    room: Notify,
-    places: Arc<Semaphore>,
+    /// Of each kind.
+    places: HashMap<Box<str>, Semaphore>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
 /// How many wishes are read from the store at once.
 const PAGE: usize = 500;
-/// How many wishes are held in memory, most of which wait for a place or for their next try; the rest waits in the store.
+/// How many wishes of a kind are held in memory, most of which wait for a place or for their next try; the rest waits in
+/// the store.
 const HELD_MOST: usize = 1000;
 
 impl Effects {
@@ -166,17 +167,17 @@ impl Effects {
         settings: EffectSettings,
         outcomes: mpsc::UnboundedSender<(DialogueKey, Letter)>,
     ) -> Self {
+        let places = register.runners.keys().map(|kind| (kind.clone(), Semaphore::new(settings.at_once)));
         Self(Arc::new(Shared {
             bot,
             epoch,
+            places: places.collect(),
             register,
             store,
             clock,
-            places: Arc::new(Semaphore::new(settings.at_once)),
             held: Mutex::new(Held::new(HELD_MOST.max(settings.at_once), EffectId(epoch.first_number()))),
             settings,
             outcomes,
-            room: Notify::new(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         }))
@@ -185,25 +186,16 @@ impl Effects {
     /// Starts on wishes that were just committed.
     pub(crate) fn enqueue(&self, rows: Vec<EffectRow>) {
         for row in rows {
-            if self.0.held.lock().bring(row.id) {
+            if self.0.held.lock().bring(row.id, &row.effect.kind) {
                 self.0.tasks.spawn(Arc::clone(&self.0).carry_out(row));
             }
         }
-        self.load_if_wanted();
     }
 
     /// Starts on what the store holds and nobody works on: after a start, or after a commit whose answer was lost.
     pub(crate) fn reload(&self) {
         self.0.held.lock().want();
-        self.load_if_wanted();
-    }
-
-    fn load_if_wanted(&self) {
-        if self.0.held.lock().begin_loading() {
-            let shared = Arc::clone(&self.0);
-            let stop = self.0.stop.clone();
-            self.0.tasks.spawn(async move { stop.run_until_cancelled(shared.load()).await });
-        }
+        self.0.load_if_wanted();
     }
 
     /// Ends what is under way, without waiting for its end.
@@ -220,21 +212,24 @@ impl Effects {
 }
 
 impl Shared {
-    /// Reads wishes from the store, as many as there is room for, until none is missing.
+    fn load_if_wanted(self: &Arc<Self>) {
+        if self.held.lock().begin_loading() {
+            let (shared, stop) = (Arc::clone(self), self.stop.clone());
+            self.tasks.spawn(async move { stop.run_until_cancelled(shared.load()).await });
+        }
+    }
+
+    /// Reads wishes from the store, and takes up those for whose kind there is room, until none of these is missing.
     async fn load(self: Arc<Self>) {
         while self.held.lock().begin_pass() {
             let mut after = EffectId::default();
             loop {
-                let room = self.held.lock().begin_page(PAGE);
-                let Some(limit) = room else {
-                    self.room.notified().await;
-                    continue;
-                };
-                match self.store.effects(self.bot, after, limit).await {
+                self.held.lock().begin_page();
+                match self.store.effects(self.bot, after, PAGE).await {
                     Ok(rows) => {
                         let last = rows.last().map(|row| row.id);
                         for row in rows {
-                            if self.held.lock().read(row.id) {
+                            if self.held.lock().read(row.id, &row.effect.kind) {
                                 self.tasks.spawn(Arc::clone(&self).carry_out(row));
                             }
                         }
@@ -257,8 +252,8 @@ impl Shared {
             () = self.stop.cancelled() => {}
             () = self.to_the_end(&row) => {}
         }
-        self.held.lock().finished(row.id);
-        self.room.notify_one();
+        self.held.lock().finished(row.id, &row.effect.kind);
+        self.load_if_wanted();
     }
 
     async fn to_the_end(&self, row: &EffectRow) {
@@ -321,9 +316,18 @@ impl Shared {
         }
     }
 
+    /// What every try of a wish is known by. A wish that an earlier version has stored has only its number.
+    fn key_of(&self, row: &EffectRow) -> String {
+        match turn::effect_key(&row.effect.body) {
+            Some(key) => format!("{}-{key}", self.bot),
+            None => format!("{}-{}", self.bot, row.id.0),
+        }
+    }
+
     /// Tries until it works, or for good does not.
     async fn outcome(&self, row: &EffectRow) -> Result<Value, String> {
-        let Some(runner) = self.register.runners.get(&row.effect.kind) else {
+        let kind = &row.effect.kind;
+        let (Some(runner), Some(places)) = (self.register.runners.get(kind), self.places.get(kind)) else {
             tracing::error!(effect = row.id.0, kind = %row.effect.kind, "nobody carries out this kind of effect");
             return Err(format!("nobody carries out `{}`", row.effect.kind));
         };
@@ -331,17 +335,18 @@ impl Shared {
         let mut attempt = 1;
         loop {
             // A place is held for a try, not for the waits between them.
-            let place = self.places.acquire().await;
+            let place = places.acquire().await;
             failpoints::hit(failpoints::EFFECT_BEFORE_RUN).await;
             let asked = Asked {
-                key: format!("{}-{}", self.bot, row.id.0),
+                key: self.key_of(row),
                 dialogue: row.key.clone(),
                 body: turn::wish(&row.effect.body).into(),
                 attempt,
                 is_last: attempt >= attempts,
             };
             // In a task of its own, so that a panic is a failure of this try alone; given up, it ends.
-            let run = AbortOnDropHandle::new(tokio::spawn(runner(asked)));
+            let runner = Arc::clone(runner);
+            let run = AbortOnDropHandle::new(tokio::spawn(async move { runner(asked).await }));
             let run = tokio::time::timeout(self.settings.deadline, run).await;
             drop(place);
             let (kind, words) = match run {

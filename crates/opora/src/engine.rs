@@ -94,12 +94,12 @@ struct Work<'a> {
 impl Reader for Engine {
     fn read<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            match letters::event(&letters) {
-                Ok(event) => self.run(Work::new(key, &letters, event)).await,
-                Err(reason) => self.park_unread(key, &letters, Kind::Input.because(reason)).await,
+            let decided = AssertUnwindSafe(self.take(key, &letters)).catch_unwind().await.is_ok();
+            if !decided {
+                tracing::error!(%key, "an input could not even be parked, for something panicked; it waits for the next start");
             }
             // Its turn ends undecided only when the bot stops: then a fresh update stays with Telegram.
-            if !self.lost.is_cancelled() && !self.cut.is_cancelled() {
+            if decided && !self.lost.is_cancelled() && !self.cut.is_cancelled() {
                 letters.iter().for_each(Letter::durable);
             }
             self.wakeup.done(key, &letters);
@@ -133,6 +133,25 @@ impl<'a> Work<'a> {
 }
 
 impl Engine {
+    /// Takes an input through its turn. A panic outside of its handler is a failed turn as well.
+    async fn take(&self, key: &DialogueKey, letters: &[Letter]) {
+        let event = match letters::event(letters) {
+            Ok(event) => event,
+            Err(reason) => return self.park_unread(key, letters, Kind::Input.because(reason)).await,
+        };
+        for failures in 1.. {
+            let run = self.run(Work::new(key, letters, event.clone()));
+            let Err(panic) = AssertUnwindSafe(run).catch_unwind().await else { return };
+            self.cache.forget(key);
+            metrics::counter!("opora_turn_failures_total").increment(1);
+            let failure = Kind::Panic.because(format!("its turn panicked: {}", report::panic_message(&*panic)));
+            if failures >= self.settings.attempts {
+                return self.give_up(Work { failures, ..Work::new(key, letters, event) }, failure).await;
+            }
+            self.try_again(key, failures, failure).await;
+        }
+    }
+
     /// One try: nothing of it remains unless it commits.
     async fn attempt(&self, work: &mut Work<'_>) -> Result<(), Trouble> {
         let done = self.turn(work).await;
@@ -228,18 +247,24 @@ impl Engine {
         }
     }
 
-    /// Runs the handler with its deadline; a panic is a failure like any other.
+    /// Runs the handler with its deadline; a panic is a failure like any other, also one of whoever judges its error.
     async fn handle(&self, moment: Moment) -> Result<Outcome, Failure> {
-        let run = AssertUnwindSafe(self.script.run(moment)).catch_unwind();
+        let judged = async { self.script.run(moment).await.map_err(|error| self.judge(error)) };
+        let run = AssertUnwindSafe(judged).catch_unwind();
         match tokio::time::timeout(self.settings.deadline, run).await {
-            Ok(Ok(Err(TurnError::Failed(error)))) if self.script.passes(&error) => {
-                Err(Kind::Away.because(error.to_string()))
-            }
-            Ok(Ok(outcome)) => Ok(outcome?),
+            Ok(Ok(done)) => done,
             Ok(Err(panic)) => {
                 Err(Kind::Panic.because(format!("the handler panicked: {}", report::panic_message(&*panic))))
             }
             Err(_) => Err(Kind::Deadline.because(format!("the handler took longer than {:?}", self.settings.deadline))),
+        }
+    }
+
+    /// What a handler's error means.
+    fn judge(&self, error: TurnError) -> Failure {
+        match error {
+            TurnError::Failed(error) if self.script.passes(&error) => Kind::Away.because(error.to_string()),
+            error => error.into(),
         }
     }
 

@@ -144,12 +144,7 @@ pub fn arm_from(text: &str) -> Result<(), NotAFailpoint> {
 
 /// Whether this failpoint is armed: only then a step that could be one with others is taken apart.
 pub(crate) fn is_armed(name: &str) -> bool {
-    any_armed() && ARMED.lock().iter().any(|armed| armed.name == name)
-}
-
-/// Whether any failpoint is armed: only then steps that could be one are taken apart.
-pub(crate) fn any_armed() -> bool {
-    ANY_ARMED.load(Ordering::Relaxed)
+    ANY_ARMED.load(Ordering::Relaxed) && ARMED.lock().iter().any(|armed| armed.name == name)
 }
 
 /// Disarms all failpoints; a task that is paused stays so.

@@ -4,11 +4,12 @@
 //! 2. [States](states): names, versions, where a dialogue goes, buttons, Back, children, time, failures.
 //! 3. [Sending](sending): messages, edits, media, limits, broadcasts, and what "unsure" means.
 //! 4. [Work outside](work_outside): effects, downloads, and the application's own tables.
-//! 5. [Testing](testing): a scripted chat, a clock set by hand, faults, crashes, golden files, a store of your own.
-//! 6. [Stores](stores): which one when, what each promises, how its server is set, TLS.
-//! 7. [Going to production](production): the lease, webhooks, stopping, logs, metrics, the operator's tool.
-//! 8. [Coming from aiogram](from_aiogram).
-//! 9. [Coming from teloxide](from_teloxide).
+//! 5. [Groups and other updates](groups): topics, whose a button is, channels, payments, edits, inline queries.
+//! 6. [Testing](testing): a scripted chat, a clock set by hand, faults, crashes, golden files, a store of your own.
+//! 7. [Stores](stores): which one when, what each promises, moving, how its server is set, TLS.
+//! 8. [Going to production](production): the lease, webhooks, stopping, logs, metrics, the operator's tool.
+//! 9. [Coming from aiogram](from_aiogram).
+//! 10. [Coming from teloxide](from_teloxide).
 //!
 //! The code on these pages is compiled and, where it can be, run with the tests. There is nothing to call here.
 
@@ -23,6 +24,9 @@ pub mod sending {}
 
 #[doc = include_str!("guide/work_outside.md")]
 pub mod work_outside {}
+
+#[doc = include_str!("guide/groups.md")]
+pub mod groups {}
 
 #[doc = include_str!("guide/testing.md")]
 pub mod testing {}

@@ -71,7 +71,8 @@
 //!
 //! # What is promised
 //!
-//! - **Nothing is lost.** Telegram is told that an update arrived only when it is in the inbox, on the disk.
+//! - **Nothing is lost.** Telegram is told that an update arrived only when it is on the disk: because its turn has
+//!   committed, or because it waits in the inbox.
 //! - **Nothing happens twice.** An update is recognised when it comes again and is applied once. A button of a step
 //!   that is over, or a second tap on one, is answered politely and does nothing.
 //! - **A turn is whole.** The new state, the messages, timers and effects, the record of the transition, the

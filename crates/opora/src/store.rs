@@ -22,7 +22,8 @@ pub use self::lease::{Epoch, Holder, Lease, LeaseAnswer};
 pub use self::memory::MemoryStore;
 pub use self::open::{OpenError, open, open_existing, open_with_database};
 pub use self::operator::{
-    Bounds, Cleaned, ConversationRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics, TransitionRow,
+    Bounds, Cleaned, ConversationRow, FailedRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics,
+    TransitionRow,
 };
 pub use self::postgres::PostgresStore;
 pub(crate) use self::redis::LockHeld;
@@ -34,7 +35,7 @@ pub use self::rows::{
     TimerRow, Transition, Upload, Version,
 };
 pub use self::sql::failure::is_passing;
-pub use self::sqlite::SqliteStore;
+pub use self::sqlite::{Restored, SqliteStore};
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
 
 mod decided;
@@ -135,6 +136,11 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// Whether other programs change conversations here, too: then nobody may hold a state in memory between turns.
     fn is_shared(&self) -> bool {
         false
+    }
+
+    /// Why no bot can work with this store as it was opened; none if one can.
+    fn why_not_for_bots(&self) -> Option<&'static str> {
+        None
     }
 
     // The lease.
@@ -289,6 +295,9 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics>;
     /// The bots that have anything here.
     fn bots(&self) -> Answer<'_, Vec<i64>>;
+    /// Messages that could not be sent, in the order in which they were said, after the [place](FailedRow::place) of one.
+    /// They go with their age, see [`Bounds::records_before`].
+    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>>;
     /// Parked turns, oldest first.
     fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>>;
     /// One parked turn.

@@ -24,7 +24,9 @@ use crate::update::{Content, Person, Update};
 
 pub use self::context::Context;
 
-pub(crate) use self::asking::{Asker, Finish, Wrapped, timer_of_nobody, wish};
+pub(crate) use self::asking::{
+    Asker, Finish, Wrapped, effect_body, effect_key, timer_of_nobody, wish, without_asking_state,
+};
 pub(crate) use self::event::{Event, Moment, Outcome, TurnError};
 pub(crate) use self::wishes::{Timing, Wishes};
 

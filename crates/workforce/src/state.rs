@@ -16,6 +16,7 @@ mod accept;
 mod backup;
 mod confirm;
 mod export;
+mod failed;
 mod find;
 mod import;
 mod lease;
@@ -56,6 +57,8 @@ enum Command {
     Stats(stats::Stats),
     /// Turns that failed for good: look at them, run them again, drop them
     Parked(parked::Parked),
+    /// Messages that could not be sent, and why
+    Failed(failed::Failed),
     /// Go on with a Redis that has lost something: what is missing is gone for good. Without --yes it only says what it is
     Accept(accept::Accept),
     /// Who holds the lease, that is which process works for a bot
@@ -88,6 +91,7 @@ pub async fn run(arguments: State) -> anyhow::Result<()> {
         Command::Import(arguments) => import::run(&desk, arguments).await,
         Command::Stats(arguments) => stats::run(&desk, arguments).await,
         Command::Parked(arguments) => parked::run(&desk, arguments).await,
+        Command::Failed(arguments) => failed::run(&desk, arguments).await,
         Command::Lease(arguments) => lease::run(&desk, arguments).await,
         Command::Tidy(arguments) => tidy::run(&desk, arguments).await,
         Command::Accept(_) => Ok(()),

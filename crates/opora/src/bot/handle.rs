@@ -49,6 +49,7 @@ impl From<BroadcastError> for NotRunning {
         match error {
             BroadcastError::Say(error) => Self::Message(error),
             BroadcastError::Store(error) => Self::Store(error),
+            BroadcastError::Stopped => Self::NotLeading,
         }
     }
 }
@@ -92,7 +93,8 @@ impl Handle {
     }
 
     /// Posts a message to many chats, page by page, and ends when the last is in the outbox. After a restart the same
-    /// broadcast goes on where it stopped; [`Broadcast::watch`] tells how far it has come.
+    /// broadcast goes on where it stopped; [`Broadcast::watch`] tells how far it has come. If the bot stops meanwhile, or
+    /// does not lead any more, the answer is [`NotRunning::NotLeading`].
     pub async fn broadcast<I: Iterator<Item = i64>>(&self, broadcast: Broadcast<I>) -> Result<Progress, NotRunning> {
         let running = self.running()?;
         Ok(broadcast.run(&running.courier).await?)

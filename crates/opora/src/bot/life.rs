@@ -4,9 +4,11 @@
 //! then asks for more. It stops in one order whatever the reason: the schedule and the intake, the turns under way, the
 //! outbox, the lease, and the store if it is the bot's own. What cannot be finished in time is in the store and is done after the next start.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -57,6 +59,7 @@ enum TermEnd {
     /// The store goes on elsewhere: the lease is asked for anew.
     Anew,
     Unauthorized(String),
+    WebhookRefused(String),
 }
 
 impl Life {
@@ -124,6 +127,7 @@ impl Life {
                 TermEnd::Anew => tracing::info!(bot = self.bot, "begins anew, for its store goes on elsewhere"),
                 TermEnd::Lost => tracing::warn!(bot = self.bot, "does not lead any more; stands by"),
                 TermEnd::Unauthorized(reason) => return Err(BotError::Unauthorized(reason)),
+                TermEnd::WebhookRefused(reason) => return Err(BotError::WebhookRefused(reason)),
             }
         }
     }
@@ -147,7 +151,7 @@ impl Life {
         let closing = match end {
             TermEnd::Lost => Closing::WithoutLease,
             TermEnd::Anew => Closing::Anew,
-            TermEnd::Stopped | TermEnd::Unauthorized(_) => Closing::InOrder,
+            TermEnd::Stopped | TermEnd::Unauthorized(_) | TermEnd::WebhookRefused(_) => Closing::InOrder,
         };
         // Who waits for the store would wait in vain.
         if closing != Closing::InOrder {
@@ -160,7 +164,9 @@ impl Life {
                 effects.let_go();
                 tracing::warn!("cut short: what was under way is done after the next start");
             }
-            () = works.stop(self, closing) => {}
+            stopped = AssertUnwindSafe(works.stop(self, closing)).catch_unwind() => if stopped.is_err() {
+                tracing::error!(bot = self.bot, "something panicked during the stop; the lease is given back all the same");
+            }
         }
         if tokio::time::timeout(RELEASE_PATIENCE, leadership.release()).await.is_err() {
             tracing::warn!(bot = self.bot, "the store does not take the lease back; it will run out");
@@ -194,19 +200,31 @@ impl Life {
                 Ended::Unauthorized(reason) => TermEnd::Unauthorized(reason),
             };
         };
-        match fleet.zip(hearing) {
-            Some((fleet, hearing)) => {
-                fleet.leading().set(Some(works.intake.mailboxes.clone()));
-                let heard = leadership.lost.run_until_cancelled(hearing.run());
-                tokio::join!(self.webhook_on(settings), heard);
+        let hears = async {
+            match fleet.zip(hearing) {
+                Some((fleet, hearing)) => {
+                    fleet.leading().set(Some(works.intake.mailboxes.clone()));
+                    leadership.lost.run_until_cancelled(hearing.run()).await;
+                }
+                None => {
+                    webhook.set(Some(Door::of_leader(works.intake.clone())));
+                    leadership.lost.cancelled().await;
+                }
             }
-            None => {
-                webhook.set(Some(Door::of_leader(works.intake.clone())));
-                self.webhook_on(settings).await;
-                leadership.lost.cancelled().await;
+            TermEnd::Lost
+        };
+        let is_heard = async {
+            match self.webhook_on(settings).await {
+                Ok(()) => std::future::pending().await,
+                Err(reason) => TermEnd::WebhookRefused(reason),
             }
+        };
+        tokio::select! {
+            // The door is open before Telegram is told of it.
+            biased;
+            end = hears => end,
+            end = is_heard => end,
         }
-        TermEnd::Lost
     }
 
     /// Asks who the bot is; answers why it is nobody. While Telegram is away, it keeps asking.
@@ -263,18 +281,19 @@ impl Life {
         works.effects.reload();
     }
 
-    async fn webhook_on(&self, settings: &WebhookSettings) {
+    /// Tells Telegram where updates go; or why it does not take that, and nothing would ever be heard.
+    async fn webhook_on(&self, settings: &WebhookSettings) -> Result<(), String> {
         let body = json!({
             "url": settings.url,
             "secret_token": settings.secret,
             "max_connections": settings.connections,
             "allowed_updates": self.script.allowed_updates(),
         });
-        if self.insist("setWebhook", &body.to_string()).await.is_some() {
-            // The path of the address is often a secret of its own.
-            let host = reqwest::Url::parse(&settings.url).ok().and_then(|url| url.host_str().map(ToOwned::to_owned));
-            tracing::info!(host, "the webhook is set");
-        }
+        self.insist("setWebhook", &body.to_string()).await?;
+        // The path of the address is often a secret of its own.
+        let host = reqwest::Url::parse(&settings.url).ok().and_then(|url| url.host_str().map(ToOwned::to_owned));
+        tracing::info!(host, "the webhook is set");
+        Ok(())
     }
 
     /// A webhook that an earlier setting left would keep every update from polling.
@@ -284,22 +303,22 @@ impl Life {
             url: String,
         }
         let info = self.insist("getWebhookInfo", "{}").await;
-        let info = info.and_then(|info| serde_json::from_str::<Info>(info.get()).ok());
+        let info = info.ok().and_then(|info| serde_json::from_str::<Info>(info.get()).ok());
         let is_set = info.is_none_or(|info| !info.url.is_empty());
-        if is_set && self.insist("deleteWebhook", "{}").await.is_some() {
+        if is_set && self.insist("deleteWebhook", "{}").await.is_ok() {
             tracing::info!("the webhook is deleted: this bot polls");
         }
     }
 
-    /// Calls until it works or is refused; says why when it is refused.
-    async fn insist(&self, method: &str, body: &str) -> Option<Box<RawValue>> {
+    /// Calls until it works or is refused for good; says why when it is refused.
+    async fn insist(&self, method: &str, body: &str) -> Result<Box<RawValue>, String> {
         let mut pause = Duration::from_millis(250);
         loop {
             match self.api.call(method, body, &[]).await {
-                Ok(answer) => return Some(answer),
-                Err(error @ ApiError::Refused { .. }) => {
+                Ok(answer) => return Ok(answer),
+                Err(error @ ApiError::Refused { .. }) if !error.passes() => {
                     tracing::error!(method, %error, "Telegram refuses");
-                    return None;
+                    return Err(error.to_string());
                 }
                 Err(error) => {
                     tracing::warn!(method, %error, "trying again");

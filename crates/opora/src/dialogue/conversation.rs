@@ -30,6 +30,9 @@ pub(crate) struct Conversation {
     /// Albums that were heard of late, so that stragglers are known as such.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub albums: Vec<Box<str>>,
+    /// How long they are remembered where the last of them has left nothing open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub albums_until: Option<Millis>,
     /// The person's language, for when time speaks and not the person.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub language: Box<str>,
@@ -92,6 +95,9 @@ pub(crate) struct Frame {
     pub entry: Version,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Past>,
+    /// When its own life is over, while it waits for a child; of the one that speaks, the slot knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Millis>,
 }
 
 /// A state that Back goes to.
@@ -163,19 +169,28 @@ impl Conversation {
     /// As a store keeps it.
     pub fn to_stored(&self) -> Result<Stored, serde_json::Error> {
         let lives = self.slots.iter().filter_map(|slot| slot.until);
-        let expires_at = lives.chain(self.pressed.as_ref().map(|pressed| pressed.until)).min();
+        let pressed = self.pressed.as_ref().map(|pressed| pressed.until);
+        let expires_at = lives.chain(pressed).chain(self.albums_until).min();
         Ok(Stored { value: serde_json::to_string(self)?.into(), places: self.places(), expires_at })
     }
 
     /// Nothing is open, and there is nothing to remember.
     pub fn is_over(&self) -> bool {
-        self.slots.is_empty() && self.pressed.is_none()
+        self.slots.is_empty() && self.pressed.is_none() && self.albums_until.is_none()
     }
 
     /// The slot whose kept draft was offered at a version: the youngest that was there by then.
     pub fn kept_at(&self, offered: Version) -> Option<&Slot> {
         let kept = self.slots.iter().filter(|slot| !slot.kept.is_empty() && slot.kept_since <= offered);
         kept.max_by_key(|slot| slot.kept_since)
+    }
+
+    /// Forgets what was to be remembered only until now.
+    pub fn forget_old(&mut self, now: Millis) {
+        self.pressed.take_if(|pressed| pressed.until <= now);
+        if self.albums_until.take_if(|until| *until <= now).is_some() {
+            self.albums.clear();
+        }
     }
 
     /// Remembers an album; false if it was heard before.
@@ -238,7 +253,7 @@ impl Frame {
     pub fn begin(child: Child, entry: Version) -> Result<Self, String> {
         let Child { dialogue, schema, name, state } = child;
         let state = state.map_err(|error| format!("state `{name}` of `{dialogue}` cannot be written: {error}"))?;
-        Ok(Self { dialogue: dialogue.into(), schema, at: name.into(), state, entry, history: Vec::new() })
+        Ok(Self { dialogue: dialogue.into(), schema, at: name.into(), state, entry, history: Vec::new(), until: None })
     }
 
     pub fn place(&self) -> Place {
@@ -277,7 +292,8 @@ mod tests {
 
     fn frame(dialogue: &str, at: &str) -> Frame {
         let state = serde_json::value::to_raw_value(at).unwrap();
-        Frame { dialogue: dialogue.into(), schema: 1, at: at.into(), state, entry: Version(3), history: Vec::new() }
+        let (dialogue, at, entry) = (dialogue.into(), at.into(), Version(3));
+        Frame { dialogue, schema: 1, at, state, entry, history: Vec::new(), until: None }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The end of a turn: everything it wants, as one thing to commit.
 
-use super::conversation::Slot;
+use super::Script;
+use super::conversation::{Frame, Slot};
 use super::play::Play;
+use super::press::REMEMBERED_FOR;
 use crate::clock::Millis;
 use crate::store::{StateChange, Stored};
 use crate::telegram::{AnswerCallback, Destination, IntoOutgoing, Tag};
@@ -15,7 +17,8 @@ impl Play<'_> {
             self.turn.talk.slots.iter().filter(|slot| is_empty(slot)).map(|slot| slot.name.clone()).collect();
         empty.iter().for_each(|slot| self.turn.talk.close(slot));
         let now = self.turn.now;
-        self.turn.talk.pressed.take_if(|pressed| pressed.until <= now);
+        self.turn.talk.forget_old(now);
+        self.note_album();
         self.note_offers();
         self.slide();
         let state = |slot: &str| {
@@ -59,14 +62,29 @@ impl Play<'_> {
         }
     }
 
-    /// A person's input lets the dialogue that heard it live on; so does whatever leads it on.
+    /// An album that somebody has heard and that leaves nothing open is remembered all the same: items of it may follow.
+    fn note_album(&mut self) {
+        let talk = &mut self.turn.talk;
+        if !talk.slots.is_empty() {
+            talk.albums_until = None;
+        } else if self.by == "album" && !self.acted.is_empty() {
+            talk.albums_until = Some(self.turn.now.plus(REMEMBERED_FOR));
+        }
+    }
+
+    /// A person's input lets the dialogue that heard it live on, and those that wait for it; so does whatever leads it on.
+    /// That the life of a child is over leads its parent nowhere.
     fn slide(&mut self) {
+        let (now, made, script) = (self.turn.now, self.turn.made, self.script);
         if self.is_by_person {
             self.live_on();
+            let slot = self.turn.talk.slot_mut(&self.turn.slot);
+            let waiting = slot.and_then(|slot| slot.stack.split_last_mut()).map(|(_, waiting)| waiting);
+            waiting.into_iter().flatten().for_each(|frame| frame.until = end(script, frame, now));
         }
-        let (now, made, script) = (self.turn.now, self.turn.made, self.script);
         for slot in &mut self.turn.talk.slots {
-            if slot.since() == Some(made) {
+            let was_entered = slot.stack.last().is_some_and(|top| top.entry == made);
+            if was_entered || (slot.since() == Some(made) && !self.is_timeout) {
                 slot.until = until(script, slot, now);
             }
         }
@@ -77,6 +95,25 @@ impl Play<'_> {
         let (now, script) = (self.turn.now, self.script);
         if let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) {
             slot.until = until(script, slot, now);
+        }
+    }
+
+    /// The dialogue that has just called a child keeps what was left of its own life.
+    pub fn wait_for_child(&mut self) {
+        let (now, script) = (self.turn.now, self.script);
+        let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) else { return };
+        let left = slot.until.take();
+        if let [.., parent, _] = &mut slot.stack[..] {
+            parent.until = left.or_else(|| end(script, parent, now));
+        }
+    }
+
+    /// The dialogue that speaks again has what was left of its own life.
+    pub fn live_on_as_before(&mut self) {
+        let (now, script) = (self.turn.now, self.script);
+        let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) else { return };
+        if let Some(top) = slot.stack.last_mut() {
+            slot.until = top.until.take().or_else(|| end(script, top, now));
         }
     }
 
@@ -97,7 +134,16 @@ fn is_empty(slot: &Slot) -> bool {
     slot.stack.is_empty() && slot.kept.is_empty()
 }
 
-fn until(script: &super::Script, slot: &Slot, now: Millis) -> Option<Millis> {
-    let frame = slot.stack.last().or(slot.kept.last())?;
+/// When the life of what stands in a slot is over, if it begins now. A draft is kept for the longest of the lives in it.
+fn until(script: &Script, slot: &Slot, now: Millis) -> Option<Millis> {
+    if let Some(top) = slot.stack.last() {
+        return end(script, top, now);
+    }
+    let ends: Option<Vec<Millis>> = slot.kept.iter().map(|frame| end(script, frame, now)).collect();
+    ends?.into_iter().max()
+}
+
+/// When the life of a dialogue is over, if it begins now; none if it waits for ever.
+fn end(script: &Script, frame: &Frame, now: Millis) -> Option<Millis> {
     Some(now.plus(script.flow(&frame.dialogue)?.life()?))
 }

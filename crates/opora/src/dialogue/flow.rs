@@ -1,5 +1,6 @@
 //! A dialogue with its type put away, as a script holds it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -204,7 +205,9 @@ impl<S: States> Dialogue<S> {
         for version in schema..S::VERSION {
             let upcast =
                 self.upcasts.get(&version).ok_or_else(|| format!("there is no upcast from version {version}"))?;
-            value = upcast(value)?;
+            // It judges what an older program wrote: a panic means as little as an error.
+            let brought = catch_unwind(AssertUnwindSafe(|| upcast(value)));
+            value = brought.unwrap_or_else(|_| Err(format!("the upcast from version {version} panicked").into()))?;
         }
         Ok(serde_json::from_value(value)?)
     }

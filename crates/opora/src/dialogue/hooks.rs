@@ -35,7 +35,8 @@ impl Hooks {
     /// The languages that these people have chosen, as far as the application knows.
     pub async fn languages_of(&self, context: &Arc<Context>, people: Vec<i64>) -> HashMap<i64, String> {
         let Some(languages) = &self.languages else { return HashMap::new() };
-        let asked = AssertUnwindSafe(languages(Arc::clone(context), people)).catch_unwind();
+        // Within what is caught, so that it does not matter how much of it is done before the first wait.
+        let asked = AssertUnwindSafe(async { languages(Arc::clone(context), people).await }).catch_unwind();
         match tokio::time::timeout(PATIENCE, asked).await {
             Ok(Ok(told)) => told,
             Ok(Err(_)) => {

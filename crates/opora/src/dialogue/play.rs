@@ -23,6 +23,8 @@ pub(super) struct Play<'s> {
     pub by: &'static str,
     /// A person did something: the dialogue's life starts anew.
     pub is_by_person: bool,
+    /// The life of something is over: nobody did anything.
+    pub is_timeout: bool,
     /// The pressed button must be answered by this turn.
     pub answers: bool,
     /// The dialogue whose handler ran last.
@@ -37,10 +39,11 @@ impl<'s> Play<'s> {
         let before = if matches!(moment.event, Event::Unreadable { .. }) { stored_front() } else { talk.front_place() };
         let turn = Turn::new(moment, talk);
         let answers = matches!(moment.event, Event::Update(_)) && turn.callback().is_some();
-        Self { script, turn, before, by: "", is_by_person: false, answers, acted: "", spoken: None }
+        Self { script, turn, before, by: "", is_by_person: false, is_timeout: false, answers, acted: "", spoken: None }
     }
 
     pub async fn event(&mut self, event: Event) -> Result<(), TurnError> {
+        self.bring_up();
         match event {
             Event::Update(update) => {
                 let input = Input::of(&update);
@@ -65,7 +68,7 @@ impl<'s> Play<'s> {
                 self.outcome(finish).await
             }
             Event::Expired => {
-                self.by = "timeout";
+                (self.by, self.is_timeout) = ("timeout", true);
                 self.expired().await
             }
             Event::Failed { reason, update, by } => {
@@ -290,6 +293,20 @@ impl<'s> Play<'s> {
     /// The place of the speaking dialogue in its slot.
     fn depth(&self) -> usize {
         self.turn.talk.slot(&self.turn.slot).map_or(0, |slot| slot.stack.len().saturating_sub(1))
+    }
+
+    /// Brings every frame to the shape that this program knows, whoever asks for it: an entry looks at drafts too. What
+    /// cannot be brought up stays as it is until it is to speak.
+    fn bring_up(&mut self) {
+        for slot in &mut self.turn.talk.slots {
+            for frame in slot.stack.iter_mut().chain(&mut slot.kept) {
+                if let Some(flow) = self.script.flow(&frame.dialogue)
+                    && let Err(error) = flow.refresh(frame)
+                {
+                    tracing::debug!(dialogue = &*frame.dialogue, %error, "a state cannot be brought up");
+                }
+            }
+        }
     }
 
     pub fn refresh_top(&mut self) -> Result<(), TurnError> {

@@ -17,9 +17,9 @@ use crate::store::Version;
 use crate::telegram::Tag;
 use crate::turn::TurnError;
 
-/// For how long an entry's button that has left nothing open does not act again. Taps that waited while the bot was down
-/// come within this; a person who comes back later means it.
-const PRESSED_FOR: Duration = Duration::from_secs(3600);
+/// For how long an entry's button that has left nothing open does not act again, and an album is known. What waited while
+/// the bot was down comes within this; a person who comes back later means it.
+pub(super) const REMEMBERED_FOR: Duration = Duration::from_secs(3600);
 
 impl Play<'_> {
     pub async fn press(&mut self, whole: &str, input: &Input) -> Result<(), TurnError> {
@@ -104,7 +104,7 @@ impl Play<'_> {
         match self.turn.talk.slot_mut(&self.turn.slot) {
             Some(slot) if leads_in || slot.since().is_some_and(|since| since != made) => slot.use_up(whole),
             None if leads_in => {
-                let until = self.turn.now.plus(PRESSED_FOR);
+                let until = self.turn.now.plus(REMEMBERED_FOR);
                 self.turn.talk.pressed = Some(Pressed { data: whole.into(), until });
             }
             _ => {}

@@ -10,7 +10,7 @@ use super::conversation::Frame;
 use super::flow::{Flow, Which};
 use super::hooks::{Guard, Hooks};
 use super::play::Play;
-use super::{BuiltInTexts, Conversation, Dialogue, States, Texts};
+use super::{BuiltInTexts, Conversation, Dialogue, States, Text, Texts};
 use crate::input::{Input, What};
 use crate::store::{self, BoxError, Stored};
 use crate::turn::{Context, Event, Moment, Outcome, TurnError};
@@ -22,6 +22,7 @@ pub struct Script {
     pub(super) texts: Arc<dyn Texts>,
     cancel: Option<What>,
     help: Option<Help>,
+    hears_business: bool,
     pub(super) hooks: Hooks,
     /// The bot's own name behind the @: a command for another bot is not for this one.
     username: OnceLock<Box<str>>,
@@ -49,6 +50,7 @@ impl Script {
             texts: Arc::new(BuiltInTexts),
             cancel: Some(What::Command(Cow::Borrowed("cancel"))),
             help: None,
+            hears_business: false,
             hooks: Hooks::default(),
             username: OnceLock::new(),
         }
@@ -94,6 +96,15 @@ impl Script {
     #[must_use]
     pub fn help(mut self, text: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         self.help = Some(Box::new(text));
+        self
+    }
+
+    /// Hears also what is written in chats of business accounts that have connected the bot, as it hears its own chats, and
+    /// answers there on behalf of the account. Each person in each such chat is a conversation of its own, the account's
+    /// owner too. Edits, deletions and connections are heard by [`other`](crate::input::other), by their names.
+    #[must_use]
+    pub fn business(mut self) -> Self {
+        self.hears_business = true;
         self
     }
 
@@ -159,6 +170,9 @@ impl Script {
     #[must_use]
     pub fn allowed_updates(&self) -> Vec<&'static str> {
         let mut kinds = BTreeSet::from(["message", "callback_query"]);
+        if self.hears_business {
+            kinds.insert("business_message");
+        }
         for flow in &self.flows {
             let states = (0..flow.states().len()).flat_map(|state| flow.heard_at(state));
             for (what, _) in flow.entries().into_iter().chain(flow.everywhere()).chain(states) {
@@ -192,13 +206,23 @@ impl Script {
         let talk = serde_json::from_str::<Conversation>(&stored.value).ok();
         let is_open = talk.as_ref().is_none_or(|talk| !talk.slots.is_empty());
         let language = talk.map(|talk| talk.language).unwrap_or_default();
-        is_open.then(|| self.texts.restart(chosen.unwrap_or(&language)).into_owned())
+        is_open.then(|| self.said_outside(|texts| texts.restart(chosen.unwrap_or(&language))))
     }
 
     /// What a person is told whose conversation has to wait.
     pub(crate) async fn one_moment(&self, context: &Arc<Context>, person: i64, language: &str) -> String {
         let chosen = self.languages_of(context, vec![person]).await.remove(&person);
-        self.texts.one_moment(chosen.as_deref().unwrap_or(language)).into_owned()
+        self.said_outside(|texts| texts.one_moment(chosen.as_deref().unwrap_or(language)))
+    }
+
+    /// A sentence that no turn says, so that no turn fails if it panics: then it is the library's own.
+    fn said_outside(&self, sentence: impl Fn(&dyn Texts) -> Text) -> String {
+        let said = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sentence(&*self.texts)));
+        let said = said.unwrap_or_else(|_| {
+            tracing::error!("the application's texts panicked; the library's own are said instead");
+            sentence(&BuiltInTexts)
+        });
+        said.into_owned()
     }
 
     /// The languages that these people have chosen, as far as the application knows.

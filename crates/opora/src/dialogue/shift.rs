@@ -172,7 +172,10 @@ impl<'s> Play<'s> {
             state: state.state,
             entry: made,
             history: Vec::new(),
+            until: None,
         });
+        // What ended here has nothing to do with how long this one lives.
+        slot.until = None;
         slot.entered(made);
     }
 
@@ -210,6 +213,7 @@ impl<'s> Play<'s> {
         }
         slot.came_back(made);
         let value = self.turn.take_given();
+        self.live_on_as_before();
         ended.map_or(After::Done, |ended| After::Return(Returned { dialogue: ended.dialogue, value }))
     }
 
@@ -224,6 +228,7 @@ impl<'s> Play<'s> {
         slot.kept.clear();
         slot.stack.push(frame);
         slot.entered(made);
+        self.wait_for_child();
         Ok(After::Ask)
     }
 

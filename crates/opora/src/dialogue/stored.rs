@@ -35,7 +35,7 @@ impl WrittenState {
 
     pub(crate) fn conversation(self, entry: Version, until: Option<Millis>) -> Conversation {
         let Self { place: Place { dialogue, state: at }, schema, state } = self;
-        let frame = Frame { dialogue, schema, at, state, entry, history: Vec::new() };
+        let frame = Frame { dialogue, schema, at, state, entry, history: Vec::new(), until: None };
         let slot = Slot { stack: vec![frame], until, ..Slot::default() };
         Conversation { slots: vec![slot], ..Conversation::default() }
     }

@@ -2,6 +2,7 @@
 
 mod buttons;
 mod checks;
+mod lives;
 mod moves;
 mod others;
 mod routing;

@@ -16,6 +16,14 @@ pub(super) const AGAIN: &str = "opora:again";
 /// The data of the button that drops a kept draft.
 pub(super) const CANCEL: &str = "opora:cancel";
 
+/// A dialogue that waits for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Parent {
+    Lives,
+    /// Its own life is over as well.
+    Over,
+}
+
 impl Play<'_> {
     /// Finds the dialogue whose turn was parked; false if it is gone and nobody waits for anything.
     pub fn find_failed(&mut self, update: Option<&Update>, by: Option<&Asker>) -> Result<bool, TurnError> {
@@ -140,23 +148,45 @@ impl Play<'_> {
             self.turn.talk.close(&self.turn.slot);
             return Ok(());
         };
-        if !flow.has(Which::Timeout, "") {
-            self.turn.talk.close(&self.turn.slot);
-            let command = self.script.beginning(Some(flow.name()));
-            self.tell(|texts, language| texts.timed_out(language, command.as_deref())).await;
-            return Ok(());
-        }
-        self.acted = flow.name();
-        let depth = self.turn.talk.slot(&self.turn.slot).map_or(0, |slot| slot.stack.len() - 1);
-        let next = flow.play(Which::Timeout, &mut self.turn, depth, &Input::Timeout)?.await?;
-        match next {
-            next @ (Move::Keep(_) | Move::Go(_) | Move::Call(..)) => {
-                self.apply(flow, Via::State, next).await?;
-                // Also where only values changed: it has been given another life.
+        let parent = self.parent();
+        if flow.has(Which::Timeout, "") {
+            self.acted = flow.name();
+            let depth = self.turn.talk.slot(&self.turn.slot).map_or(0, |slot| slot.stack.len() - 1);
+            let next = flow.play(Which::Timeout, &mut self.turn, depth, &Input::Timeout)?.await?;
+            if matches!(next, Move::Keep(_) | Move::Go(_) | Move::Call(..)) {
+                // Also where only values change: it has been given another life.
                 self.live_on();
+                return self.apply(flow, Via::State, next).await;
             }
-            Move::Stay | Move::Again | Move::Back | Move::End => self.turn.talk.close(&self.turn.slot),
+        } else if parent != Some(Parent::Over) {
+            // Who goes on with the parent needs no command to begin anew.
+            let command = self.script.beginning(Some(flow.name())).filter(|_| parent.is_none());
+            self.tell(|texts, language| texts.timed_out(language, command.as_deref())).await;
+        }
+        match parent {
+            None => self.turn.talk.close(&self.turn.slot),
+            Some(Parent::Lives) => self.apply(flow, Via::State, Move::End).await?,
+            Some(Parent::Over) => self.leave_child(),
         }
         Ok(())
+    }
+
+    /// Whether somebody waits for the dialogue that speaks, and is still alive.
+    fn parent(&self) -> Option<Parent> {
+        let slot = self.turn.talk.slot(&self.turn.slot)?;
+        let [.., parent, _] = &slot.stack[..] else { return None };
+        let is_over = parent.until.is_some_and(|until| until <= self.turn.now);
+        Some(if is_over { Parent::Over } else { Parent::Lives })
+    }
+
+    /// Ends a child whose parent's life is over, too. The parent hears of its own end in a turn of its own, and of nothing
+    /// else.
+    fn leave_child(&mut self) {
+        let made = self.turn.made;
+        if let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) {
+            slot.stack.pop();
+            slot.came_back(made);
+        }
+        self.live_on_as_before();
     }
 }

@@ -1,9 +1,9 @@
 //! Which wishes are held in memory, and how the rest comes from the store.
 //!
-//! The store is the truth; memory holds a bounded part of it. No wish is taken up twice: neither one that is finished while
+//! The store is the truth; memory holds a bounded part of it, of each kind. No wish is taken up twice: neither one that is finished while
 //! a page is read, nor one that is read before the turn that committed it has brought it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::store::EffectId;
 
@@ -11,7 +11,12 @@ use crate::store::EffectId;
 #[derive(Debug)]
 pub(super) struct Held {
     under_way: HashSet<EffectId>,
+    /// How many of each kind; a kind that fills its room leaves that of others alone.
+    by_kind: HashMap<Box<str>, usize>,
+    /// So many of a kind, and no more.
     most: usize,
+    /// Kinds of which the store has wishes for which there was no room.
+    left: HashSet<Box<str>>,
     /// The store has been asked to be read from the beginning.
     wanted: bool,
     is_loading: bool,
@@ -27,7 +32,9 @@ impl Held {
     pub fn new(most: usize, first_of_epoch: EffectId) -> Self {
         Self {
             under_way: HashSet::new(),
+            by_kind: HashMap::new(),
             most: most.max(1),
+            left: HashSet::new(),
             wanted: false,
             is_loading: false,
             finished_meanwhile: None,
@@ -42,21 +49,17 @@ impl Held {
     }
 
     /// Takes note of a wish that a turn has committed; false if it is known, or has to stay in the store for now.
-    pub fn bring(&mut self, id: EffectId) -> bool {
+    pub fn bring(&mut self, id: EffectId, kind: &str) -> bool {
         if self.ahead.iter_mut().any(|ids| !ids.is_empty() && ids.remove(&id)) {
             return false;
         }
-        if self.under_way.len() >= self.most {
-            self.wanted = true;
-            return false;
-        }
-        self.under_way.insert(id)
+        self.take_up(id, kind)
     }
 
-    /// Takes note of a wish that was read; false if it is known.
-    pub fn read(&mut self, id: EffectId) -> bool {
+    /// Takes note of a wish that was read; false if it is known, or has to stay in the store for now.
+    pub fn read(&mut self, id: EffectId, kind: &str) -> bool {
         let is_finished = self.finished_meanwhile.as_ref().is_some_and(|ids| ids.contains(&id));
-        if is_finished || !self.under_way.insert(id) {
+        if is_finished || !self.take_up(id, kind) {
             return false;
         }
         if id >= self.first_of_epoch {
@@ -69,11 +72,32 @@ impl Held {
         true
     }
 
+    fn take_up(&mut self, id: EffectId, kind: &str) -> bool {
+        if self.under_way.contains(&id) {
+            return false;
+        }
+        let count = self.by_kind.get(kind).copied().unwrap_or_default();
+        if count >= self.most {
+            self.left.insert(kind.into());
+            return false;
+        }
+        self.by_kind.insert(kind.into(), count + 1);
+        self.under_way.insert(id)
+    }
+
     /// Takes note that a wish is not worked on any more.
-    pub fn finished(&mut self, id: EffectId) {
-        self.under_way.remove(&id);
+    pub fn finished(&mut self, id: EffectId, kind: &str) {
         if let Some(meanwhile) = &mut self.finished_meanwhile {
             meanwhile.insert(id);
+        }
+        if !self.under_way.remove(&id) {
+            return;
+        }
+        let Some(count) = self.by_kind.get_mut(kind) else { return };
+        *count -= 1;
+        // Not for each: whoever reads passes over all that is held.
+        if *count <= self.most / 2 && self.left.remove(kind) {
+            self.wanted = true;
         }
     }
 
@@ -95,14 +119,8 @@ impl Held {
         self.is_loading
     }
 
-    /// Begins a page, and answers for how many there is room.
-    pub fn begin_page(&mut self, page: usize) -> Option<usize> {
-        let room = self.most.saturating_sub(self.under_way.len()).min(page);
-        if room == 0 {
-            return None;
-        }
+    pub fn begin_page(&mut self) {
         self.finished_meanwhile = Some(HashSet::new());
-        Some(room)
     }
 
     pub fn end_page(&mut self) {
@@ -114,39 +132,50 @@ impl Held {
 mod tests {
     use super::*;
 
-    const PAGE: usize = 10;
+    const WORK: &str = "work";
 
     #[test]
     fn a_wish_that_is_finished_while_a_page_is_read_is_not_taken_up_again() {
         let mut held = Held::new(10, EffectId(100));
-        assert!(held.bring(EffectId(101)));
+        assert!(held.bring(EffectId(101), WORK));
         held.want();
         assert!(held.begin_loading() && held.begin_pass());
-        assert_eq!(held.begin_page(PAGE), Some(9));
+        held.begin_page();
         // It was not done when the page was read, and is by now.
-        held.finished(EffectId(101));
-        assert!(!held.read(EffectId(101)));
+        held.finished(EffectId(101), WORK);
+        assert!(!held.read(EffectId(101), WORK));
         // Read before its turn has brought it, and finished at once.
-        assert!(held.read(EffectId(102)));
-        held.finished(EffectId(102));
+        assert!(held.read(EffectId(102), WORK));
+        held.finished(EffectId(102), WORK);
         held.end_page();
-        assert!(!held.bring(EffectId(102)));
+        assert!(!held.bring(EffectId(102), WORK));
         assert!(!held.begin_pass());
         assert_eq!(held.len(), 0);
     }
 
     #[test]
-    fn what_does_not_fit_stays_in_the_store_and_is_read_later() {
-        let mut held = Held::new(2, EffectId(100));
-        assert_eq!([101, 102, 103].map(|id| held.bring(EffectId(id))), [true, true, false]);
+    fn what_does_not_fit_stays_in_the_store_and_is_read_when_half_of_its_kind_is_done() {
+        let mut held = Held::new(4, EffectId(100));
+        assert_eq!([101, 102, 103, 104, 105].map(|id| held.bring(EffectId(id), WORK)), [true, true, true, true, false]);
+        assert!(!held.begin_loading(), "there is no room for it");
+        held.finished(EffectId(101), WORK);
+        assert!(!held.begin_loading());
+        held.finished(EffectId(102), WORK);
         assert!(held.begin_loading());
         assert!(!held.begin_loading(), "one reads already");
         assert!(held.begin_pass());
-        assert_eq!(held.begin_page(PAGE), None);
-        held.finished(EffectId(101));
-        assert_eq!(held.begin_page(PAGE), Some(1));
-        assert!(!held.read(EffectId(102)) && held.read(EffectId(103)));
+        held.begin_page();
+        assert!(!held.read(EffectId(103), WORK) && held.read(EffectId(105), WORK));
         held.end_page();
         assert!(!held.begin_pass());
+    }
+
+    #[test]
+    fn a_kind_that_fills_its_room_leaves_that_of_another_alone() {
+        let mut held = Held::new(1, EffectId(100));
+        assert!(held.bring(EffectId(101), WORK) && !held.bring(EffectId(102), WORK));
+        assert!(held.bring(EffectId(103), "download"));
+        held.finished(EffectId(103), "download");
+        assert!(!held.begin_loading(), "nothing of its kind was left");
     }
 }

@@ -26,15 +26,30 @@ async fn lease() -> (Arc<dyn Store>, Epoch) {
     (store, epoch)
 }
 
+/// A turn of somebody who asks for work of these kinds.
+async fn ask(store: &Arc<dyn Store>, epoch: Epoch, kinds: impl Iterator<Item = &'static str>) {
+    let key = DialogueKey::private(BOT, 7);
+    let Opened::At { version, .. } = store.open(&key, None).await.unwrap() else { panic!("taken") };
+    let effects = kinds.map(|kind| Effect { kind: kind.into(), body: "null".into() }).collect();
+    store.commit(epoch, Commit { effects, ..Commit::new(key, version, Millis(0)) }).await.unwrap();
+}
+
+/// Carries out what the store has.
+fn begin(store: Arc<dyn Store>, epoch: Epoch, register: Register) -> (Effects, Outcomes) {
+    let (sender, outcomes) = mpsc::unbounded_channel();
+    let clock = Clock::set_by_hand(Millis(0));
+    let effects = Effects::new((BOT, epoch), register, store, clock, EffectSettings::default(), sender);
+    effects.reload();
+    (effects, outcomes)
+}
+
+type Outcomes = mpsc::UnboundedReceiver<(DialogueKey, Letter)>;
+
 /// A store with more wishes than are held at once.
 async fn full_of_wishes() -> (Arc<dyn Store>, Epoch) {
     let (store, epoch) = lease().await;
-    let key = DialogueKey::private(BOT, 7);
     for _ in 0..WISHES / 100 {
-        let Opened::At { version, .. } = store.open(&key, None).await.unwrap() else { panic!("taken") };
-        let effects = (0..100).map(|_| Effect { kind: "work".into(), body: "null".into() }).collect();
-        let commit = Commit { effects, ..Commit::new(key.clone(), version, Millis(0)) };
-        store.commit(epoch, commit).await.unwrap();
+        ask(&store, epoch, std::iter::repeat_n("work", 100)).await;
     }
     (store, epoch)
 }
@@ -53,10 +68,7 @@ async fn only_so_many_wishes_are_held_and_each_is_done_once() {
             Ok(Value::Null)
         }
     });
-    let (sender, mut outcomes) = mpsc::unbounded_channel();
-    let clock = Clock::set_by_hand(Millis(0));
-    let effects = Effects::new((BOT, epoch), register, store, clock, EffectSettings::default(), sender);
-    effects.reload();
+    let (effects, mut outcomes) = begin(store, epoch, register);
     effects.reload();
     // Time passes only when nothing else is left to do.
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -74,11 +86,7 @@ async fn only_so_many_wishes_are_held_and_each_is_done_once() {
 #[tokio::test(start_paused = true)]
 async fn a_kind_of_work_is_tried_as_often_as_it_says_and_others_as_usual() {
     let (store, epoch) = lease().await;
-    let key = DialogueKey::private(BOT, 7);
-    let Opened::At { version, .. } = store.open(&key, None).await.unwrap() else { panic!("taken") };
-    let wishes = ["hasty", "patient"].map(|kind| Effect { kind: kind.into(), body: "null".into() });
-    let commit = Commit { effects: wishes.into(), ..Commit::new(key, version, Millis(0)) };
-    store.commit(epoch, commit).await.unwrap();
+    ask(&store, epoch, ["hasty", "patient"].into_iter()).await;
     let (mut register, tries) = (Register::default(), Arc::new(Mutex::new(Vec::new())));
     for kind in ["hasty", "patient"] {
         let tries = Arc::clone(&tries);
@@ -99,4 +107,49 @@ async fn a_kind_of_work_is_tried_as_often_as_it_says_and_others_as_usual() {
     let mut tries = tries.lock().clone();
     tries.sort_unstable();
     assert_eq!(tries, [("hasty", 1, true), ("patient", 1, false), ("patient", 2, true)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn downloads_go_on_while_more_work_of_another_kind_hangs_than_is_held() {
+    let (store, epoch) = full_of_wishes().await;
+    ask(&store, epoch, std::iter::repeat_n(DOWNLOAD, 100)).await;
+    let mut register = Register::default();
+    register.add("work", |_| std::future::pending());
+    register.add(DOWNLOAD, |_| async { Ok(Value::Null) });
+    let (effects, mut outcomes) = begin(store, epoch, register);
+    for _ in 0..100 {
+        let outcome = tokio::time::timeout(EffectSettings::default().deadline / 2, outcomes.recv()).await;
+        let Ok(Some((_, Letter::Inbox(row)))) = outcome else { panic!("{outcome:?}") };
+        assert!(row.incoming.body.contains(DOWNLOAD), "{}", row.incoming.body);
+    }
+    effects.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_panics_before_it_has_begun_to_wait_is_tried_again() {
+    let (store, epoch) = lease().await;
+    ask(&store, epoch, ["work"].into_iter()).await;
+    let mut register = Register::default();
+    register.add("work", |asked| {
+        assert!(asked.attempt > 1, "the first try fails");
+        async move { Ok(asked.attempt.into()) }
+    });
+    let (effects, mut outcomes) = begin(store, epoch, register);
+    let outcome = tokio::time::timeout(Duration::from_secs(60), outcomes.recv()).await;
+    let Ok(Some((_, Letter::Inbox(row)))) = outcome else { panic!("{outcome:?}") };
+    assert!(row.incoming.body.contains(r#""ok":2"#), "{}", row.incoming.body);
+    effects.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wish_that_an_earlier_version_has_stored_is_known_by_its_number() {
+    let (store, epoch) = lease().await;
+    ask(&store, epoch, ["work"].into_iter()).await;
+    let number = store.effects(BOT, EffectId::default(), 1).await.unwrap()[0].id.0;
+    let mut register = Register::default();
+    register.add("work", |asked| async move { Ok(asked.key.into()) });
+    let (effects, mut outcomes) = begin(store, epoch, register);
+    let Some((_, Letter::Inbox(row))) = outcomes.recv().await else { panic!("no outcome") };
+    assert!(row.incoming.body.contains(&format!(r#""ok":"{BOT}-{number}""#)), "{}", row.incoming.body);
+    effects.close().await;
 }

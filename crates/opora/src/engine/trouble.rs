@@ -130,16 +130,21 @@ impl Engine {
                     if work.failures >= self.settings.attempts {
                         return self.give_up(work, failure).await;
                     }
-                    let (key, attempt, Failure { kind, words }) = (work.key, work.failures, failure);
-                    tracing::warn!(%key, attempt, %kind, "a turn failed; trying again");
-                    tracing::debug!(%key, attempt, %words, "why a turn failed");
-                    let pause = self.settings.backoff.saturating_mul(2_u32.saturating_pow(work.failures - 1));
-                    tokio::time::sleep(pause).await;
+                    self.try_again(work.key, work.failures, failure).await;
                 }
                 Trouble::Taken => return self.taken_before(&work).await,
                 Trouble::Stop => return self.lost.cancel(),
             }
         }
+    }
+
+    /// Tells of a failed try, and waits before the next.
+    pub(super) async fn try_again(&self, key: &DialogueKey, attempt: u32, failure: Failure) {
+        let Failure { kind, words } = failure;
+        tracing::warn!(%key, attempt, %kind, "a turn failed; trying again");
+        tracing::debug!(%key, attempt, %words, "why a turn failed");
+        let pause = self.settings.backoff.saturating_mul(2_u32.saturating_pow(attempt - 1));
+        tokio::time::sleep(pause).await;
     }
 
     /// Parks an input that nobody can read; if it was a press, it is answered all the same.
@@ -198,7 +203,7 @@ impl Engine {
 
     /// Parks a turn that keeps failing, and then helps its person in a turn of its own. A pressed button is answered with
     /// the parking, whatever comes of that turn.
-    async fn give_up(&self, work: Work<'_>, failure: Failure) {
+    pub(super) async fn give_up(&self, work: Work<'_>, failure: Failure) {
         let parked = letters::parked(work.key, work.letters, failure.words.clone(), work.failures);
         let id = match self.park(work.letters, parked, letters::callback_answers(&work.event)).await {
             Parking::Done(id) => id,

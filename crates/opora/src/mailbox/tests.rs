@@ -12,7 +12,7 @@ mod shared;
 
 const BOT: i64 = 1;
 
-/// Notes what it reads; a text that says `slow` waits until it is let go.
+/// Notes what it reads; a text that says `slow` waits until it is let go, and one that says `panic` panics.
 #[derive(Default)]
 struct Notes {
     read: Mutex<Vec<(i64, Vec<i64>)>>,
@@ -23,10 +23,11 @@ struct Notes {
 impl Reader for Notes {
     fn read<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let is_slow = matches!(&letters[0], Letter::Inbox(row) if row.incoming.body.contains("slow"));
-            if is_slow {
+            let says = |word| matches!(&letters[0], Letter::Inbox(row) if row.incoming.body.contains(word));
+            if says("slow") {
                 self.slow.notified().await;
             }
+            assert!(!says("panic"), "as asked");
             let ids = letters.iter().map(|letter| letter.update_id().unwrap_or(-1)).collect();
             self.read.lock().push((key.user, ids));
             self.changed.notify_waiters();
@@ -108,6 +109,19 @@ async fn of_updates_that_wait_together_the_lower_id_goes_first() {
     }
     scene.notes.slow.notify_one();
     assert_eq!(scene.read(4).await, [(1, vec![5]), (1, vec![7]), (1, vec![8]), (1, vec![9])]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_goes_on_behind_a_reader_that_panics() {
+    let scene = Scene::new(MailboxSettings::default()).await;
+    for (id, body) in [(1, "panic"), (2, "a")] {
+        scene.gets(1, id, body).await;
+    }
+    assert_eq!(scene.read(1).await, [(1, vec![2])]);
+    scene.gets(1, 3, "b").await;
+    assert_eq!(scene.read(2).await, [(1, vec![2]), (1, vec![3])]);
+    scene.mailboxes.close().await;
+    assert_eq!(scene.mailboxes.waiting(), 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -52,6 +52,9 @@ pub(crate) enum BroadcastError {
     /// The store refused; what was posted stays posted.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The bot does not lead any more; what was posted stays posted.
+    #[error("the bot has stopped")]
+    Stopped,
 }
 
 /// What became of a broadcast's rows.
@@ -85,14 +88,16 @@ impl<I: Iterator<Item = i64>> Broadcast<I> {
     /// [`Watch`] tells when it is sent.
     ///
     /// # Errors
-    /// If the message cannot be said, or the store refuses. A store that does not answer is waited for by the caller:
-    /// a new broadcast under the same id goes on.
+    /// If the message cannot be said, the store refuses, or the bot stops. A store that does not answer is waited for by the
+    /// caller: a new broadcast under the same id goes on.
     pub(crate) async fn run(mut self, courier: &Courier) -> Result<Progress, BroadcastError> {
         let paced = courier.shared().settings.limits == SendLimits::Telegram;
         for page in 0_u64.. {
             let chats: Vec<i64> = self.recipients.by_ref().take(PAGE).collect();
             let Some(count) = u64::try_from(chats.len()).ok().filter(|count| *count > 0) else { break };
-            courier.has_room(PAGE).await;
+            if !courier.has_room(PAGE).await {
+                return Err(BroadcastError::Stopped);
+            }
             let is_new = self.post(courier, page, &chats).await?;
             self.tally.total.fetch_add(count, Ordering::Relaxed);
             self.tally.posted.fetch_add(count, Ordering::Relaxed);

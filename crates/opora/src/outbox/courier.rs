@@ -154,10 +154,13 @@ impl Courier {
         let (shared, watch) = (&self.shared, Stopwatch::start());
         shared.lanes.lock().drain();
         shared.ready.notify_one();
+        // Who waits for room shall not bring more.
+        shared.progress.notify_waiters();
         let sends = shared.until(|| shared.lanes.lock().is_idle());
-        let in_time = tokio::time::timeout(deadline, sends).await.is_ok();
+        let in_time = tokio::time::timeout(deadline, sends).await.unwrap_or(false);
         let patience = deadline.saturating_sub(watch.elapsed()) + SETTLING_PATIENCE;
-        let settled = tokio::time::timeout(patience, shared.until(|| shared.settler.is_idle())).await.is_ok();
+        let settling = shared.until(|| shared.settler.is_idle());
+        let settled = tokio::time::timeout(patience, settling).await.unwrap_or(false);
         shared.stop.cancel();
         let lanes = shared.lanes.lock();
         let drained = Drained { left: lanes.memory.len(), more: lanes.memory.is_behind() };
@@ -178,14 +181,16 @@ impl Courier {
         self.shared.lanes.lock().memory.len()
     }
 
-    /// Waits until the courier holds few rows and misses none, so that a broadcast does not push others out.
-    pub(super) async fn has_room(&self, rows: usize) {
+    /// Waits until the courier holds few rows and misses none, so that a broadcast does not push others out; false if it
+    /// stops.
+    pub(super) async fn has_room(&self, rows: usize) -> bool {
         let shared = &self.shared;
         let has_room = || {
             let lanes = shared.lanes.lock();
-            !lanes.memory.is_behind() && lanes.memory.has_room(rows.max(shared.settings.max_rows / 2))
+            let has_room = !lanes.memory.is_behind() && lanes.memory.has_room(rows.max(shared.settings.max_rows / 2));
+            has_room || lanes.is_draining()
         };
-        shared.until(has_room).await;
+        shared.until(has_room).await && !shared.stop.is_cancelled() && !shared.lanes.lock().is_draining()
     }
 
     pub(super) fn enqueue_low(&self, rows: Vec<OutboxRow>, tally: &Arc<Tally>) {
@@ -224,6 +229,8 @@ impl Shared {
             let (ordered, urgent) = lanes.bring(items);
             (ordered, urgent, lanes.memory.is_behind())
         };
+        // Not only when something is settled: while nothing can be sent, this is what tells.
+        self.show_waiting();
         // A worker that finds more wakes the next.
         if ordered > 0 {
             self.ready.notify_one();
@@ -236,16 +243,19 @@ impl Shared {
         }
     }
 
-    /// Waits until something is so; asked again whenever something was sent or settled.
-    async fn until(&self, is_so: impl Fn() -> bool) {
+    /// Waits until something is so; asked again whenever something was sent or settled. False if the work ends before.
+    async fn until(&self, is_so: impl Fn() -> bool) -> bool {
         loop {
             let progress = self.progress.notified();
             tokio::pin!(progress);
             progress.as_mut().enable();
             if is_so() {
-                return;
+                return true;
             }
-            progress.await;
+            tokio::select! {
+                () = progress => {}
+                () = self.stop.cancelled() => return false,
+            }
         }
     }
 

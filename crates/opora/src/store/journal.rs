@@ -84,7 +84,7 @@ impl Journal {
     pub async fn open(address: &str) -> StoreResult<Self> {
         let parsed = Address::parse(address)?;
         let path = parsed.journal.clone().ok_or(StoreError::Unsupported("the address names no journal"))?;
-        let redis = match RedisStore::open(address).await {
+        let redis = match RedisStore::open_behind_journal(address).await {
             Ok(redis) => Some(redis),
             Err(StoreError::Unavailable(why)) => {
                 tracing::error!(%why, "Redis is away at the start: only who is in the journal can go on");

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow, Outgoing, Parked,
-    ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, Taken, TimerRow, TransitionRow,
+    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow,
+    Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, Taken, TimerRow, TransitionRow,
 };
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -71,6 +71,11 @@ macro_rules! layer {
                 self.inner().why_alone()
             }
 
+            /// As [`Store::why_not_for_bots`].
+            fn why_not_for_bots(&self) -> Option<&'static str> {
+                self.inner().why_not_for_bots()
+            }
+
             /// As [`Store::enter`]: by the store behind if that is shared, else by this layer's own `open`.
             fn enter<'a>(
                 &'a self,
@@ -111,6 +116,10 @@ macro_rules! layer {
 
             fn why_alone(&self) -> Option<&'static str> {
                 StoreLayer::why_alone(self)
+            }
+
+            fn why_not_for_bots(&self) -> Option<&'static str> {
+                StoreLayer::why_not_for_bots(self)
             }
 
             fn enter<'a>(
@@ -177,6 +186,7 @@ layer! {
     import(row: &'a ConversationRow, replace: bool) -> bool;
     statistics(bot: Option<i64>) -> Statistics;
     bots() -> Vec<i64>;
+    failed(bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow>;
     parked(bot: Option<i64>, limit: usize) -> Vec<Parked>;
     parked_one(id: ParkedId) -> Option<Parked>;
     retry_parked(id: ParkedId) -> bool;

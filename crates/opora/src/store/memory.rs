@@ -1,7 +1,7 @@
 //! Conversations in the memory of this process, for tests and for trying out.
 //!
-//! It keeps every promise of [`Store`] but one: when the process ends, everything is gone. Old marks and records are
-//! dropped by number too, for memory is not a disk. It cannot carry out the
+//! It keeps every promise of [`Store`] but one: when the process ends, everything is gone. Old marks, records, names and
+//! parked turns are dropped by number too, for memory is not a disk. It cannot carry out the
 //! application's SQL and makes no backups.
 
 use std::path::Path;
@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use self::shelves::Shelves;
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked,
-    ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
+    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing,
+    Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
     TransitionRow,
 };
 use crate::clock::Millis;
@@ -146,6 +146,7 @@ impl Store for MemoryStore {
         self.step(move |shelves| {
             let room = shelves.write(epoch)?;
             settled.into_iter().for_each(|settled| room.outbox.settle(settled, at));
+            room.bound();
             Ok(())
         })
     }
@@ -215,6 +216,10 @@ impl Store for MemoryStore {
 
     fn bots(&self) -> Answer<'_, Vec<i64>> {
         self.look(Shelves::bots)
+    }
+
+    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>> {
+        self.look(move |shelves| shelves.read(bot, |room| room.outbox.failed_after(after, limit)))
     }
 
     fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {

@@ -20,6 +20,9 @@ pub enum OpenError {
     /// Turns that write to a database cannot go on without their Redis.
     #[error("a Redis with a journal cannot have the application's tables beside it: choose one of the two")]
     JournalAndDatabase,
+    /// Turns on aiogram's keys commit with nothing else.
+    #[error("a Redis with `layout=aiogram` cannot have the application's tables beside it: choose one of the two")]
+    LayoutAndDatabase,
     /// The store is known and cannot be opened.
     #[error("{0}")]
     CannotOpen(#[source] BoxError),
@@ -29,8 +32,8 @@ pub enum OpenError {
 }
 
 /// Opens the store that an address names, as a bot does: what is missing is made, and what an older version made is brought
-/// up to date. An address is `memory:`, `sqlite:<path>`, or what [`RedisStore::open`], [`AiogramStore::open`] or
-/// [`PostgresStore::open`] take.
+/// up to date. An address is `memory:`, `sqlite:<path>`, or what [`RedisStore::open`], [`Journal::open`] or
+/// [`PostgresStore::open`] take. One of [`AiogramStore::open`] opens a store for tools: a bot needs a mapping.
 pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
     open_by(address, Opening::Make).await
 }
@@ -43,6 +46,9 @@ pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<A
     let Some(database) = database.filter(|database| *database != state) else { return open(state).await };
     if names_journal(state) {
         return Err(OpenError::JournalAndDatabase);
+    }
+    if AiogramStore::is_at(state) {
+        return Err(OpenError::LayoutAndDatabase);
     }
     let database = match (Kind::of(state)?, Kind::of(database)?) {
         (Kind::Redis, Kind::Sqlite(path)) => SqliteStore::open(path).await.map(SqlDatabase::from),

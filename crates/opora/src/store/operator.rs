@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OutboxId, Place, Stored, Version};
+use super::{OutboxId, Outgoing, Place, Stored, Version};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
@@ -105,6 +105,29 @@ pub struct SetAside {
     pub id: ParkedId,
     /// The outbox rows of what was said with it, in its order.
     pub outbox: Vec<OutboxId>,
+}
+
+/// A message that could not be sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedRow {
+    /// The place that it had in the outbox.
+    pub id: OutboxId,
+    /// The conversation that said it.
+    pub key: DialogueKey,
+    /// The call.
+    pub outgoing: Outgoing,
+    /// Why it could not be sent.
+    pub reason: Box<str>,
+    /// When it was said.
+    pub at: Millis,
+}
+
+impl FailedRow {
+    /// Its place among those that failed, behind which [`super::Store::failed`] goes on.
+    #[must_use]
+    pub fn place(&self) -> (Millis, OutboxId) {
+        (self.at, self.id)
+    }
 }
 
 /// How long, and how much of it, a store keeps what would grow for ever.

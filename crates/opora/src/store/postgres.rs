@@ -8,10 +8,9 @@
 
 use std::sync::Arc;
 
-use sqlx::PgPool;
 use tokio::sync::Mutex;
 
-use self::reads::Finder;
+use self::reads::{Finder, Readers};
 use self::server::{Promise, Server};
 use self::writer::Writer;
 use super::sql::numbers::Numbers;
@@ -43,7 +42,7 @@ const MORE_WRITERS: usize = 0;
 /// Keeps everything in tables named `opora_…` of one PostgreSQL database.
 #[derive(Debug)]
 pub struct PostgresStore {
-    sql: SqlStore<PgPool>,
+    sql: SqlStore<Readers>,
     server: Server,
 }
 
@@ -78,12 +77,12 @@ impl PostgresStore {
         let writer = |slot| queue::start(Writer::new(server.clone(), slot, Arc::clone(&numbers)));
         let writers = Writers::several(writer(1), (2..).take(MORE_WRITERS).map(writer), writer(0));
         let about = format!("in the PostgreSQL database {server}: {promise}");
-        let sql = SqlStore::start(about, writers, Finder::of(server.clone()), reads::of(&server));
+        let sql = SqlStore::start(about, writers, Finder::of(server.clone()), Reads(Readers::of(server.clone())));
         Self { sql, server }
     }
 
     /// The connections that read.
-    pub(super) fn reads(&self) -> &Reads<PgPool> {
+    pub(super) fn reads(&self) -> &Reads<Readers> {
         &self.sql.reads
     }
 

@@ -20,9 +20,9 @@ use self::server::Server;
 use self::witness::Witness;
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow, Outgoing, Parked,
-    ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
-    TransitionRow,
+    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow,
+    Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken,
+    TimerRow, TransitionRow,
 };
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -312,6 +312,10 @@ impl Store for RedisStore {
 
     fn bots(&self) -> Answer<'_, Vec<i64>> {
         Box::pin(self.bots_here())
+    }
+
+    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>> {
+        Box::pin(self.failed_rows(bot, after, limit))
     }
 
     fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {

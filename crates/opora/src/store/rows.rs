@@ -30,7 +30,8 @@ pub struct Seq(pub i64);
 #[serde(transparent)]
 pub struct OutboxId(pub i64);
 
-/// An effect; also the stable key under which it is carried out.
+/// An effect in one store. The key under which it is carried out is another: it lies in its body, and stays the same also
+/// where the effect goes from a journal into its Redis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EffectId(pub i64);
@@ -378,7 +379,7 @@ pub struct Effect {
 /// An effect in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EffectRow {
-    /// Its id, and its stable key.
+    /// Its id.
     pub id: EffectId,
     /// Who asked for it.
     pub key: DialogueKey,

@@ -34,6 +34,7 @@ mod facts;
 mod file;
 mod opens;
 mod reads;
+mod restore;
 mod schema;
 mod sent;
 #[cfg(test)]
@@ -41,6 +42,7 @@ mod tests;
 mod writer;
 
 pub(super) use self::reads::bound;
+pub use self::restore::Restored;
 
 /// Keeps everything in one SQLite file.
 #[derive(Debug)]
@@ -68,6 +70,14 @@ impl SqliteStore {
         let file = DatabaseFile { path: path.to_owned() };
         let connection = file.open_existing().await?;
         Ok(Self::start(file, connection))
+    }
+
+    /// Puts a backup in the place of a database, which nobody may have open. What was there, with all that a killed process
+    /// has left beside it, is kept under another name; the backup stays as it is.
+    ///
+    /// Leases are nobody's then. Epochs and versions go on above those of what was there, where it can be read.
+    pub async fn restore(backup: &Path, to: &Path) -> StoreResult<Restored> {
+        restore::restore(backup, to).await
     }
 
     fn start(file: DatabaseFile, connection: SqliteConnection) -> Self {

@@ -125,6 +125,7 @@ macro_rules! store_conformance {
                 a_call_comes_back_as_it_was_said,
                 a_sent_message_leaves_the_outbox,
                 a_failed_message_is_set_aside,
+                failed_messages_are_shown_in_pages,
                 messages_are_settled_together,
                 messages_follow_a_chat_that_moved,
                 a_label_names_the_message_sent_last,

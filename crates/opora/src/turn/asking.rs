@@ -1,5 +1,8 @@
 //! Who asked: what a timer or an effect carries, so that what comes of it finds the state that wanted it.
 
+use std::hash::{BuildHasher, RandomState};
+
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -29,12 +32,46 @@ impl Asker {
     }
 }
 
-/// The body of a timer or an effect in the store.
+/// The body of a timer in the store, and that of an effect as far as a timer has it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Wrapped<Body> {
     pub by: Asker,
     pub body: Body,
 }
+
+/// The body of an effect in the store. Those that were stored by earlier versions have no key.
+#[derive(Debug, Serialize, Deserialize)]
+struct Keyed<Body> {
+    by: Asker,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    body: Body,
+}
+
+/// The body of an effect, with a key that no other has. It lies in the body, so it goes wherever the effect goes: into
+/// another store, whose numbers are others.
+pub(crate) fn effect_body(by: Asker, body: &RawValue) -> Result<String, serde_json::Error> {
+    // Seeded by the system; a clock or a count may begin anew.
+    let random = RandomState::new();
+    let key = format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1));
+    serde_json::to_string(&Keyed { by, key: Some(key), body })
+}
+
+/// The key of an effect's body, if it has one.
+pub(crate) fn effect_key(body: &str) -> Option<String> {
+    serde_json::from_str::<Keyed<IgnoredAny>>(body).ok()?.key
+}
+
+/// The body of the same effect, with the same key, whose outcome no state waits for: it comes as a late one.
+pub(crate) fn without_asking_state(body: &str) -> Result<String, serde_json::Error> {
+    let Ok(Keyed { by, key, body: wish }) = serde_json::from_str::<Keyed<&RawValue>>(body) else {
+        return Ok(body.to_owned());
+    };
+    serde_json::to_string(&Keyed { by: Asker { entry: NEVER, ..by }, key, body: wish })
+}
+
+/// No turn has this number.
+const NEVER: Version = Version(-1);
 
 /// What an effect's body asks for, without who asked. A body that was not wrapped is its own content.
 pub(crate) fn wish(body: &str) -> &str {
@@ -96,6 +133,29 @@ mod tests {
         let finish = Finish::read(&done).unwrap();
         assert_eq!(finish.asked.get(), "5");
         assert_eq!((finish.by, &*finish.kind, finish.result.unwrap().get()), (by, "download", r#"{"bytes":3}"#));
+    }
+
+    #[test]
+    fn every_effect_has_a_key_of_its_own_that_stays_with_its_body() {
+        let by = Asker { slot: Box::default(), dialogue: "papers".into(), entry: Version(7) };
+        let wish_of = RawValue::from_string("5".to_owned()).unwrap();
+        let [one, other] = [(); 2].map(|()| effect_body(by.clone(), &wish_of).unwrap());
+        assert_ne!(effect_key(&one).unwrap(), effect_key(&other).unwrap());
+        assert_eq!(wish(&one), "5");
+        let late = without_asking_state(&one).unwrap();
+        assert_eq!((effect_key(&late), wish(&late)), (effect_key(&one), "5"));
+        let done = format!(r#"{{"kind":"download","asked":{late},"ok":null,"failed":null}}"#);
+        assert_eq!(Finish::read(&done).unwrap().by, Asker { entry: NEVER, ..by });
+    }
+
+    #[test]
+    fn a_body_of_an_earlier_version_or_of_nobody_has_no_key() {
+        for body in [r#"{"by":{"entry":7},"body":5}"#, r#"{"key":"x"}"#, "null"] {
+            assert_eq!(effect_key(body), None);
+        }
+        let late = without_asking_state(r#"{"by":{"entry":7},"body":5}"#).unwrap();
+        assert_eq!(late, r#"{"by":{"entry":-1},"body":5}"#);
+        assert_eq!(without_asking_state("null").unwrap(), "null");
     }
 
     #[test]

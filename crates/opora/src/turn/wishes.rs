@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{Asker, TurnError, Wrapped};
+use super::{Asker, TurnError, Wrapped, effect_body};
 use crate::clock::Millis;
 use crate::store::{DomainWrites, Effect, Outgoing, TimerChange};
 
@@ -86,10 +86,13 @@ impl Wishes {
         timers.collect()
     }
 
-    /// The effects, with who asked.
+    /// The effects, with who asked and each with its key.
     pub fn take_effects(&mut self, asker: impl Fn(&str) -> Asker) -> Result<Vec<Effect>, TurnError> {
-        let effects = std::mem::take(&mut self.effects).into_iter();
-        effects.map(|Asking { slot, kind, body }| Ok(Effect { kind, body: wrapped(asker(&slot), &body)? })).collect()
+        let effects = std::mem::take(&mut self.effects).into_iter().map(|Asking { slot, kind, body }| {
+            let body = effect_body(asker(&slot), &body).map_err(TurnError::failed)?;
+            Ok(Effect { kind, body: body.into() })
+        });
+        effects.collect()
     }
 
     /// All writes as one, in their order.

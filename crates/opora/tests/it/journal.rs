@@ -9,12 +9,15 @@ use opora::key::DialogueKey;
 use opora::prelude::*;
 use opora::store::{self, ConversationRow, Filter, RedisStore, Store, StoreError};
 use sqlx::{Connection, SqliteConnection};
+use tokio::sync::Semaphore;
 
 use crate::proxy::Proxy;
 use crate::redis_server::RedisServer;
+use crate::runtime::effects::{Tries, purchase, slow_bank};
 use crate::runtime::form::{AGE, NAME, form};
 use crate::stage::{BOT, Person, Running, Stage, until};
 
+mod left;
 mod steps;
 
 const ONE_MOMENT: &str = "One moment, please: I will answer as soon as I can.";
@@ -61,6 +64,12 @@ impl Scene {
     async fn asks_and_is_cut_off(&self, anna: &Person<'_>) -> Running {
         let store = self.store().await;
         let bot = self.bot_on(Arc::clone(&store));
+        self.is_cut_off(anna, &store).await;
+        bot
+    }
+
+    /// She is asked for her name, and then there is no Redis.
+    async fn is_cut_off(&self, anna: &Person<'_>, store: &Arc<dyn Store>) {
         anna.says("/start").await;
         anna.hears_just(&[NAME]).await;
         self.is_quiet().await;
@@ -70,7 +79,6 @@ impl Scene {
             store.labelled(BOT, 1, "none").await.is_err_and(|error| error.to_string().contains("is away"))
         })
         .await;
-        bot
     }
 
     /// Nothing waits in Redis, so that everybody has a copy.
@@ -194,6 +202,25 @@ async fn timers_that_were_set_while_redis_was_away_fire_once_there_or_here() {
     scene.is_replayed().await;
     assert_eq!(scene.redis.statistics(Some(BOT)).await.unwrap().timers, 1);
     anna.hears_just(&[NAME, "I will remind you", "reminder 1", "reminder 2"]).await;
+    bot.stops().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_that_was_asked_for_while_redis_was_away_has_the_same_key_when_it_is_back() {
+    let (scene, tries, doors) = (Scene::new().await, Tries::default(), Arc::new(Semaphore::new(0)));
+    let anna = scene.stage.person("Anna").await;
+    let store = scene.store().await;
+    let bot = scene.stage.bot(&store).dialogue(form()).dialogue(purchase());
+    let bot = Running::start(slow_bank(bot, &tries, &doors));
+    scene.is_cut_off(&anna, &store).await;
+    anna.says("/buy x").await;
+    until("the first try", async || tries.lock().len() == 1).await;
+    scene.proxy.cut_off(false);
+    until("the second try", async || tries.lock().len() == 2).await;
+    doors.add_permits(1);
+    anna.hears_just(&[NAME, "Paid: cash."]).await;
+    let made = tries.lock().clone();
+    assert_eq!(made[0], made[1]);
     bot.stops().await;
 }
 

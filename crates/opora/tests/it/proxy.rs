@@ -1,11 +1,13 @@
-//! A TCP proxy before a server: it counts the ways there and back, and cuts connections when it is told to.
+//! A TCP proxy before a server: it counts the ways there and back, and delays, swallows or cuts what it is told to.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
@@ -13,6 +15,19 @@ use tokio::sync::watch;
 pub struct Proxy {
     pub port: u16,
     shared: Arc<Shared>,
+}
+
+/// What becomes of what is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    Passing,
+    /// Everything comes so much later.
+    Delaying(Duration),
+    /// Connections are taken and everything said on them, and nothing comes of it.
+    Swallowing,
+    /// All connections end, and none come about.
+    CutOff,
 }
 
 #[derive(Default)]
@@ -23,8 +38,16 @@ struct Shared {
     cut_after: Mutex<Option<Vec<u8>>>,
     has_cut: AtomicBool,
     ways: AtomicUsize,
-    /// Nothing is passed on.
-    is_cut_off: watch::Sender<bool>,
+    mode: watch::Sender<Mode>,
+}
+
+/// What both directions of a connection know.
+#[derive(Default)]
+struct Line {
+    /// Somebody has asked and waits for an answer.
+    is_asking: AtomicBool,
+    /// The next answer is not passed on, and the connection ends.
+    is_cut: AtomicBool,
 }
 
 impl Proxy {
@@ -48,7 +71,23 @@ impl Proxy {
 
     /// Ends all connections and lets none come, or lets them come again.
     pub fn cut_off(&self, is_cut_off: bool) {
-        self.shared.is_cut_off.send_replace(is_cut_off);
+        self.shared.mode.send_replace(if is_cut_off { Mode::CutOff } else { Mode::Passing });
+    }
+
+    /// From now on everything comes so much later.
+    pub fn delay(&self, by: Duration) {
+        self.shared.mode.send_replace(Mode::Delaying(by));
+    }
+
+    /// From now on nothing comes through and nobody is told. Connections that are there, or come about meanwhile, stay dead
+    /// when the way is free again, and the server holds its end of them.
+    pub fn swallow(&self) {
+        self.shared.mode.send_replace(Mode::Swallowing);
+    }
+
+    /// The way is free again.
+    pub fn let_pass(&self) {
+        self.shared.mode.send_replace(Mode::Passing);
     }
 
     /// New connections lead to another server; those that are there stay where they are.
@@ -66,46 +105,73 @@ impl Proxy {
     }
 }
 
-async fn pass(client: TcpStream, shared: Arc<Shared>) {
-    let mut is_cut_off = shared.is_cut_off.subscribe();
+async fn pass(mut client: TcpStream, shared: Arc<Shared>) {
+    let (mut ends, mut dies) = (shared.mode.subscribe(), shared.mode.subscribe());
+    let ends = ends.wait_for(|mode| *mode == Mode::CutOff);
+    tokio::pin!(ends);
+    let mut server = None;
     tokio::select! {
-        _ = is_cut_off.wait_for(|is_cut_off| *is_cut_off) => {}
-        () = pass_on(client, Arc::clone(&shared)) => {}
+        biased;
+        _ = &mut ends => return,
+        _ = dies.wait_for(|mode| *mode == Mode::Swallowing) => {}
+        () = pass_on(&mut client, &mut server, &shared) => return,
+    }
+    let swallowing = async {
+        let _ = tokio::io::copy(&mut client, &mut tokio::io::sink()).await;
+        // The server never hears that the client has given up.
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        _ = &mut ends => {}
+        () = swallowing => {}
     }
 }
 
-async fn pass_on(mut client: TcpStream, shared: Arc<Shared>) {
-    let server = shared.server.load(Ordering::Acquire);
-    let mut server = TcpStream::connect(SocketAddr::from(([127, 0, 0, 1], server))).await.unwrap();
+async fn pass_on(client: &mut TcpStream, server: &mut Option<TcpStream>, shared: &Shared) {
+    let port = shared.server.load(Ordering::Acquire);
+    let connected = TcpStream::connect(SocketAddr::from(([127, 0, 0, 1], port))).await.unwrap();
+    let server = server.insert(connected);
     client.set_nodelay(true).unwrap();
     server.set_nodelay(true).unwrap();
-    let (mut asked, mut answered) = (vec![0; 1 << 16], vec![0; 1 << 16]);
-    let mut is_asking = false;
-    loop {
-        tokio::select! {
-            read = client.read(&mut asked) => {
-                let Ok(length @ 1..) = read else { return };
-                if !is_asking {
-                    shared.ways.fetch_add(1, Ordering::AcqRel);
-                }
-                is_asking = true;
-                if server.write_all(&asked[..length]).await.is_err() {
-                    return;
-                }
-                if shared.is_cut(&asked[..length]) {
-                    // The answer shows that the server has done it.
-                    let _ = server.read(&mut answered).await;
-                    shared.has_cut.store(true, Ordering::Release);
-                    return;
-                }
-            }
-            read = server.read(&mut answered) => {
-                let Ok(length @ 1..) = read else { return };
-                is_asking = false;
-                if client.write_all(&answered[..length]).await.is_err() {
-                    return;
-                }
-            }
+    let (from_client, to_client) = client.split();
+    let (from_server, to_server) = server.split();
+    let line = Line::default();
+    tokio::select! {
+        () = there(from_client, to_server, shared, &line) => {}
+        () = back(from_server, to_client, shared, &line) => {}
+    }
+}
+
+async fn there(mut client: ReadHalf<'_>, mut server: WriteHalf<'_>, shared: &Shared, line: &Line) {
+    let mut asked = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = client.read(&mut asked).await {
+        if !line.is_asking.swap(true, Ordering::AcqRel) {
+            shared.ways.fetch_add(1, Ordering::AcqRel);
+        }
+        shared.delays().await;
+        let is_cut = shared.is_cut(&asked[..length]);
+        line.is_cut.store(is_cut, Ordering::Release);
+        if server.write_all(&asked[..length]).await.is_err() {
+            return;
+        }
+        if is_cut {
+            // The answer shows that the server has done it, and ends this.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+async fn back(mut server: ReadHalf<'_>, mut client: WriteHalf<'_>, shared: &Shared, line: &Line) {
+    let mut answered = vec![0; 1 << 16];
+    while let Ok(length @ 1..) = server.read(&mut answered).await {
+        line.is_asking.store(false, Ordering::Release);
+        if line.is_cut.load(Ordering::Acquire) {
+            shared.has_cut.store(true, Ordering::Release);
+            return;
+        }
+        shared.delays().await;
+        if client.write_all(&answered[..length]).await.is_err() {
+            return;
         }
     }
 }
@@ -118,5 +184,12 @@ impl Shared {
             *cut_after = None;
         }
         is_cut
+    }
+
+    async fn delays(&self) {
+        let mode = *self.mode.borrow();
+        if let Mode::Delaying(by) = mode {
+            tokio::time::sleep(by).await;
+        }
     }
 }

@@ -50,6 +50,7 @@ mod aiogram_live;
 mod asking;
 mod choosing;
 mod copying;
+mod failing;
 mod from_aiogram;
 mod leases;
 mod moving;

@@ -1,7 +1,15 @@
 //! Who hears what.
 
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::clock::Millis;
 use crate::prelude::*;
+use crate::store::Version;
 use crate::testing::chat::Stage;
+use crate::turn::{Event, Moment};
+use crate::update::{Route, Update};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "form")]
@@ -201,4 +209,32 @@ fn only_kinds_that_somebody_hears_are_asked_for() {
     use crate::input::Other;
     let script = Script::from(form().start(other("edited_message"), edited).start(other("dice"), edited));
     assert_eq!(script.allowed_updates(), ["callback_query", "edited_message", "message"]);
+}
+
+#[tokio::test]
+async fn a_business_chat_is_listened_to_if_asked_for_and_answered_by_its_connection() {
+    let script = Script::from(form()).business();
+    assert_eq!(script.allowed_updates(), ["business_message", "callback_query", "message"]);
+    let from = json!({"id": 5, "is_bot": false, "first_name": "Anna"});
+    let raw = json!({"update_id": 1, "business_message": {
+        "message_id": 1, "date": 1, "chat": {"id": 5, "type": "private", "first_name": "Anna"}, "from": from,
+        "business_connection_id": "connection", "text": "/start again"}})
+    .to_string();
+    let key = Route::of(&raw, 7).unwrap().key;
+    assert_eq!(&*key.business, "connection");
+    let moment = Moment {
+        key,
+        version: Version::default(),
+        stored: None,
+        event: Event::Update(Arc::new(Update::read(&raw).unwrap())),
+        now: Millis(0),
+        refusal: None,
+        context: Arc::default(),
+        place: None,
+    };
+    let outcome = script.run(moment).await.unwrap();
+    let said: Vec<Value> = outcome.outgoing.iter().map(|call| serde_json::from_str(&call.body).unwrap()).collect();
+    assert_eq!(said.len(), 1);
+    assert_eq!(said[0]["text"], "Welcome again! Your name?");
+    assert_eq!((&said[0]["chat_id"], &said[0]["business_connection_id"]), (&json!(5), &json!("connection")));
 }

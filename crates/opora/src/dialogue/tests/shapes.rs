@@ -17,8 +17,24 @@ enum Form {
     Age { full_name: String, notes: Vec<String> },
 }
 
-async fn start(_: &mut Turn, _: Command) -> Step<Form> {
-    Ok(Next::Go(Form::Name))
+/// Waits for nothing but a text, and tells of the form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "look")]
+#[serde(tag = "at", rename_all = "snake_case")]
+enum Look {
+    Around,
+}
+
+async fn around(turn: &mut Turn, _: String) -> Step<Look> {
+    let draft = turn.draft::<Form>();
+    turn.say(format!("There is {draft:?}."));
+    Ok(Next::Stay)
+}
+
+async fn start(turn: &mut Turn, _: Command) -> Step<Form> {
+    let draft = turn.draft::<Form>();
+    turn.say(format!("There is {draft:?}."));
+    Ok(Next::Go(draft.unwrap_or(Form::Name)))
 }
 
 async fn name(_: &mut Turn, full_name: String) -> Step<Form> {
@@ -56,7 +72,9 @@ fn form() -> Dialogue<Form> {
 async fn stage_with(stored: Value) -> Stage {
     let clock = crate::clock::Clock::set_by_hand(Millis(1_000_000));
     let store = Arc::new(MemoryStore::new());
-    let stage = Stage::on(form(), Context::new(), store.clone(), clock);
+    let look = Dialogue::new().on(Look::AROUND, text(), around);
+    let script = Script::new().dialogue(form()).dialogue(look);
+    let stage = Stage::on(script, Context::new(), store.clone(), clock);
     let key = stage.person("Anna").key();
     let places = vec![Place { dialogue: "form".into(), state: "enter_age".into() }];
     let stored = Stored { value: stored.to_string().into(), places, expires_at: None };
@@ -65,12 +83,18 @@ async fn stage_with(stored: Value) -> Stage {
     stage
 }
 
-fn conversation(schema: u32) -> Value {
+fn frame(schema: u32) -> Value {
     let state = json!({"at": "enter_age", "name": "Anna"});
     let history = json!([{"at": "name", "state": {"at": "name"}}]);
-    let frame = json!({"dialogue": "form", "schema": schema, "at": "enter_age", "state": state, "entry": 5, "history": history});
-    json!({"slots": [{"stack": [frame]}], "from_the_future": true})
+    json!({"dialogue": "form", "schema": schema, "at": "enter_age", "state": state, "entry": 5, "history": history})
 }
+
+fn conversation(schema: u32) -> Value {
+    json!({"slots": [{"stack": [frame(schema)]}], "from_the_future": true})
+}
+
+/// What of the first version stands in the form, as this program knows it.
+const BROUGHT_UP: &str = r#"There is Some(Age { full_name: "Anna", notes: [] })."#;
 
 #[tokio::test]
 async fn a_state_of_an_old_shape_is_brought_up_and_so_is_its_history() {
@@ -92,6 +116,44 @@ async fn a_state_of_a_newer_program_or_of_no_known_shape_ends_politely() {
         anna.sees("cannot go on from where we were. Send /start to begin again.");
         assert_eq!(anna.state().await, None);
         anna.sends("/start").await;
+        assert_eq!(anna.state().await.as_deref(), Some("form:name"));
+    }
+}
+
+#[tokio::test]
+async fn a_kept_draft_of_an_old_shape_is_there_for_an_entry() {
+    let stage = stage_with(json!({"slots": [{"kept": [frame(1)], "kept_since": 5}]})).await;
+    let anna = crate::testing::chat::Someone::first(&stage);
+    anna.sends("/start").await;
+    anna.sees(BROUGHT_UP);
+    assert_eq!(anna.state().await.as_deref(), Some("form:age"));
+}
+
+#[tokio::test]
+async fn a_dialogue_of_an_old_shape_is_brought_up_while_it_waits_for_its_child_or_in_the_background() {
+    let look = json!({"dialogue": "look", "schema": 1, "at": "around", "state": {"at": "around"}, "entry": 5});
+    let below = json!({"slots": [{"stack": [frame(1), look]}]});
+    let beside = json!({"slots": [{"name": "form", "stack": [frame(1)]}, {"stack": [look]}]});
+    for stored in [below, beside] {
+        let stage = stage_with(stored).await;
+        let anna = crate::testing::chat::Someone::first(&stage);
+        anna.sends("what is there?").await;
+        anna.sees(BROUGHT_UP);
+        assert_eq!(anna.state().await.as_deref(), Some("look:around"));
+    }
+}
+
+#[tokio::test]
+async fn a_draft_that_cannot_be_brought_up_holds_nobody_up() {
+    let mut strange = frame(1);
+    // The upcast panics on this.
+    strange["state"] = json!([1]);
+    let gone = json!({"dialogue": "gone", "schema": 1, "at": "x", "state": 1, "entry": 5});
+    for kept in [frame(2), frame(4), strange, gone] {
+        let stage = stage_with(json!({"slots": [{"kept": [kept], "kept_since": 5}]})).await;
+        let anna = crate::testing::chat::Someone::first(&stage);
+        anna.sends("/start").await;
+        anna.sees("There is None.");
         assert_eq!(anna.state().await.as_deref(), Some("form:name"));
     }
 }

@@ -1,7 +1,7 @@
 //! Messages for many chats.
 
 use super::*;
-use crate::outbox::{Broadcast, Progress};
+use crate::outbox::{Broadcast, BroadcastError, Progress};
 use crate::telegram::{Button, Say};
 
 fn news() -> Say {
@@ -44,4 +44,25 @@ async fn a_broadcast_goes_on_where_it_stopped() {
     later.settled().await;
     assert_eq!(later.seen().iter().map(|seen| seen.chat).min(), Some(41));
     assert_eq!(watch.progress(), Progress { total: Some(70), posted: 70, sent: 30, failed: 0, untold: 40 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broadcast_that_waits_for_room_ends_when_the_courier_does() {
+    for is_drained in [true, false] {
+        let stage = Stage::new(CourierSettings { max_rows: 20, ..off() }).await;
+        (1..=100).for_each(|chat| stage.api.answers(chat, Answer::Never));
+        let broadcast = Broadcast::new("news", news(), 1..=100);
+        let watch = broadcast.watch();
+        let courier = stage.courier.clone();
+        let running = tokio::spawn(async move { broadcast.run(&courier).await });
+        stage.until("nothing goes on", |_| watch.progress().posted > 0).await;
+        if is_drained {
+            stage.courier.drain(Duration::ZERO).await;
+        } else {
+            stage.courier.shared().fenced();
+        }
+        let ended = tokio::time::timeout(PATIENCE, running).await.expect("it waits for ever").unwrap();
+        assert!(matches!(ended, Err(BroadcastError::Stopped)), "{ended:?}");
+        assert!(watch.progress().posted < 100);
+    }
 }

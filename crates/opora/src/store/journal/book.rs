@@ -1,5 +1,6 @@
 //! The journal's file: an SQLite store, and tables of its own for what only a replay needs.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use futures_util::future::BoxFuture;
@@ -7,8 +8,9 @@ use sqlx::{Row, SqliteConnection};
 use tokio::sync::oneshot;
 
 use super::entry::{Entry, Sent};
+use crate::clock::Millis;
 use crate::store::sql::failure::{closed, unavailable};
-use crate::store::{DomainWrites, Epoch, OutboxId, Settled, SqliteStore, Store, StoreError, StoreResult};
+use crate::store::{DomainWrites, Effect, Epoch, OutboxId, Settled, SqliteStore, Store, StoreError, StoreResult};
 
 /// Epochs of a journal begin here, so that they are told from those of Redis, and their numbers too.
 const FIRST_EPOCH: i64 = 1 << 22;
@@ -23,10 +25,14 @@ CREATE TABLE IF NOT EXISTS journal_settled (id INTEGER PRIMARY KEY, bot INTEGER 
 CREATE TABLE IF NOT EXISTS journal_labels (
     bot INTEGER NOT NULL, chat INTEGER NOT NULL, label TEXT NOT NULL, message INTEGER NOT NULL,
     PRIMARY KEY (bot, chat, label));
+CREATE TABLE IF NOT EXISTS journal_effects (
+    id INTEGER PRIMARY KEY, bot INTEGER NOT NULL, entry INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS journal_effects_entry ON journal_effects (entry);
 INSERT OR IGNORE INTO opora_leases (bot, epoch, holder, renewals, numbers) VALUES (-1, 4194304, NULL, 0, 0);";
 
 /// What is emptied when everything has been replayed.
-const EMPTIED: [&str; 14] = [
+const EMPTIED: [&str; 15] = [
+    "DELETE FROM journal_effects WHERE bot = ?1",
     "DELETE FROM journal_entries WHERE bot = ?1",
     "DELETE FROM journal_settled WHERE bot = ?1",
     "DELETE FROM journal_labels WHERE bot = ?1",
@@ -50,10 +56,41 @@ SELECT NOT (EXISTS (SELECT 1 FROM journal_entries WHERE bot = ?1)
     OR EXISTS (SELECT 1 FROM opora_inbox WHERE bot = ?1) OR EXISTS (SELECT 1 FROM opora_outbox WHERE bot = ?1)
     OR EXISTS (SELECT 1 FROM opora_failed WHERE bot = ?1))";
 
-/// The last entry of a conversation also brings what has come of all of them.
+/// The last turn of a conversation also brings what has come of all of them.
 const ENTRIES: &str = "
-SELECT id, entry, id = (SELECT max(id) FROM journal_entries later WHERE later.key = entries.key)
+SELECT id, entry, id = (SELECT max(id) FROM journal_entries later WHERE later.key = entries.key),
+    id = (SELECT id FROM journal_entries later
+        WHERE later.key = entries.key AND json_type(later.entry, '$.deed.Turn') IS NOT NULL ORDER BY id DESC LIMIT 1)
 FROM journal_entries entries WHERE bot = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+
+/// Effects leave the reach of whoever works on the journal, each with the turn that brings it to Redis. So one that may be
+/// there already is not carried out here if Redis goes away again. Those without a turn are there for sure.
+const SET_ASIDE: [&str; 2] = [
+    "INSERT INTO journal_effects (id, bot, entry, kind, body)
+    SELECT id, bot, turn, kind, body FROM (
+        SELECT *, (SELECT id FROM journal_entries AS entries
+            WHERE entries.key = effects.key AND json_type(entries.entry, '$.deed.Turn') IS NOT NULL
+            ORDER BY id DESC LIMIT 1) AS turn
+        FROM opora_effects AS effects WHERE bot = ?1)
+    WHERE turn IS NOT NULL",
+    "DELETE FROM opora_effects WHERE bot = ?1",
+];
+
+/// What goes when conversations are in Redis: their timers are there, too.
+const REPLAYED: [&str; 3] = [
+    "DELETE FROM journal_effects WHERE entry IN (
+        SELECT id FROM journal_entries WHERE key IN (SELECT value FROM json_each(?1)))",
+    "DELETE FROM journal_entries WHERE key IN (SELECT value FROM json_each(?1))",
+    "DELETE FROM opora_timers WHERE key IN (SELECT value FROM json_each(?1))",
+];
+
+/// What goes of a conversation in conflict, from a number on: nobody goes on from here.
+const GIVEN_UP: [&str; 4] = [
+    "DELETE FROM journal_effects WHERE entry IN (SELECT id FROM journal_entries WHERE key = ?1 AND id >= ?2)",
+    "DELETE FROM journal_entries WHERE key = ?1 AND id >= ?2",
+    "DELETE FROM opora_timers WHERE key = ?1",
+    "DELETE FROM opora_conversations WHERE key = ?1",
+];
 
 /// The file.
 #[derive(Debug)]
@@ -67,6 +104,8 @@ pub(super) struct Book {
 pub(super) struct Numbered {
     pub(super) id: i64,
     pub(super) is_last: bool,
+    /// No turn follows; what was parked may.
+    pub(super) is_last_turn: bool,
     pub(super) entry: Entry,
 }
 
@@ -122,40 +161,93 @@ impl Book {
 
     /// Entries after a number, in order.
     pub(super) async fn entries(&self, bot: i64, after: i64, limit: i64) -> StoreResult<Vec<Numbered>> {
-        let rows: Vec<(i64, String, bool)> = self
+        let rows: Vec<(i64, String, bool, Option<bool>)> = self
             .ask(move |sqlite| Box::pin(sqlx::query_as(ENTRIES).bind(bot).bind(after).bind(limit).fetch_all(sqlite)))
             .await?;
-        let read = |(id, json, is_last): (i64, String, bool)| {
-            Ok(Numbered { id, is_last, entry: serde_json::from_str(&json).map_err(unavailable)? })
+        let read = |(id, json, is_last, is_last_turn): (i64, String, bool, Option<bool>)| {
+            let entry = serde_json::from_str(&json).map_err(unavailable)?;
+            Ok(Numbered { id, is_last, is_last_turn: is_last_turn.unwrap_or(false), entry })
         };
         rows.into_iter().map(read).collect()
     }
 
-    /// All entries of a conversation from a number on.
-    pub(super) async fn entries_of(&self, key: String, from: i64) -> StoreResult<Vec<Entry>> {
-        const OF_KEY: &str = "SELECT entry FROM journal_entries WHERE key = ?1 AND id >= ?2 ORDER BY id";
-        let rows: Vec<(String,)> =
-            self.ask(move |sqlite| Box::pin(sqlx::query_as(OF_KEY).bind(key).bind(from).fetch_all(sqlite))).await?;
-        rows.iter().map(|(json,)| serde_json::from_str(json).map_err(unavailable)).collect()
-    }
-
-    /// Removes entries that were replayed.
-    pub(super) async fn remove_entries(&self, ids: &[i64]) -> StoreResult<()> {
-        self.remove("DELETE FROM journal_entries WHERE id IN (SELECT value FROM json_each(?1))", ids).await
-    }
-
-    /// Removes the entries of a conversation from a number on.
-    pub(super) async fn remove_entries_of(&self, key: String, from: i64) -> StoreResult<()> {
-        const OF_KEY: &str = "DELETE FROM journal_entries WHERE key = ?1 AND id >= ?2";
+    /// Sets aside the effects that were not carried out: from now on only a replay takes them.
+    pub(super) async fn set_effects_aside(&self, bot: i64) -> StoreResult<()> {
         self.ask(move |sqlite| {
-            Box::pin(async move { sqlx::query(OF_KEY).bind(key).bind(from).execute(sqlite).await.map(drop) })
+            Box::pin(async move {
+                for statement in SET_ASIDE {
+                    sqlx::query(statement).bind(bot).execute(&mut *sqlite).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// The effects that were set aside, by the turn that brings them.
+    pub(super) async fn effects(&self, bot: i64) -> StoreResult<HashMap<i64, Vec<Effect>>> {
+        const ASIDE: &str = "SELECT entry, kind, body FROM journal_effects WHERE bot = ?1 ORDER BY id";
+        let rows: Vec<(i64, String, String)> =
+            self.ask(move |sqlite| Box::pin(sqlx::query_as(ASIDE).bind(bot).fetch_all(sqlite))).await?;
+        let mut effects = HashMap::<_, Vec<_>>::new();
+        for (entry, kind, body) in rows {
+            effects.entry(entry).or_default().push(Effect { kind: kind.into(), body: body.into() });
+        }
+        Ok(effects)
+    }
+
+    /// All entries of a conversation from a number on, with their numbers.
+    pub(super) async fn entries_of(&self, key: String, from: i64) -> StoreResult<Vec<(i64, Entry)>> {
+        const OF_KEY: &str = "SELECT id, entry FROM journal_entries WHERE key = ?1 AND id >= ?2 ORDER BY id";
+        let rows: Vec<(i64, String)> =
+            self.ask(move |sqlite| Box::pin(sqlx::query_as(OF_KEY).bind(key).bind(from).fetch_all(sqlite))).await?;
+        rows.iter().map(|(id, json)| Ok((*id, serde_json::from_str(json).map_err(unavailable)?))).collect()
+    }
+
+    /// Removes conversations of which everything is in Redis, in one step.
+    pub(super) async fn remove_replayed(&self, keys: &[String]) -> StoreResult<()> {
+        let json = serde_json::to_string(keys).map_err(unavailable)?;
+        self.ask(move |sqlite| {
+            Box::pin(async move {
+                for statement in REPLAYED {
+                    sqlx::query(statement).bind(&json).execute(&mut *sqlite).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Removes a conversation from a number on, in one step.
+    pub(super) async fn give_up(&self, key: String, from: i64) -> StoreResult<()> {
+        self.ask(move |sqlite| {
+            Box::pin(async move {
+                for statement in GIVEN_UP {
+                    sqlx::query(statement).bind(&key).bind(from).execute(&mut *sqlite).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Keeps the marks of updates that Redis has taken, so that a restart without it knows them.
+    pub(super) async fn keep_marks(&self, bot: i64, marks: &[(i64, Box<str>)], at: Millis) -> StoreResult<()> {
+        let json = serde_json::to_string(marks).map_err(unavailable)?;
+        const KEEP: &str = "INSERT OR IGNORE INTO opora_marks (bot, update_id, identity, taken_at)
+            SELECT ?1, json_extract(value, '$[0]'), json_extract(value, '$[1]'), ?3 FROM json_each(?2)";
+        self.ask(move |sqlite| {
+            Box::pin(async move { sqlx::query(KEEP).bind(bot).bind(json).bind(at.0).execute(sqlite).await.map(drop) })
         })
         .await
     }
 
     /// Removes inputs that are in Redis now.
     pub(super) async fn remove_inputs(&self, seqs: &[i64]) -> StoreResult<()> {
-        self.remove("DELETE FROM opora_inbox WHERE seq IN (SELECT value FROM json_each(?1))", seqs).await
+        const THESE: &str = "DELETE FROM opora_inbox WHERE seq IN (SELECT value FROM json_each(?1))";
+        let json = serde_json::to_string(seqs).map_err(unavailable)?;
+        self.ask(move |sqlite| Box::pin(async move { sqlx::query(THESE).bind(json).execute(sqlite).await.map(drop) }))
+            .await
     }
 
     /// Keeps what became of messages that are in Redis' outbox.
@@ -213,14 +305,6 @@ impl Book {
                 }
                 Ok(())
             })
-        })
-        .await
-    }
-
-    async fn remove(&self, statement: &'static str, ids: &[i64]) -> StoreResult<()> {
-        let json = serde_json::to_string(ids).map_err(unavailable)?;
-        self.ask(move |sqlite| {
-            Box::pin(async move { sqlx::query(statement).bind(json).execute(sqlite).await.map(drop) })
         })
         .await
     }

@@ -38,6 +38,7 @@ impl Shared {
         let answer = self.claim_from(&self.book.store, (bot, true), holder, seen).await?;
         if let LeaseAnswer::Granted(epoch) = answer {
             self.granted((bot, true), epoch, holder);
+            self.book.keep_marks(bot, &self.copies.taken_by(bot), self.clock.now()).await?;
             self.read_imported(bot).await?;
             self.on_journal.write().insert(bot);
         }

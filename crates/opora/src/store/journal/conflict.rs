@@ -1,11 +1,16 @@
 //! A conversation that went on in the journal and was changed in Redis as well.
 //!
 //! What is in Redis stands. What the journal has is parked, whole, so that an operator can look at it and import it; and
-//! the person is asked again where the dialogue stands now.
+//! the person is asked again where the dialogue stands now. What its turns have said and asked for happens all the same,
+//! as it does when a conversation is reset after them.
 
 use super::replay::Replay;
 use crate::key::DialogueKey;
-use crate::store::{ConversationRow, Mark, Opened, Parked, ParkedId, Store, StoreError, StoreResult, Taken, Version};
+use crate::store::sql::failure::unavailable;
+use crate::store::{
+    Commit, ConversationRow, Effect, Mark, Opened, Parked, ParkedId, Store, StoreError, StoreResult, Taken, Version,
+};
+use crate::turn;
 
 impl Replay<'_> {
     /// Sets aside what the journal has of a conversation, from an entry on.
@@ -17,7 +22,8 @@ impl Replay<'_> {
             here.version.0, there.version.0
         );
         let mut takes = vec![Taken::Fresh(self.mark(key.bot, from, ":conflict"))];
-        for entry in self.shared.book.entries_of(key.to_string(), from).await? {
+        let entries = self.shared.book.entries_of(key.to_string(), from).await?;
+        for (_, entry) in &entries {
             for mark in entry.marks() {
                 if !self.is_taken(key, &mark).await? {
                     takes.push(Taken::Fresh(mark));
@@ -31,11 +37,37 @@ impl Replay<'_> {
             tracing::error!(%key, here, there, "a conversation is in conflict: what the journal has is parked");
             metrics::counter!("opora_journal_conflicts_total").increment(1);
         }
+        let asked: Vec<_> = entries.iter().filter_map(|(id, _)| self.effects.get(id)).flatten().cloned().collect();
+        self.ask_all_the_same(key, from, asked).await?;
         let again = vec![Taken::Fresh(self.mark(key.bot, from, ":again"))];
         if let Some(id) = self.set_aside(key, "again", String::new(), "the person is asked again", again).await? {
             self.redis.retry_parked(id).await?;
         }
-        self.shared.book.remove_entries_of(key.to_string(), from).await
+        self.shared.book.give_up(key.to_string(), from).await?;
+        self.shared.imported.lock().remove(key);
+        Ok(())
+    }
+
+    /// Asks for the work of turns that do not stand. The states that wanted it are gone: its outcomes come as late ones.
+    async fn ask_all_the_same(&self, key: &DialogueKey, from: i64, asked: Vec<Effect>) -> StoreResult<()> {
+        let late = |Effect { kind, body }: Effect| {
+            let body = turn::without_asking_state(&body).map_err(unavailable)?;
+            Ok(Effect { kind, body: body.into() })
+        };
+        let effects = asked.into_iter().map(late).collect::<StoreResult<Vec<_>>>()?;
+        while !effects.is_empty() {
+            let there = self.standing(key, self.redis).await?;
+            let mut commit = Commit::new(key.clone(), there.version, self.shared.clock.now());
+            commit.takes = vec![Taken::Fresh(self.mark(key.bot, from, ":effects"))];
+            commit.effects.clone_from(&effects);
+            match self.redis.commit(self.epoch, commit).await {
+                Ok(_) | Err(StoreError::AlreadyTaken) => break,
+                // An operator has changed it this very moment.
+                Err(StoreError::Overtaken(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Parks something; none if that was done before.

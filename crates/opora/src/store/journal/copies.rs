@@ -82,6 +82,13 @@ impl Copies {
         self.taken.lock().0.contains(mark)
     }
 
+    /// The marks of a bot's updates that were taken, as their ids and identities.
+    pub(super) fn taken_by(&self, bot: i64) -> Vec<(i64, Box<str>)> {
+        let taken = self.taken.lock();
+        let of_bot = taken.1.iter().filter(|mark| mark.bot == bot);
+        of_bot.map(|mark| (mark.update_id, mark.identity.clone())).collect()
+    }
+
     /// What of a turn will be noted once it has committed.
     pub(super) fn change(commit: &Commit) -> Change {
         Change {

@@ -10,14 +10,18 @@ use crate::key::DialogueKey;
 use crate::store::redis::NotReached;
 use crate::store::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow, Outgoing, Parked, Receipt,
-    Seq, SetAside, Settled, Statistics, Store, StoreError, StoreLayer, StoreResult, Taken, TimerRow, TransitionRow,
+    FailedRow, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow, Outgoing,
+    Parked, Receipt, RedisStore, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreLayer, StoreResult, Taken,
+    TimerRow, TransitionRow,
 };
 
 use super::book::is_ours;
 
 /// Why nobody else may store updates.
 const ONE_INSTANCE: &str = "with a journal there is one instance: its webhook is for it alone (Instances::Alone)";
+
+/// Why an operator's changes are refused for now.
+const NO_CHANGES: &str = "Redis is away, and the journal goes on: conversations are changed when it is back";
 
 /// Passes a call on to the store of a bot.
 macro_rules! by_bot {
@@ -184,6 +188,7 @@ impl StoreLayer for Journal {
         next_due(bot) -> Option<Millis>;
         parked_to_retry(bot, limit: usize) -> Vec<Parked>;
         transitions(bot, after: i64, limit: usize) -> Vec<TransitionRow>;
+        failed(bot, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow>;
         backlog(bot, limit: usize) -> usize;
         announce(bot, keys: Vec<DialogueKey>) -> ();
         listen(bot) -> News;
@@ -203,13 +208,11 @@ impl StoreLayer for Journal {
     }
 
     fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
-        self.0.copies.forget(key);
-        Box::pin(async move { self.0.of_bot(key.bot)?.reset(key, now).await })
+        Box::pin(async move { self.0.for_operator(key)?.reset(key, now).await })
     }
 
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
-        self.0.copies.forget(&row.key);
-        Box::pin(async move { self.0.redis()?.import(row, replace).await })
+        Box::pin(async move { self.0.for_operator(&row.key)?.import(row, replace).await })
     }
 
     fn close<'a>(&'a self) -> Answer<'a, ()> {
@@ -219,6 +222,16 @@ impl StoreLayer for Journal {
 
 /// What passes through to Redis.
 impl Shared {
+    /// The Redis, where an operator changes a conversation. What would be changed in the journal a replay does not know of,
+    /// and what is changed in Redis before the replay is a conflict.
+    fn for_operator(&self, key: &DialogueKey) -> StoreResult<&RedisStore> {
+        if self.is_on_journal(key.bot) {
+            return Err(StoreError::Unavailable(NO_CHANGES.into()));
+        }
+        self.copies.forget(key);
+        self.redis()
+    }
+
     async fn receive_there(&self, epoch: Epoch, batch: Vec<Incoming>) -> StoreResult<Vec<Receipt>> {
         let redis = self.redis()?;
         let received = redis.receive(epoch, batch.clone()).await;

@@ -3,7 +3,7 @@
 //! Every entry takes a mark of its own along: a replay that is repeated, because it was cut off anywhere, knows by it what
 //! is done. A turn is committed from the version that it started from, so it either fits or is a conflict.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
 
@@ -14,13 +14,13 @@ use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Effect, EffectId, Epoch, Holder, InboxRow, LeaseAnswer, Mark, Opened, Origin, OutboxId, OutboxRow,
-    RedisStore, Seq, Settled, Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
+    Commit, Effect, Epoch, Holder, InboxRow, LeaseAnswer, Mark, Opened, Origin, OutboxId, OutboxRow, RedisStore, Seq,
+    Settled, Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
 };
 
 /// How many rows are replayed at once.
 const PAGE: usize = 500;
-/// How many timers and effects of a journal are looked through.
+/// How many timers of a journal are looked through.
 const ALL: usize = 1_000_000;
 
 /// A replay under way.
@@ -31,7 +31,8 @@ pub(super) struct Replay<'a> {
     /// Names the outage.
     pub(super) token: String,
     timers: HashMap<DialogueKey, Vec<TimerRow>>,
-    effects: HashMap<DialogueKey, Vec<Effect>>,
+    /// By the entry of the turn that brings them.
+    pub(super) effects: HashMap<i64, Vec<Effect>>,
 }
 
 /// What came of an entry.
@@ -65,13 +66,14 @@ impl Shared {
             LeaseAnswer::Held(_) => return Err(StoreError::Unavailable("the journal is in use".into())),
         };
         self.granted((bot, true), here, holder);
+        self.book.set_effects_aside(bot).await?;
         let replay = Replay {
             shared: self,
             redis: self.redis()?,
             epoch,
             token: self.book.token().await?,
             timers: by_key(self.book.store.due_timers(bot, Millis(i64::MAX), ALL).await?, |row| row.key.clone()),
-            effects: self.effects_left(bot).await?,
+            effects: self.book.effects(bot).await?,
         };
         replay.settle(bot).await?;
         let mut count = Count::default();
@@ -93,12 +95,6 @@ impl Shared {
             "the journal is replayed: Redis has everything"
         );
         Ok(())
-    }
-
-    async fn effects_left(&self, bot: i64) -> StoreResult<HashMap<DialogueKey, Vec<Effect>>> {
-        let rows = self.book.store.effects(bot, EffectId::default(), ALL).await?;
-        let by_key = by_key(rows, |row| row.key.clone());
-        Ok(by_key.into_iter().map(|(key, rows)| (key, rows.into_iter().map(|row| row.effect).collect())).collect())
     }
 
     fn forget_imported(&self, bot: i64) {
@@ -133,16 +129,15 @@ impl Replay<'_> {
             let Some(last) = page.last() else { return Ok(()) };
             after = last.id;
             count.turns += page.len();
-            // What a conversation's last entry needs to know stands in the others: they go together.
-            let finished: HashSet<_> = page.iter().filter(|one| one.is_last).map(|one| one.entry.key.clone()).collect();
-            let done = page.iter().filter(|one| finished.contains(&one.entry.key));
-            let done: Vec<_> = done.map(|one| one.id).collect();
+            // What a conversation's last turn needs to know stands in its other entries: they go together.
+            let finished = page.iter().filter(|one| one.is_last).map(|one| one.entry.key.to_string());
+            let finished: Vec<_> = finished.collect();
             // Conversations are on their way at once, the turns of each one after another.
             let of_keys = by_key(page, |numbered| numbered.entry.key.clone());
             let conflicts = try_join_all(of_keys.into_values().map(|entries| self.conversation(entries))).await?;
             count.conflicts += conflicts.iter().sum::<usize>();
             failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
-            self.shared.book.remove_entries(&done).await?;
+            self.shared.book.remove_replayed(&finished).await?;
         }
     }
 
@@ -163,17 +158,17 @@ impl Replay<'_> {
         Ok(0)
     }
 
-    async fn turn(&self, Numbered { id, is_last, entry }: Numbered) -> StoreResult<Done> {
+    async fn turn(&self, Numbered { id, is_last_turn, entry, .. }: Numbered) -> StoreResult<Done> {
         let takes = self.takes(id, &entry);
         let Entry { key, at, deed: Deed::Turn { from, change, moved, .. }, .. } = entry else {
             return Ok(Done::Replayed);
         };
         let mut commit = Commit::new(key.clone(), from, at);
         (commit.takes, commit.state, commit.transition) = (takes, change.into(), moved.map(Into::into));
-        if is_last {
+        if is_last_turn {
             commit.timers = self.timers_of(&key).await?;
-            commit.effects = self.effects.get(&key).cloned().unwrap_or_default();
         }
+        commit.effects = self.effects.get(&id).cloned().unwrap_or_default();
         match self.redis.commit(self.epoch, commit).await {
             Ok(_) => Ok(Done::Replayed),
             Err(StoreError::Overtaken(_) | StoreError::AlreadyTaken) => self.again_or_conflict(&key, id).await,
@@ -210,7 +205,7 @@ impl Replay<'_> {
     /// How the timers of a conversation stand after all its turns.
     async fn timers_of(&self, key: &DialogueKey) -> StoreResult<Vec<TimerChange>> {
         let mut names: Vec<Box<str>> = Vec::new();
-        for entry in self.shared.book.entries_of(key.to_string(), 0).await? {
+        for (_, entry) in self.shared.book.entries_of(key.to_string(), 0).await? {
             if let Deed::Turn { timers, .. } = entry.deed {
                 names.extend(timers);
             }

@@ -53,7 +53,7 @@ impl Shared {
     }
 
     async fn open_redis(&self) -> bool {
-        match RedisStore::open(&self.address).await {
+        match RedisStore::open_behind_journal(&self.address).await {
             // Only the watch opens it.
             Ok(redis) => self.redis.set(redis).is_ok(),
             Err(StoreError::Unavailable(_)) => false,

@@ -1,6 +1,7 @@
 //! Finds what is old without looking at what is not.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use crate::clock::Millis;
 
@@ -41,6 +42,12 @@ impl<T: Ord> ByAge<T> {
     /// The things up to a time, the earliest first.
     pub(super) fn until(&self, now: Millis) -> impl Iterator<Item = &T> {
         self.0.iter().take_while(move |(at, _)| *at <= now).map(|(_, thing)| thing)
+    }
+
+    /// The things behind one of them, the earliest first.
+    pub(super) fn after(&self, place: Option<(Millis, T)>) -> impl Iterator<Item = &T> {
+        let from = place.map_or(Bound::Unbounded, Bound::Excluded);
+        self.0.range((from, Bound::Unbounded)).map(|(_, thing)| thing)
     }
 
     pub(super) fn earliest(&self) -> Option<Millis> {

@@ -8,8 +8,10 @@ const ROWS_AT_ONCE: usize = 1_000;
 
 /// How many marks are kept: far more than Telegram delivers again.
 const MARKS_MOST: usize = 10_000;
-/// How many transitions and how many ended conversations are kept.
+/// How many transitions, ended conversations, failed sends and parked turns are kept, of each.
 const RECORDS_MOST: usize = 2_000;
+/// How many labels of messages and how many names of posts are kept, of each.
+const NAMES_MOST: usize = 10_000;
 
 impl Room {
     /// Drops the oldest of what would grow for ever.
@@ -18,6 +20,10 @@ impl Room {
         self.conversations.forget_ended_above(RECORDS_MOST);
         for id in self.transitions_by_age.take_above(RECORDS_MOST) {
             self.transitions.remove(&id);
+        }
+        self.outbox.forget_above(RECORDS_MOST, NAMES_MOST);
+        while self.parked.len() > RECORDS_MOST {
+            self.parked.pop_first();
         }
     }
 
@@ -36,5 +42,85 @@ impl Room {
         let parked = self.parked.len().saturating_sub(parked_most).min(ROWS_AT_ONCE);
         (0..parked).for_each(|_| drop(self.parked.pop_first()));
         Cleaned { aged: aged as u64, parked: parked as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Millis;
+    use crate::key::DialogueKey;
+    use crate::store::{
+        Epoch, Holder, LeaseAnswer, MemoryStore, Outgoing, Parked, ParkedId, Settled, Settlement, Store,
+    };
+
+    const BOT: i64 = 1;
+
+    async fn led() -> (MemoryStore, Epoch) {
+        let store = MemoryStore::new();
+        let holder = Holder {
+            host: String::new(),
+            pid: 1,
+            process_start: 1,
+            boot_id: String::new(),
+            pid_namespace: String::new(),
+            since: Millis(0),
+            token: "t".into(),
+            ttl_ms: 1000,
+        };
+        let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder, None).await else { panic!("no lease") };
+        (store, epoch)
+    }
+
+    fn message() -> Outgoing {
+        Outgoing {
+            chat: Some(1),
+            method: "sendMessage".into(),
+            body: "{}".into(),
+            uploads: Vec::new(),
+            if_unsure: Default::default(),
+            label: None,
+            edits_label: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn failed_sends_labels_and_posts_are_bounded_by_number_and_the_oldest_go() {
+        let (store, epoch) = led().await;
+        let many = i64::try_from(NAMES_MOST).unwrap() + 10;
+        for number in 0..many {
+            let (at, key) = (Millis(number), DialogueKey::private(BOT, 1));
+            let ids = store.post(epoch, &format!("post {number}"), vec![(key, message()); 2], at).await.unwrap();
+            let label = Some((1, format!("label {number}").into(), number));
+            let settled = vec![
+                Settled { id: ids[0], outcome: Settlement::Sent { labelled: label } },
+                Settled { id: ids[1], outcome: Settlement::Failed("no".into()) },
+            ];
+            store.settle(epoch, settled, at).await.unwrap();
+        }
+        let failed = store.statistics(Some(BOT)).await.unwrap().failed;
+        assert_eq!(usize::try_from(failed).unwrap(), RECORDS_MOST);
+        for (number, is_kept) in [(many - 1, true), (10, true), (9, false), (0, false)] {
+            let labelled = store.labelled(BOT, 1, &format!("label {number}")).await.unwrap();
+            assert_eq!(labelled.is_some(), is_kept, "label {number}");
+            let again = vec![(DialogueKey::private(BOT, 1), message())];
+            let posted = store.post(epoch, &format!("post {number}"), again, Millis(many)).await.unwrap();
+            assert_eq!(posted.is_empty(), is_kept, "post {number}");
+        }
+    }
+
+    #[tokio::test]
+    async fn parked_turns_are_bounded_by_number_and_the_oldest_go() {
+        let (store, epoch) = led().await;
+        let mut ids: Vec<ParkedId> = Vec::new();
+        for number in 0..RECORDS_MOST + 10 {
+            let (key, reason) = (DialogueKey::private(BOT, 1), number.to_string());
+            let parked = Parked::new(key, "update", String::new(), reason, 3);
+            ids.push(store.park(epoch, Vec::new(), parked, Vec::new()).await.unwrap().id);
+        }
+        let parked = store.statistics(Some(BOT)).await.unwrap().parked;
+        assert_eq!(usize::try_from(parked).unwrap(), RECORDS_MOST);
+        assert!(store.parked_one(ids[9]).await.unwrap().is_none());
+        assert!(store.parked_one(ids[10]).await.unwrap().is_some());
     }
 }

@@ -50,6 +50,7 @@ impl Shelves {
         let id = ParkedId(numbers.next(epoch));
         let outbox = TurnOf { room, numbers, epoch, at: parked.at }.say(&parked.key, outgoing);
         room.parked.insert(id, Parked { id, ..parked });
+        room.bound();
         Ok(SetAside { id, outbox })
     }
 }

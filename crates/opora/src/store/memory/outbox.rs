@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::age::ByAge;
 use super::shelves::later;
 use crate::clock::Millis;
-use crate::store::{IfUnsure, OutboxId, OutboxRow, Settled, Settlement};
+use crate::store::{FailedRow, IfUnsure, OutboxId, OutboxRow, Settled, Settlement};
 
 /// The outbox of a bot.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     unsent: BTreeMap<OutboxId, OutboxRow>,
-    failed: BTreeMap<OutboxId, Failed>,
+    failed: HashMap<OutboxId, FailedRow>,
     failed_by_age: ByAge<OutboxId>,
     labels: HashMap<i64, HashMap<Box<str>, Labelled>>,
     labels_by_age: ByAge<(i64, Box<str>)>,
@@ -24,14 +24,6 @@ pub(super) struct Outbox {
 struct Labelled {
     message: i64,
     at: Millis,
-}
-
-/// A message that could not be sent.
-#[derive(Debug)]
-#[expect(dead_code, reason = "kept so that a debugger shows what failed and why")]
-struct Failed {
-    row: OutboxRow,
-    reason: Box<str>,
 }
 
 impl Outbox {
@@ -70,9 +62,9 @@ impl Outbox {
                 }
             }
             Settlement::Failed(reason) => {
-                if let Some(row) = self.unsent.remove(&id) {
-                    self.failed_by_age.add(row.at, id);
-                    self.failed.insert(id, Failed { row, reason });
+                if let Some(OutboxRow { key, outgoing, at, .. }) = self.unsent.remove(&id) {
+                    self.failed_by_age.add(at, id);
+                    self.failed.insert(id, FailedRow { id, key, outgoing, reason, at });
                 }
             }
             Settlement::Moved { from, to } => self.moved(id, from, to),
@@ -105,6 +97,10 @@ impl Outbox {
         self.unsent.len()
     }
 
+    pub(super) fn failed_after(&self, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow> {
+        self.failed_by_age.after(after).filter_map(|id| self.failed.get(id)).take(limit).cloned().collect()
+    }
+
     pub(super) fn failed(&self) -> usize {
         self.failed.len()
     }
@@ -115,15 +111,38 @@ impl Outbox {
 
     pub(super) fn forget_posts_before(&mut self, before: Millis, limit: usize) -> usize {
         let old = self.posted_by_age.take_before(before, limit);
+        self.forget_posts(&old)
+    }
+
+    pub(super) fn forget_labels_before(&mut self, before: Millis, limit: usize) -> usize {
+        let old = self.labels_by_age.take_before(before, limit);
+        self.forget_labels(&old)
+    }
+
+    pub(super) fn forget_failed_before(&mut self, before: Millis, limit: usize) -> usize {
+        let old = self.failed_by_age.take_before(before, limit);
+        self.forget_failed(&old)
+    }
+
+    /// Drops the oldest of what is only remembered: failed messages, and labels and names of posts.
+    pub(super) fn forget_above(&mut self, failed_most: usize, names_most: usize) {
+        let old = self.failed_by_age.take_above(failed_most);
+        self.forget_failed(&old);
+        let old = self.labels_by_age.take_above(names_most);
+        self.forget_labels(&old);
+        let old = self.posted_by_age.take_above(names_most);
+        self.forget_posts(&old);
+    }
+
+    fn forget_posts(&mut self, old: &[Box<str>]) -> usize {
         old.iter().for_each(|once| {
             self.posted.remove(once);
         });
         old.len()
     }
 
-    pub(super) fn forget_labels_before(&mut self, before: Millis, limit: usize) -> usize {
-        let old = self.labels_by_age.take_before(before, limit);
-        for (chat, label) in &old {
+    fn forget_labels(&mut self, old: &[(i64, Box<str>)]) -> usize {
+        for (chat, label) in old {
             if let Some(labels) = self.labels.get_mut(chat) {
                 labels.remove(label);
                 if labels.is_empty() {
@@ -134,8 +153,7 @@ impl Outbox {
         old.len()
     }
 
-    pub(super) fn forget_failed_before(&mut self, before: Millis, limit: usize) -> usize {
-        let old = self.failed_by_age.take_before(before, limit);
+    fn forget_failed(&mut self, old: &[OutboxId]) -> usize {
         old.iter().for_each(|id| {
             self.failed.remove(id);
         });

@@ -123,7 +123,9 @@ impl Shelves {
             room.outbox.put(OutboxRow { id, key, outgoing, was_sending: false, at });
             id
         };
-        Ok(outgoing.into_iter().map(put).collect())
+        let ids = outgoing.into_iter().map(put).collect();
+        room.bound();
+        Ok(ids)
     }
 
     pub(super) fn effects_after(&self, bot: i64, after: EffectId, limit: usize) -> Vec<EffectRow> {

@@ -5,12 +5,14 @@
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use sqlx::PgPool;
+use sqlx::SqlSafeStr;
 use sqlx::postgres::{PgListener, PgPoolOptions};
 
+use super::reads::Readers;
 use super::server::Server;
 use crate::key::DialogueKey;
 use crate::store::fleet::{News, announced, announcements};
+use crate::store::sql::columns::{Ask, Value};
 use crate::store::sql::failure::unavailable;
 use crate::store::{StoreError, StoreResult};
 
@@ -19,16 +21,18 @@ const MOST_BYTES: usize = 7_500;
 /// How long it may take until somebody listens.
 const LISTENS_WITHIN: Duration = Duration::from_secs(5);
 
-pub(super) async fn announce(pool: &PgPool, bot: i64, keys: Vec<DialogueKey>) -> StoreResult<()> {
-    let texts = announcements(&keys, MOST_BYTES);
-    let tell = "SELECT pg_notify($1, text) FROM unnest($2::text[]) AS text";
-    let told = sqlx::query(tell).bind(channel(bot)).bind(texts).execute(pool);
-    told.await.map(drop).map_err(unavailable)
+pub(super) async fn announce(readers: &Readers, bot: i64, keys: Vec<DialogueKey>) -> StoreResult<()> {
+    const TELL: &str = "SELECT pg_notify($1, $2)";
+    for text in announcements(&keys, MOST_BYTES) {
+        let values = vec![Value::Text(channel(bot)), Value::Text(text)];
+        readers.rows(TELL.into_sql_str(), values).await.map_err(unavailable)?;
+    }
+    Ok(())
 }
 
 /// Listens on a connection of its own, until that is lost.
 pub(super) async fn listen(server: &Server, bot: i64) -> StoreResult<News> {
-    let (options, _) = server.options();
+    let options = server.options();
     let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(LISTENS_WITHIN).connect_lazy_with(options);
     let listening = async {
         let mut listener = PgListener::connect_with(&pool).await?;

@@ -1,36 +1,106 @@
 //! The connections that read, and how their rows are read.
+//!
+//! A connection rests only after it has answered in full: one that did not answer is dropped where it stands. The driver's
+//! own pool would ask it first, without a limit, and keep its place taken meanwhile.
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-use sqlx::postgres::{PgArguments, PgPool, PgPoolOptions, PgRow};
+use parking_lot::Mutex;
+use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::{PgConnection, Postgres, Row, SqlStr};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::server::{ANSWER_TIMEOUT, Server, answered};
+use super::server::{ANSWER_TIMEOUT, READING, Server, answered, is_alive};
 use super::texts::{json, kept, said};
+use crate::clock::Stopwatch;
 use crate::store::sql::columns::{Ask, Columns, Value};
 use crate::store::sql::failure::GroupFailed;
 use crate::store::sql::opens::Finds;
-use crate::store::sql::reads::Reads;
 use crate::store::sql::rows::Rows;
 
 type Query = sqlx::query::Query<'static, Postgres, PgArguments>;
 
 /// How many may read at once.
-const READERS: u32 = 3;
+const READERS: usize = 3;
 /// How long a reader waits for one of them.
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long what an operator asks for may take.
+const LEISURE: Duration = Duration::from_secs(12);
+/// A connection that has rested so long may be lost without a word: it is asked first.
+const RESTED: Duration = Duration::from_secs(2);
+/// How long a connection may take to say goodbye.
+const CLOSES_WITHIN: Duration = Duration::from_secs(1);
 
-pub(super) fn of(server: &Server) -> Reads<PgPool> {
-    let (options, session) = server.options();
-    let pool = PgPoolOptions::new()
-        .max_connections(READERS)
-        .acquire_timeout(ACQUIRE_TIMEOUT)
-        .test_before_acquire(false)
-        .after_connect(move |connection, _| {
-            Box::pin(async move { sqlx::raw_sql(session).execute(connection).await.map(drop) })
-        });
-    Reads(pool.connect_lazy_with(options))
+/// A few connections, each used by one reader at a time.
+#[derive(Debug)]
+pub(in crate::store) struct Readers {
+    server: Server,
+    places: Semaphore,
+    resting: Mutex<Vec<Resting>>,
+}
+
+/// A connection that nobody uses.
+#[derive(Debug)]
+struct Resting {
+    connection: PgConnection,
+    since: Stopwatch,
+}
+
+impl Readers {
+    /// They connect when they are first asked.
+    pub(super) fn of(server: Server) -> Self {
+        Self { server, places: Semaphore::new(READERS), resting: Mutex::default() }
+    }
+
+    /// Asks on a connection that nobody else uses.
+    async fn ask(&self, query: SqlStr, values: Vec<Value>, patience: Duration) -> sqlx::Result<Vec<PgRow>> {
+        let _place = self.place().await?;
+        let mut is_again = false;
+        loop {
+            let mut connection = self.connection().await?;
+            let asked = bound(sqlx::query(query.clone()), values.clone()).fetch_all(&mut connection);
+            let Ok(answer) = tokio::time::timeout(patience, asked).await else {
+                self.forget();
+                return Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into()));
+            };
+            match answer {
+                Err(error) if is_lost(&error) && !is_again => {
+                    self.forget();
+                    is_again = true;
+                }
+                Err(error) => return Err(error),
+                Ok(rows) => {
+                    self.resting.lock().push(Resting { connection, since: Stopwatch::start() });
+                    return Ok(rows);
+                }
+            }
+        }
+    }
+
+    async fn place(&self) -> sqlx::Result<SemaphorePermit<'_>> {
+        match tokio::time::timeout(ACQUIRE_TIMEOUT, self.places.acquire()).await {
+            Ok(place) => place.map_err(|_| sqlx::Error::PoolClosed),
+            Err(_) => Err(sqlx::Error::PoolTimedOut),
+        }
+    }
+
+    /// One that has rested, or a new one.
+    async fn connection(&self) -> sqlx::Result<PgConnection> {
+        let rested = self.resting.lock().pop();
+        if let Some(Resting { mut connection, since }) = rested {
+            if since.elapsed() < RESTED || is_alive(&mut connection).await {
+                return Ok(connection);
+            }
+            self.forget();
+        }
+        self.server.connect_and_tell(READING).await
+    }
+
+    /// What has cut one connection off has likely cut off those that rest: each would cost a reader all its patience.
+    fn forget(&self) {
+        self.resting.lock().clear();
+    }
 }
 
 /// A query with its values.
@@ -52,26 +122,26 @@ pub(super) fn is_lost(error: &sqlx::Error) -> bool {
     }
 }
 
-impl Ask for PgPool {
+impl Ask for Readers {
     type Row = PgRow;
 
     const EACH_PLACE: &'static str = "jsonb_array_elements(places::jsonb)";
 
     async fn rows(&self, query: SqlStr, values: Vec<Value>) -> sqlx::Result<Vec<PgRow>> {
-        let mut tries = 0;
-        loop {
-            let asked = bound(sqlx::query(query.clone()), values.clone()).fetch_all(self);
-            match tokio::time::timeout(ANSWER_TIMEOUT, asked).await {
-                // After a restart of the server every connection of the pool is lost.
-                Ok(Err(error)) if is_lost(&error) && tries < READERS => tries += 1,
-                Ok(answer) => return answer,
-                Err(_) => return Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
-            }
-        }
+        self.ask(query, values, ANSWER_TIMEOUT).await
+    }
+
+    async fn rows_at_leisure(&self, query: SqlStr, values: Vec<Value>) -> sqlx::Result<Vec<PgRow>> {
+        self.ask(query, values, LEISURE).await
     }
 
     async fn close(&self) {
-        self.close().await;
+        self.places.close();
+        let resting = std::mem::take(&mut *self.resting.lock());
+        for Resting { connection, .. } in resting {
+            // They only read: there is nothing to lose.
+            let _ = tokio::time::timeout(CLOSES_WITHIN, sqlx::Connection::close(connection)).await;
+        }
     }
 }
 
@@ -100,26 +170,32 @@ LEFT JOIN opora_conversations AS c ON c.key = asked.value->>0";
 /// What opens conversations, on a connection of its own; it connects when it is first asked.
 pub(super) struct Finder {
     server: Server,
-    connection: Option<PgConnection>,
+    resting: Option<Resting>,
 }
 
 impl Finder {
     pub(super) fn of(server: Server) -> Self {
-        Self { server, connection: None }
+        Self { server, resting: None }
     }
 
     async fn ask(&mut self, asked: &str) -> Result<sqlx::Result<Vec<PgRow>>, GroupFailed> {
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => self.server.connect().await.map_err(GroupFailed::because)?,
-        };
+        let mut connection = self.connection().await?;
         let rows =
             answered(async { Ok::<_, GroupFailed>(sqlx::query(OPEN).bind(asked).fetch_all(&mut connection).await) });
         let rows = rows.await?;
         if rows.is_ok() {
-            self.connection = Some(connection);
+            self.resting = Some(Resting { connection, since: Stopwatch::start() });
         }
         Ok(rows)
+    }
+
+    async fn connection(&mut self) -> Result<PgConnection, GroupFailed> {
+        if let Some(Resting { mut connection, since }) = self.resting.take()
+            && (since.elapsed() < RESTED || is_alive(&mut connection).await)
+        {
+            return Ok(connection);
+        }
+        self.server.connect().await.map_err(GroupFailed::because)
     }
 }
 
@@ -135,7 +211,7 @@ impl Finds for Finder {
     }
 
     async fn close(self) {
-        if let Some(connection) = self.connection {
+        if let Some(Resting { connection, .. }) = self.resting {
             // It only read: there is nothing to lose.
             let _ = sqlx::Connection::close(connection).await;
         }

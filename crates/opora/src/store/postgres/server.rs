@@ -5,31 +5,41 @@
 
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions, PgConnection, Row};
+use sqlx::{ConnectOptions, Connection, PgConnection, Row};
 
 use super::address::{Address, TlsFiles};
 use super::schema;
 use crate::store::sql::failure::{GroupFailed, unavailable};
 use crate::store::{BoxError, StoreError, StoreResult};
 
+// A connection that is half dead answers nothing and ends nothing: only these limits find it out. Together with the pause
+// before a turn is tried again they stay below ten seconds.
+
 /// How long a connection may take to be made.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long the library's own statements may take, with the way there and back.
-pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(12);
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(4);
+/// How long a connection may take to show that it is there.
+const PING_TIMEOUT: Duration = Duration::from_millis(1_500);
 /// The oldest server that is tested.
 const OLDEST_SERVER: i64 = 130_000;
 
-/// What every session is told. An instance that stands still in the midst of a transaction must not keep its locks.
+/// What every session is told. An instance that stands still in the midst of a transaction, or of which nothing is heard any
+/// more, must not keep its locks; the application's writes may take a little less.
 const SESSION: &str = "
-SET statement_timeout = '10s';
-SET lock_timeout = '5s';
-SET idle_in_transaction_session_timeout = '15s';
+SET statement_timeout = '3s';
+SET lock_timeout = '2s';
+SET idle_in_transaction_session_timeout = '6s';
 SET standard_conforming_strings = on;
 SET jit = off;
 SET default_transaction_isolation = 'read committed';";
+
+/// What a session that reads is told besides: nobody waits for it, and what an operator lists may be long.
+pub(super) const READING: &str = "SET statement_timeout = '10s';";
 
 /// Where the database is.
 #[derive(Clone)]
@@ -89,20 +99,26 @@ impl Server {
 
     /// A connection that is told how long to wait.
     pub(super) async fn connect(&self) -> StoreResult<PgConnection> {
+        self.connect_and_tell("").await.map_err(unavailable)
+    }
+
+    /// The same, and it is told something more.
+    pub(super) async fn connect_and_tell(&self, more: &'static str) -> sqlx::Result<PgConnection> {
         let connect = async {
             let mut connection = self.options.connect().await?;
             sqlx::raw_sql(SESSION).execute(&mut connection).await?;
+            if !more.is_empty() {
+                sqlx::raw_sql(more).execute(&mut connection).await?;
+            }
             Ok::<_, sqlx::Error>(connection)
         };
-        match tokio::time::timeout(CONNECT_TIMEOUT, connect).await {
-            Ok(connected) => connected.map_err(unavailable),
-            Err(_) => Err(StoreError::Unavailable(format!("no connection within {CONNECT_TIMEOUT:?}").into())),
-        }
+        let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {CONNECT_TIMEOUT:?}"));
+        tokio::time::timeout(CONNECT_TIMEOUT, connect).await.unwrap_or_else(|_| Err(late().into()))
     }
 
-    /// How connections of a pool are made, and what they are told.
-    pub(super) fn options(&self) -> (PgConnectOptions, &'static str) {
-        (self.options.clone(), SESSION)
+    /// How connections are made.
+    pub(super) fn options(&self) -> PgConnectOptions {
+        self.options.clone()
     }
 
     fn failed(&self, error: StoreError) -> StoreError {
@@ -151,8 +167,13 @@ pub(super) async fn answered<T, E: Into<GroupFailed>>(
 ) -> Result<T, GroupFailed> {
     match tokio::time::timeout(ANSWER_TIMEOUT, asking).await {
         Ok(answer) => answer.map_err(Into::into),
-        Err(_) => Err(GroupFailed::because(format!("PostgreSQL did not answer within {ANSWER_TIMEOUT:?}"))),
+        Err(_) => Err(GroupFailed::unanswered(format!("PostgreSQL did not answer within {ANSWER_TIMEOUT:?}"))),
     }
+}
+
+/// Whether a connection that has rested is still there.
+pub(super) async fn is_alive(connection: &mut PgConnection) -> bool {
+    matches!(tokio::time::timeout(PING_TIMEOUT, connection.ping()).await, Ok(Ok(())))
 }
 
 async fn check(connection: &mut PgConnection) -> StoreResult<Promise> {

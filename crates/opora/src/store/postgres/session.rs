@@ -1,5 +1,7 @@
 //! A transaction under way, and the application's writes within it.
 
+use std::time::Duration;
+
 use sqlx::{AssertSqlSafe, Connection, PgConnection, PgTransaction};
 
 use super::facts::AS_BEFORE;
@@ -13,6 +15,10 @@ use crate::store::{Database, DomainWrites, StoreError, StoreResult, WriteError};
 const CHECK: &str = "
 SAVEPOINT opora_check; SET CONSTRAINTS ALL IMMEDIATE; ROLLBACK TO SAVEPOINT opora_check;
 RELEASE SAVEPOINT opora_check";
+
+/// How long the application's writes of one turn may take. It is also how long a connection that died beneath them goes
+/// unnoticed, so it is short.
+const WRITES_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A transaction of a connection that writes.
 pub(super) struct Session<'c> {
@@ -69,7 +75,7 @@ impl<'c> Session<'c> {
 
 impl RunsWrites for Session<'_> {
     async fn run_writes(&mut self, writes: DomainWrites) -> Result<StoreResult<()>, GroupFailed> {
-        let mut savepoint = self.connection().begin().await?;
+        let mut savepoint = answered(self.connection().begin()).await?;
         let checked = DomainWrites::new(|database| {
             Box::pin(async move {
                 writes.run(database).await?;
@@ -77,14 +83,14 @@ impl RunsWrites for Session<'_> {
                 Ok::<(), WriteError>(())
             })
         });
-        let judged = judged(checked, Database::postgres_commit(&mut savepoint)).await;
+        let judged = judged(checked, WRITES_TIMEOUT, Database::postgres_commit(&mut savepoint)).await;
         let Err(refused) = judged else {
             answered(savepoint.commit()).await.map_err(GroupFailed::blaming_writes)?;
             return Ok(Ok(()));
         };
         match answered(savepoint.rollback()).await {
             Ok(()) => Ok(Err(refused)),
-            // A server that goes away ends a transaction too; then it is nobody's fault.
+            // A server that goes away ends a transaction too; then it is nobody's fault. Nor is it if nothing is heard of it.
             Err(failed) if matches!(refused, StoreError::Unavailable(_)) => Err(failed),
             Err(failed) => Err(failed.blaming_writes()),
         }

@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 
 use super::bulk::{self, AtOnce};
 use super::facts::{Inquiry, PREPARE};
-use super::server::{Server, answered};
+use super::server::{Server, answered, is_alive};
 use super::session::Session;
 use crate::clock::Stopwatch;
 use crate::failpoints;
@@ -37,6 +37,9 @@ use crate::store::sql::queue::{Carries, Step, wanted_numbers};
 
 /// A connection that has rested so long may be lost: it is asked first, for a lost answer to a group costs more.
 const RESTED: Duration = Duration::from_millis(20);
+
+/// The same of a group that can be tried again.
+const RESTED_LONG: Duration = Duration::from_secs(2);
 
 /// What writes.
 pub(super) struct Writer {
@@ -146,7 +149,9 @@ impl Writer {
     ) -> Result<(), GroupFailed> {
         let mut is_again = false;
         loop {
-            let mut connection = self.connected().await?;
+            // One that was lost is told by an error, and tried again; one that is half dead is told by nothing.
+            let is_rested = self.rested.elapsed() >= RESTED_LONG;
+            let mut connection = if is_rested { self.ready().await? } else { self.connected().await? };
             let wishes = Wishes::of(operations.make_contiguous())?;
             match self.begin(&mut connection, wishes).await {
                 Ok((session, facts, mut numbers)) => {
@@ -248,10 +253,7 @@ impl Writer {
     /// A connection that was not lost since it was last used.
     async fn ready(&mut self) -> Result<PgConnection, GroupFailed> {
         let mut connection = self.connected().await?;
-        match answered(connection.ping()).await {
-            Ok(()) => Ok(connection),
-            Err(_) => self.connected().await,
-        }
+        if is_alive(&mut connection).await { Ok(connection) } else { self.connected().await }
     }
 }
 
@@ -292,14 +294,17 @@ async fn finish(
 }
 
 impl Carries for Writer {
-    async fn carry_out(&mut self, mut steps: VecDeque<Step>) {
+    async fn carry_out(&mut self, mut steps: VecDeque<Step>) -> VecDeque<Step> {
         while let Some(step) = steps.pop_front() {
             let mut decisions = Vec::new();
             let done = match step {
                 Step::Together(mut operations) => {
                     let done = self.together(&mut operations, &mut decisions).await;
-                    if let Err(failed) = &done {
-                        operations.into_iter().for_each(|operation| operation.refuse(failed));
+                    match &done {
+                        Err(failed) => operations.into_iter().for_each(|operation| operation.refuse(failed)),
+                        // The application has written for long enough. Leases are the desk's, so the rest need not wait.
+                        Ok(()) if !operations.is_empty() => steps.push_front(Step::Together(operations)),
+                        Ok(()) => {}
                     }
                     done
                 }
@@ -310,6 +315,7 @@ impl Carries for Writer {
             };
             decisions.into_iter().for_each(|answer: Decided| answer(done.as_ref().err()));
         }
+        steps
     }
 
     async fn close(self) -> Result<(), GroupFailed> {

@@ -34,6 +34,8 @@ mod turns;
 /// Why a state is neither read nor written.
 const NO_MAPPING: &str =
     "the store was opened without a mapping: what aiogram's states mean is not known (`AiogramStore::open` takes one)";
+const NOT_FOR_BOTS: &str = "with `layout=aiogram` in its address a store needs a mapping, which says what aiogram's states mean: \
+    open it by `AiogramStore::open` and give that to the bot, or leave `layout` out of the address";
 const NO_LAYOUT: &str = "this address names no layout: `?layout=aiogram` was expected";
 
 /// Keeps states as aiogram 3's `RedisStorage` does, and everything else as a [`RedisStore`].
@@ -160,6 +162,10 @@ impl StoreLayer for AiogramStore {
 
     fn is_shared(&self) -> bool {
         true
+    }
+
+    fn why_not_for_bots(&self) -> Option<&'static str> {
+        self.0.translate.is_none().then_some(NOT_FOR_BOTS)
     }
 
     fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {

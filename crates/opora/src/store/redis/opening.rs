@@ -19,15 +19,29 @@ use crate::store::{StoreError, StoreResult};
 /// The form of the keys and rows that this version reads and writes.
 const LAYOUT: &str = "2";
 const OTHER_LAYOUT: &str = "what lies in this Redis was made by another version of the store";
+const JOURNAL_ELSEWHERE: &str = "the address of Redis names a journal, which only `store::open` and `Journal::open` keep, and \
+    not with `layout=aiogram`: leave `journal` out, or open the store by one of them";
 const NOT_THERE: &str = "there is no store in this Redis (under this prefix and in this database)";
 
 impl RedisStore {
-    /// Makes what is missing.
+    /// Makes what is missing. Whoever names a journal relies on one: an address with it is refused where there is none.
     pub(super) async fn make(
         address: &str,
         code: RedisCode,
         keepers: Vec<Arc<dyn WitnessKeeper>>,
     ) -> StoreResult<Self> {
+        if Address::parse(address)?.journal.is_some() {
+            return Err(StoreError::Unsupported(JOURNAL_ELSEWHERE));
+        }
+        Self::make_behind(address, code, keepers).await
+    }
+
+    /// The same, for a journal that stands before it.
+    pub(in crate::store) async fn open_behind_journal(address: &str) -> StoreResult<Self> {
+        Self::make_behind(address, RedisCode::default(), Vec::new()).await
+    }
+
+    async fn make_behind(address: &str, code: RedisCode, keepers: Vec<Arc<dyn WitnessKeeper>>) -> StoreResult<Self> {
         let (wire, keys, server) = reach(address, code).await?;
         let witness = witness_of(&wire.address, keepers).await?;
         let expected = witness.generation();

@@ -11,9 +11,9 @@ use super::packed::{self, Fields, split_row};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    BoxError, ConversationRow, Effect, EffectId, EffectRow, IfUnsure, InboxRow, Incoming, Mark, Origin, OutboxId,
-    OutboxRow, Outgoing, Parked, ParkedId, Place, Seq, StoreError, StoreResult, Stored, TimerId, TimerRow, Transition,
-    TransitionRow, Upload, Version,
+    BoxError, ConversationRow, Effect, EffectId, EffectRow, FailedRow, IfUnsure, InboxRow, Incoming, Mark, Origin,
+    OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Place, Seq, StoreError, StoreResult, Stored, TimerId, TimerRow,
+    Transition, TransitionRow, Upload, Version,
 };
 
 /// The flag of a message that must not be sent twice.
@@ -97,14 +97,25 @@ impl Rare {
 
 pub(super) fn read_message(bot: i64, row: &str, was_sending: bool) -> Read<OutboxRow> {
     let (id, mut fields) = split_row(row)?;
+    read_call(bot, OutboxId(id), &mut fields, was_sending)
+}
+
+/// A message that could not be sent: the server puts the reason behind its fields.
+pub(super) fn read_failed(bot: i64, row: &str) -> Read<FailedRow> {
+    let (id, mut fields) = split_row(row)?;
+    let OutboxRow { id, key, outgoing, at, .. } = read_call(bot, OutboxId(id), &mut fields, false)?;
+    Ok(FailedRow { id, key, outgoing, reason: fields.next()?.into(), at })
+}
+
+fn read_call(bot: i64, id: OutboxId, fields: &mut Fields<'_>, was_sending: bool) -> Read<OutboxRow> {
     let (at, flag) = (Millis(fields.number()?), fields.next()?);
-    let key = read_key(bot, &mut fields)?;
+    let key = read_key(bot, fields)?;
     let (chat, method, body) = (fields.next()?, fields.next()?.into(), fields.next()?.into());
     let chat = if chat.is_empty() { None } else { Some(chat.parse()?) };
     let if_unsure = if flag == ONCE { IfUnsure::Drop } else { IfUnsure::Resend };
     let Rare { uploads, label, edits_label } = Rare::read(fields.next()?)?;
     let outgoing = Outgoing { chat, method, body, uploads, if_unsure, label, edits_label };
-    Ok(OutboxRow { id: OutboxId(id), key, outgoing, was_sending, at })
+    Ok(OutboxRow { id, key, outgoing, was_sending, at })
 }
 
 /// When a message was said.

@@ -13,7 +13,7 @@ use super::rows::{self, unreadable};
 use super::wire::{Call, all_or_none};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
-use crate::store::{Epoch, OutboxId, OutboxRow, Outgoing, Settled, Settlement, StoreResult};
+use crate::store::{Epoch, FailedRow, OutboxId, OutboxRow, Outgoing, Settled, Settlement, StoreResult};
 
 /// Arguments by partition.
 type Parts = BTreeMap<usize, Vec<String>>;
@@ -116,6 +116,50 @@ impl RedisStore {
         self.done(own.bot, epoch, &answer.word).await
     }
 
+    /// Messages that could not be sent, by the time at which they were said.
+    pub(super) async fn failed_rows(
+        &self,
+        bot: i64,
+        after: Option<(Millis, OutboxId)>,
+        limit: usize,
+    ) -> StoreResult<Vec<FailedRow>> {
+        let rooms = self.keys.rooms(bot);
+        let page = |partition: usize, after: String, limit: usize| {
+            let list = rooms.one(partition, Thing::Failed).to_owned();
+            async move {
+                let first = self.rank_behind(&list, &after).await?;
+                let mut page = redis::cmd("ZRANGE");
+                page.arg(&list).arg(first).arg(first + limit.saturating_sub(1));
+                let rows: Vec<String> = self.wire.ask(&page).await?;
+                let read = |row: &String| {
+                    let row = rows::read_failed(bot, row).map_err(unreadable)?;
+                    Ok((place_of(row.place()), row))
+                };
+                rows.iter().map(read).collect()
+            }
+        };
+        gather(&after.map(place_of).unwrap_or_default(), limit, page_for(limit), |_| true, page).await
+    }
+
+    /// How many rows of the failed ones stand up to a place. Those of one moment stand in the order of their numbers.
+    async fn rank_behind(&self, list: &str, place: &str) -> StoreResult<usize> {
+        let Some((at, id)) = place.split_at_checked(id_of(0).len()) else { return Ok(0) };
+        let at: i64 = at.parse().map_err(unreadable)?;
+        let mut low: usize = self.wire.ask(redis::cmd("ZCOUNT").arg(list).arg("-inf").arg(format!("({at}"))).await?;
+        let mut high: usize = self.wire.ask(redis::cmd("ZCOUNT").arg(list).arg("-inf").arg(at)).await?;
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let row: Vec<String> = self.wire.ask(redis::cmd("ZRANGE").arg(list).arg(middle).arg(middle)).await?;
+            // What was cleaned away meanwhile is looked for no further.
+            if row.first().is_some_and(|row| row.get(..id.len()) <= Some(id)) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
     pub(super) async fn labelled_message(&self, bot: i64, chat: i64, label: &str) -> StoreResult<Option<i64>> {
         let rooms = self.keys.rooms(bot);
         let labels = rooms.one(partition_of_chat(bot, chat), Thing::Labels);
@@ -168,4 +212,9 @@ impl RedisStore {
         let answers = self.write_rooms("redirect", own.bot, Thing::Sending, calls).await?;
         self.all_done(own, &answers).await
     }
+}
+
+/// A place among failed messages as a text that sorts as they do.
+fn place_of((at, id): (Millis, OutboxId)) -> String {
+    id_of(at.0) + &id_of(id.0)
 }

@@ -23,8 +23,8 @@ use crate::store::{StoreError, StoreResult, tls};
 
 /// How long a connection may take.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(3);
-/// How long an answer may take.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(5);
+/// How long an answer may take; with the pause before a turn is tried again it stays below ten seconds.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(4);
 /// How long until the one more try to connect, while the callers wait.
 const TRIES_AGAIN_AFTER: Duration = Duration::from_millis(50);
 /// How many calls wait for the socket before callers do.
@@ -306,9 +306,12 @@ fn is_refused(error: &RedisError) -> bool {
         || error.detail().is_some_and(|detail| detail.to_ascii_lowercase().contains("unknown command"))
 }
 
-/// The server is a replica, of a master that is elsewhere; it refuses the first write, so nothing has happened.
+/// The server is a replica, of a master that is elsewhere; it refuses the first write, so nothing has happened. Before 7 a
+/// script's refused write is an error of the script's, whose words have the code.
 fn is_read_only(error: &RedisError) -> bool {
     error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
+        || error.kind() == ErrorKind::Server(ServerErrorKind::ResponseError)
+            && error.detail().is_some_and(|detail| detail.contains("-READONLY "))
 }
 
 /// All answers, or the first error. What surely has not happened here may have happened by another of these calls.
@@ -373,6 +376,29 @@ mod tests {
         assert!(!surely_not(vec![Err(not_reached()), Ok(())]));
         assert!(!surely_not(vec![Err(not_reached()), Err(StoreError::Unavailable("no answer".into()))]));
         assert_eq!(all_or_none(vec![Ok(1), Ok(2)]).unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn a_replica_is_known_by_the_code_and_where_a_script_failed_by_its_words() {
+        let said = |line: &[u8]| redis::parse_redis_value(line).and_then(redis::Value::extract_error).unwrap_err();
+        let replica: [&[u8]; 2] = [
+            b"-READONLY You can't write against a read only replica.\r\n",
+            b"-ERR Error running script (call to f_6b1bf486c81ceb7edf3c093f4c48582e38c0e791): @user_script:71: \
+              @user_script: 71: -READONLY You can't write against a read only replica. \r\n",
+        ];
+        for line in replica {
+            let error = said(line);
+            assert!(is_read_only(&error), "{error}");
+            assert!(matches!(unavailable(error), StoreError::Unavailable(why) if why.is::<NotReached>()));
+        }
+        let other: [&[u8]; 2] = [
+            b"-ERR Error running script (call to f_6b1b): @user_script:71: -OOM command not allowed\r\n",
+            b"-ERR unknown command 'READONLY '\r\n",
+        ];
+        for line in other {
+            let error = said(line);
+            assert!(!is_read_only(&error), "{error}");
+        }
     }
 
     #[test]

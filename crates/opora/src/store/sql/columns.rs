@@ -62,6 +62,14 @@ pub(in crate::store) trait Ask: Sync {
 
     /// All rows that a query finds.
     fn rows(&self, query: SqlStr, values: Vec<Value>) -> impl Future<Output = sqlx::Result<Vec<Self::Row>>> + Send;
+    /// The same of what an operator asks for, which may take longer than a turn can wait.
+    fn rows_at_leisure(
+        &self,
+        query: SqlStr,
+        values: Vec<Value>,
+    ) -> impl Future<Output = sqlx::Result<Vec<Self::Row>>> + Send {
+        self.rows(query, values)
+    }
     /// Lets go of all connections.
     fn close(&self) -> impl Future<Output = ()> + Send;
 }

@@ -13,10 +13,12 @@ use super::failure::{GroupFailed, is_passing, unavailable};
 use super::numbers::Numbers;
 use super::operation::{Decided, Operation, Reply, Verdict, kept};
 use super::plan::Plan;
+use crate::clock::Stopwatch;
 use crate::store::{Database, DomainWrites, StoreError, StoreResult, WriteError};
 
-/// How long the application's writes may hold up everybody else's.
-const WRITES_TIMEOUT: Duration = Duration::from_secs(10);
+/// After so long of the application's writes a group is committed: whoever is left waits for the next one. Among those
+/// may be the renewal of the lease, which many writes that are slow would cost it otherwise.
+pub(in crate::store) const WRITES_OF_A_GROUP: Duration = Duration::from_secs(1);
 
 /// A connection in a transaction, in which the application's writes run so that a "no" undoes them and nothing else.
 pub(in crate::store) trait RunsWrites: Send {
@@ -24,8 +26,9 @@ pub(in crate::store) trait RunsWrites: Send {
     -> impl Future<Output = Result<StoreResult<()>, GroupFailed>> + Send;
 }
 
-/// Decides a group within its transaction: what is to be written, and what is answered then. Whoever fails the group is
-/// told so, and is no longer among the operations.
+/// Decides a group within its transaction: what is to be written, and what is answered then. The verdicts are of the first
+/// operations; there are fewer if the application has written for long enough. Whoever fails the group is told so, and is
+/// no longer among the operations.
 pub(in crate::store) async fn decide_group(
     connection: &mut impl RunsWrites,
     facts: Facts,
@@ -63,8 +66,11 @@ async fn decide_all<'a>(
     plan: &mut Plan<'_, 'a>,
     operations: &'a mut [Operation],
 ) -> Result<Vec<Verdict>, (usize, GroupFailed)> {
-    let mut verdicts = Vec::with_capacity(operations.len());
+    let (mut verdicts, began) = (Vec::with_capacity(operations.len()), Stopwatch::start());
     for (place, operation) in operations.iter_mut().enumerate() {
+        if place > 0 && operation.has_writes() && began.elapsed() >= WRITES_OF_A_GROUP {
+            break;
+        }
         let verdict = match run_writes(connection, plan, operation).await {
             Ok(None) => decide(plan, operation),
             Ok(Some(verdict)) => Ok(verdict),
@@ -145,14 +151,18 @@ async fn run_writes(
 }
 
 /// Runs the application's writes, whose savepoint is the caller's; says why they are to be undone, if they are.
-pub(in crate::store) async fn judged(writes: DomainWrites, mut database: Database<'_>) -> StoreResult<()> {
+pub(in crate::store) async fn judged(
+    writes: DomainWrites,
+    limit: Duration,
+    mut database: Database<'_>,
+) -> StoreResult<()> {
     let run = AssertUnwindSafe(writes.run(&mut database)).catch_unwind();
-    match tokio::time::timeout(WRITES_TIMEOUT, run).await {
+    match tokio::time::timeout(limit, run).await {
         Ok(Ok(Ok(()))) => Ok(()),
         Ok(Ok(Err(WriteError::Refused(refusal)))) => Err(StoreError::Refused(refusal)),
         Ok(Ok(Err(WriteError::Failed(error)))) if is_passing(&*error) => Err(unavailable(error)),
         Ok(Ok(Err(WriteError::Failed(error)))) => Err(StoreError::WritesFailed(error)),
         Ok(Err(_)) => Err(StoreError::WritesFailed("they panicked".into())),
-        Err(_) => Err(StoreError::WritesFailed(format!("they took longer than {WRITES_TIMEOUT:?}").into())),
+        Err(_) => Err(StoreError::WritesFailed(format!("they took longer than {limit:?}").into())),
     }
 }

@@ -277,6 +277,12 @@ impl Leases {
     pub(in crate::store) fn are_held_under(&self, epoch: Epoch) -> bool {
         self.0.values().any(|lease| lease.epoch == epoch && lease.holder.is_some())
     }
+
+    /// One that somebody holds.
+    #[cfg(test)]
+    pub(in crate::store) fn held(bot: i64, epoch: Epoch) -> Self {
+        Self(HashMap::from([(bot, LeaseFact { epoch, holder: Some(String::new()) })]))
+    }
 }
 
 impl Questions {

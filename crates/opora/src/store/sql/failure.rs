@@ -18,11 +18,18 @@ pub(in crate::store) struct GroupFailed {
     /// The writes of the application that was being served ended the transaction: the others may go again, they may not.
     by_writes: bool,
     passes: bool,
+    /// The server said nothing at all.
+    is_unanswered: bool,
 }
 
 impl GroupFailed {
     pub(in crate::store) fn because(error: impl Into<BoxError>) -> Self {
-        Self { reason: Arc::new(error.into()), by_writes: false, passes: false }
+        Self { reason: Arc::new(error.into()), by_writes: false, passes: false, is_unanswered: false }
+    }
+
+    /// The server said nothing in time.
+    pub(in crate::store) fn unanswered(error: impl Into<BoxError>) -> Self {
+        Self { is_unanswered: true, ..Self::because(error) }
     }
 
     /// The application's writes ended the transaction that they ran in, themselves or by a conflict that rolls back.
@@ -30,9 +37,9 @@ impl GroupFailed {
         Self { by_writes: true, ..error.into() }
     }
 
-    /// The same of a failure that is known already.
+    /// The same of a failure that is known already. A server that says nothing is nobody's fault.
     pub(in crate::store) fn blaming_writes(self) -> Self {
-        Self { by_writes: true, ..self }
+        Self { by_writes: !self.is_unanswered, ..self }
     }
 
     /// Whether it may go well the next time, as nothing was decided yet: a lost connection, a deadlock.

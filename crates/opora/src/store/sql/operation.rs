@@ -147,12 +147,12 @@ impl Verdict {
 /// A decided operation that waits for its group's commit.
 pub(in crate::store) type Decided = Box<dyn FnOnce(Option<&GroupFailed>) + Send>;
 
-/// Keeps the answers of operations for their group's commit.
+/// Keeps the answers of the first operations for their group's commit; those without a verdict stay.
 pub(in crate::store) fn decided(
     operations: &mut VecDeque<Operation>,
     verdicts: Vec<Verdict>,
 ) -> impl Iterator<Item = Decided> {
-    operations.drain(..).zip(verdicts).map(|(operation, verdict)| operation.decided(verdict))
+    operations.drain(..verdicts.len()).zip(verdicts).map(|(operation, verdict)| operation.decided(verdict))
 }
 
 /// Answers with `result` once the group is durable, or with the group's failure.
@@ -176,6 +176,11 @@ impl Request {
             }
             Self::Alone(_) | Self::Close(_) => 64,
         }
+    }
+
+    /// It only says that a lease is held on: it may go before everything else.
+    pub(in crate::store) fn is_renewal(&self) -> bool {
+        matches!(self, Self::Grouped(Operation::Renew { .. }))
     }
 
     /// It says only of sends what is noted already: others need not pay for its durability.

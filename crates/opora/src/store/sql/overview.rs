@@ -1,15 +1,16 @@
-//! Reads what an operator sees: conversations, numbers, parked turns, transitions.
+//! Reads what an operator sees: conversations, numbers, failed messages, parked turns, transitions.
 
 use sqlx::{AssertSqlSafe, SqlSafeStr};
 
 use super::columns::{Ask, Columns, Value, count};
 use super::failure::unavailable;
 use super::opens::stored;
-use super::reads::Reads;
+use super::reads::{self, Reads};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    ConversationRow, Filter, Parked, ParkedId, Place, PlaceCount, Statistics, StoreResult, TransitionRow, Version,
+    ConversationRow, FailedRow, Filter, OutboxId, OutboxRow, Parked, ParkedId, Place, PlaceCount, Statistics,
+    StoreResult, TransitionRow, Version,
 };
 
 impl<P: Ask> Reads<P> {
@@ -22,13 +23,13 @@ impl<P: Ask> Reads<P> {
         let Listing { mut query, mut values } = listing(filter, after, P::EACH_PLACE);
         values.push(Value::Number(count(limit)));
         query.push_str(&format!(" ORDER BY bot, chat, \"user\", thread, business LIMIT ${}", values.len()));
-        let rows = self.0.rows(AssertSqlSafe(query).into_sql_str(), values).await.map_err(unavailable)?;
+        let rows = self.0.rows_at_leisure(AssertSqlSafe(query).into_sql_str(), values).await.map_err(unavailable)?;
         rows.iter().map(conversation).collect()
     }
 
     pub(in crate::store) async fn statistics(&self, bot: Option<i64>) -> StoreResult<Statistics> {
-        let places = self.read(PLACES, vec![Value::MaybeNumber(bot)], place_count).await?;
-        let counted = self.read(COUNTS, vec![Value::MaybeNumber(bot)], counts).await?.pop();
+        let places = self.read_at_leisure(PLACES, vec![Value::MaybeNumber(bot)], place_count).await?;
+        let counted = self.read_at_leisure(COUNTS, vec![Value::MaybeNumber(bot)], counts).await?.pop();
         let mut statistics = counted.unwrap_or_default();
         for (place, conversations) in places {
             statistics.active += conversations;
@@ -38,7 +39,21 @@ impl<P: Ask> Reads<P> {
     }
 
     pub(in crate::store) async fn bots(&self) -> StoreResult<Vec<i64>> {
-        self.read(BOTS, Vec::new(), |row| row.number(0)).await
+        self.read_at_leisure(BOTS, Vec::new(), |row| row.number(0)).await
+    }
+
+    pub(in crate::store) async fn failed_after(
+        &self,
+        bot: i64,
+        after: Option<(Millis, OutboxId)>,
+        limit: usize,
+    ) -> StoreResult<Vec<FailedRow>> {
+        const FAILED_AFTER: &str = "
+            SELECT id, key, chat, method, body, rest, false, at, reason
+            FROM opora_failed WHERE bot = $1 AND (at, id) > ($2, $3) ORDER BY at, id LIMIT $4";
+        let (at, id) = after.unwrap_or((Millis(i64::MIN), OutboxId(i64::MIN)));
+        let values = [bot, at.0, id.0, count(limit)].map(Value::Number);
+        self.read(FAILED_AFTER, values.into(), failed).await
     }
 
     pub(in crate::store) async fn parked(&self, bot: Option<i64>, limit: usize) -> StoreResult<Vec<Parked>> {
@@ -132,6 +147,11 @@ fn listing(filter: &Filter, after: Option<&DialogueKey>, each_place: &str) -> Li
         listing.values.push(Value::Text(business.to_string()));
     }
     listing
+}
+
+fn failed(row: &impl Columns) -> sqlx::Result<FailedRow> {
+    let OutboxRow { id, key, outgoing, at, .. } = reads::call(row)?;
+    Ok(FailedRow { id, key, outgoing, reason: row.text(8)?, at })
 }
 
 fn conversation(row: &impl Columns) -> StoreResult<ConversationRow> {

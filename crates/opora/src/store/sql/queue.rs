@@ -31,8 +31,8 @@ pub(in crate::store) enum Step {
 
 /// Carries groups out, on a connection of its own.
 pub(in crate::store) trait Carries: Send + 'static {
-    /// Carries a group out and answers every operation of it.
-    fn carry_out(&mut self, steps: VecDeque<Step>) -> impl Future<Output = ()> + Send;
+    /// Carries a group out and answers every operation of it, but for those that it leaves to the next group.
+    fn carry_out(&mut self, steps: VecDeque<Step>) -> impl Future<Output = VecDeque<Step>> + Send;
     /// Lets go of the connection.
     fn close(self) -> impl Future<Output = Result<(), GroupFailed>> + Send;
 }
@@ -68,7 +68,10 @@ async fn run<C: Carries>(mut carries: C, mut requests: mpsc::Receiver<Request>) 
             }
         }
         if !steps.is_empty() {
-            carries.carry_out(steps).await;
+            let left = carries.carry_out(steps).await;
+            if !left.is_empty() {
+                put_back(left, &mut requests, &mut arrived);
+            }
         }
     }
     let closed = carries.close().await;
@@ -86,6 +89,27 @@ impl Step {
             Self::Alone(alone) => alone.refuse(failed),
         }
     }
+
+    fn into_requests(self) -> Vec<Request> {
+        match self {
+            Self::Together(operations) => operations.into_iter().map(Request::Grouped).collect(),
+            Self::Alone(alone) => vec![Request::Alone(*alone)],
+        }
+    }
+}
+
+/// What a group has left goes before what came later, and renewals before all of it: a lease must not run out because the
+/// application writes.
+fn put_back(left: VecDeque<Step>, requests: &mut mpsc::Receiver<Request>, arrived: &mut Vec<Request>) {
+    let mut waiting: Vec<Request> = left.into_iter().flat_map(Step::into_requests).collect();
+    waiting.append(arrived);
+    while waiting.len() < QUEUE_LIMIT
+        && let Ok(request) = requests.try_recv()
+    {
+        waiting.push(request);
+    }
+    waiting.sort_by_key(|request| !request.is_renewal());
+    *arrived = waiting;
 }
 
 /// Waits a moment for something that has to be durable now anyway.

@@ -157,6 +157,17 @@ impl<P: Ask> Reads<P> {
         let rows = self.0.rows(query.into_sql_str(), values).await.map_err(unavailable)?;
         rows.iter().map(read).collect::<sqlx::Result<_>>().map_err(unavailable)
     }
+
+    /// The same, for an operator.
+    pub(in crate::store) async fn read_at_leisure<T: Send>(
+        &self,
+        query: &'static str,
+        values: Vec<Value>,
+        read: fn(&P::Row) -> sqlx::Result<T>,
+    ) -> StoreResult<Vec<T>> {
+        let rows = self.0.rows_at_leisure(query.into_sql_str(), values).await.map_err(unavailable)?;
+        rows.iter().map(read).collect::<sqlx::Result<_>>().map_err(unavailable)
+    }
 }
 
 /// A lease, of the columns of [`LEASE`].
@@ -179,7 +190,7 @@ fn input(row: &impl Columns) -> sqlx::Result<InboxRow> {
     Ok(InboxRow { seq: Seq(row.number(0)?), incoming })
 }
 
-fn call(row: &impl Columns) -> sqlx::Result<OutboxRow> {
+pub(super) fn call(row: &impl Columns) -> sqlx::Result<OutboxRow> {
     let Rest { uploads, if_unsure, label, edits_label } = row.json(5)?.unwrap_or_default();
     let (chat, method, body) = (row.maybe_number(2)?, row.text(3)?, row.text(4)?);
     Ok(OutboxRow {

@@ -13,8 +13,8 @@ use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing, Parked,
-    ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
+    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing,
+    Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
     TransitionRow,
 };
 
@@ -219,6 +219,10 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
 
     fn bots(&self) -> Answer<'_, Vec<i64>> {
         Box::pin(self.reads.bots())
+    }
+
+    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>> {
+        Box::pin(self.reads.failed_after(bot, after, limit))
     }
 
     fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {

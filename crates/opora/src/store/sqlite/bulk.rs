@@ -35,7 +35,7 @@ pub(super) async fn write(bulk: Bulk, connection: &mut SqliteConnection) -> Resu
 
 /// Writes everything and commits.
 pub(super) async fn write_and_commit(bulk: Bulk, connection: &mut SqliteConnection) -> Result<(), GroupFailed> {
-    if failpoints::any_armed() {
+    if failpoints::is_armed(failpoints::STORE_IN_COMMIT) {
         write(bulk, connection).await?;
         failpoints::hit(failpoints::STORE_IN_COMMIT).await;
         sqlx::query("COMMIT").execute(connection).await?;

@@ -163,7 +163,7 @@ impl DatabaseFile {
     }
 }
 
-async fn create_private(path: &Path) -> std::io::Result<()> {
+pub(super) async fn create_private(path: &Path) -> std::io::Result<()> {
     let mut options = tokio::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -185,7 +185,7 @@ fn is_new_enough(version: &str) -> bool {
     found >= OLDEST_SQLITE
 }
 
-fn failed(doing: &'static str, path: &Path, reason: String) -> StoreError {
+pub(super) fn failed(doing: &'static str, path: &Path, reason: String) -> StoreError {
     StoreError::Unavailable(Box::new(FileFailed { doing, path: path.to_owned(), reason }))
 }
 

@@ -214,15 +214,27 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> StoreResult<()
 
 /// Refuses tables that are not of this library's version, and changes nothing.
 pub(super) async fn check(connection: &mut SqliteConnection) -> StoreResult<()> {
+    versions::exactly(found(connection).await?, MIGRATIONS.len())
+}
+
+/// Refuses tables that are of a later version, or none of this library's, and changes nothing.
+pub(super) async fn check_not_newer(connection: &mut SqliteConnection) -> StoreResult<()> {
+    match found(connection).await? {
+        Some(version) => versions::not_newer(version, MIGRATIONS.len()),
+        None => versions::exactly(None, MIGRATIONS.len()),
+    }
+}
+
+/// The version of the tables, if there are any.
+async fn found(connection: &mut SqliteConnection) -> StoreResult<Option<usize>> {
     let found = sqlx::query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'opora_schema'")
         .fetch_optional(&mut *connection)
         .await
         .map_err(unavailable)?;
-    let found = match found {
-        Some(_) => Some(version(connection).await.map_err(unavailable)?),
-        None => None,
-    };
-    versions::exactly(found, MIGRATIONS.len())
+    match found {
+        Some(_) => version(connection).await.map(Some).map_err(unavailable),
+        None => Ok(None),
+    }
 }
 
 async fn version(connection: &mut SqliteConnection) -> sqlx::Result<usize> {

@@ -13,6 +13,7 @@ use crate::store::{
 mod file;
 mod group;
 mod keep;
+mod restore;
 
 const BOT: i64 = 7;
 const NOW: Millis = Millis(1_000_000);

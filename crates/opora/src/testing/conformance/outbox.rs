@@ -2,7 +2,7 @@
 
 use super::Subject;
 use super::scene::{BOT, Scene, at, message, person};
-use crate::store::{IfUnsure, OutboxId, OutboxRow, Outgoing, Settled, Settlement, Upload};
+use crate::store::{Commit, FailedRow, IfUnsure, OutboxId, OutboxRow, Outgoing, Settled, Settlement, Upload};
 
 fn texts(rows: &[OutboxRow]) -> Vec<String> {
     let text = |row: &OutboxRow| {
@@ -83,6 +83,39 @@ pub async fn a_failed_message_is_set_aside(subject: Subject) {
     assert_eq!(texts(&scene.unsent().await), ["2"]);
     let statistics = scene.statistics().await;
     assert_eq!((statistics.outbox, statistics.failed), (1, 1));
+}
+
+/// What could not be sent can be looked at: whole, with the reason, in the order in which it was said, page by page.
+pub async fn failed_messages_are_shown_in_pages(subject: Subject) {
+    let mut scene = Scene::open(subject).await;
+    let mut ids = Vec::new();
+    for (user, minute, texts) in [(101, 1, ["1", "2"]), (102, 1, ["3", "4"]), (101, 2, ["5", "6"])] {
+        let fill = |commit: &mut Commit| {
+            commit.at = at(minute);
+            commit.outgoing = texts.iter().map(|text| message(user, text)).collect();
+        };
+        ids.extend(scene.turn(&person(user), fill).await.outbox);
+    }
+    // Not in the order in which they were said; the fourth is sent, the fifth waits.
+    for id in [ids[5], ids[1], ids[2], ids[0]] {
+        settle(&scene, id, Settlement::Failed(format!("403: no {}", id.0).into())).await;
+    }
+    settle(&scene, ids[3], Settlement::Sent { labelled: None }).await;
+    scene.restart().await;
+    let page = async |after: Option<&FailedRow>, limit| {
+        scene.store().failed(BOT, after.map(FailedRow::place), limit).await.expect("answered")
+    };
+    let first = page(None, 3).await;
+    assert_eq!(first.iter().map(|row| row.id).collect::<Vec<_>>(), ids[..3]);
+    let (key, outgoing) = (person(101), message(101, "1"));
+    assert_eq!(
+        first[0],
+        FailedRow { id: ids[0], key, outgoing, reason: format!("403: no {}", ids[0].0).into(), at: at(1) }
+    );
+    assert_eq!(page(Some(&first[0]), 1).await, first[1..2], "of those that were said at once");
+    let rest = page(Some(&first[2]), 3).await;
+    assert_eq!(rest.iter().map(|row| (row.id, row.at)).collect::<Vec<_>>(), [(ids[5], at(2))]);
+    assert_eq!(page(rest.last(), 3).await, []);
 }
 
 /// One word about many messages: what is not named stays.

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, EffectId, EffectRow, Epoch, Filter, Holder,
-    InboxRow, Incoming, Lease, LeaseAnswer, Mark, MemoryStore, Opened, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
-    Receipt, Seq, SetAside, Settled, Statistics, Store, StoreResult, Taken, TimerRow, TransitionRow, Version,
+    Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, EffectId, EffectRow, Epoch, FailedRow,
+    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, MemoryStore, Opened, OutboxId, OutboxRow, Outgoing,
+    Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreResult, Taken, TimerRow, TransitionRow,
+    Version,
 };
 use parking_lot::Mutex;
 
@@ -281,6 +282,13 @@ impl opora::store::StoreLayer for Broken {
         Box::pin(async move {
             let bots = self.inner.bots().await?;
             Ok(if self.how == Fault::HidesBots { Vec::new() } else { bots })
+        })
+    }
+
+    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>> {
+        Box::pin(async move {
+            let (after, limit) = (self.after("failed", after), self.limit("failed", limit));
+            Ok(self.order("failed", self.inner.failed(bot, after, limit).await?))
         })
     }
 

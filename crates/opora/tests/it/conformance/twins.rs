@@ -109,6 +109,10 @@ const TWINS: &[(&str, &[Fault])] = &[
     ("a_call_comes_back_as_it_was_said", &[LosesUploads, LosesIfUnsure, LosesLabels]),
     ("a_sent_message_leaves_the_outbox", &[Confirms("settle")]),
     ("a_failed_message_is_set_aside", &[FailedIsForgotten, FailedStays]),
+    (
+        "failed_messages_are_shown_in_pages",
+        &[FailedIsForgotten, IgnoresAfter("failed"), IgnoresLimit("failed"), Reverses("failed")],
+    ),
     ("messages_are_settled_together", &[SettlesFirstOnly]),
     ("messages_follow_a_chat_that_moved", &[Confirms("settle"), MovesEverybody, MovesNothingLater]),
     ("a_label_names_the_message_sent_last", &[KeepsTheFirstLabel, LabelsWithoutChat, ForgetsAtRestart]),

@@ -110,7 +110,7 @@ fn bot(part: &Part, store: Arc<dyn Store>) -> Bot {
 }
 
 /// Turns are not signed: the store has no tables of the application's.
-struct Unsigned;
+pub struct Unsigned;
 
 /// Who wrote, in the order of writing: the application's own table, which knows nothing of leases.
 pub async fn writers(stage: &Stage) -> Vec<u32> {

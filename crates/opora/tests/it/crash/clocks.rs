@@ -7,7 +7,13 @@ use opora::prelude::*;
 use serde_json::json;
 
 use super::inside::{Inside, bot};
-use super::stage::{BOT, Stage, unsettled, until_so};
+use super::keeper::Kind;
+use super::stage::{BOT, Stage, until_so};
+
+on_every_store! {
+    a_clock_that_jumps_ends_nothing_early_and_makes_no_second_leader,
+    what_was_left_unsent_goes_before_what_time_has_to_say,
+}
 
 const NOON: Millis = Millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_secs(3600);
@@ -47,9 +53,8 @@ async fn at(stage: &Stage, clock: &Clock) -> Inside {
     Inside::run(bot.settings(|settings| settings.lease.ttl = Duration::from_millis(500)))
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_that_jumps_ends_nothing_early_and_makes_no_second_leader() {
-    let stage = Stage::new().await;
+async fn a_clock_that_jumps_ends_nothing_early_and_makes_no_second_leader(kind: Kind) {
+    let stage = Stage::on(kind).await;
     let person = stage.person("Anna").await;
     let running = at(&stage, &Clock::set_by_hand(NOON)).await;
     stage.says(person, "/start").await;
@@ -78,9 +83,8 @@ async fn a_clock_that_jumps_ends_nothing_early_and_makes_no_second_leader() {
     store.close().await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_left_unsent_goes_before_what_time_has_to_say() {
-    let stage = Stage::new().await;
+async fn what_was_left_unsent_goes_before_what_time_has_to_say(kind: Kind) {
+    let stage = Stage::on(kind).await;
     let person = stage.person("Anna").await;
     let running = at(&stage, &Clock::set_by_hand(NOON)).await;
     stage.says(person, "/start").await;
@@ -89,7 +93,8 @@ async fn what_was_left_unsent_goes_before_what_time_has_to_say() {
     stage.says(person, "is it ready?").await;
     let store = stage.store().await;
     until_so("the answer is said and not sent", async || {
-        unsettled(&store).await == 1 && store.statistics(Some(BOT)).await.unwrap().inbox == 0
+        let numbers = store.statistics(Some(BOT)).await.unwrap();
+        (numbers.outbox, numbers.inbox) == (1, 0)
     })
     .await;
     running.end_when_quiet(&stage).await;

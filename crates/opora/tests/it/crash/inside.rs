@@ -7,7 +7,7 @@ use opora::outbox::SendLimits;
 use opora::store::Store;
 use tokio::task::JoinHandle;
 
-use super::bots::{prepare, registration};
+use super::bots::{Unsigned, prepare, registration};
 use super::stage::{Stage, TOKEN, until};
 
 /// A running bot.
@@ -42,9 +42,18 @@ pub fn bot(stage: &Stage, store: Arc<dyn Store>) -> Bot {
     Bot::new(TOKEN).api_url(&stage.base).store(store).send_limits(SendLimits::Off)
 }
 
-/// The registration, with its state on the disk.
+/// The registration, with its state in the stage's store.
 pub async fn registration_bot(stage: &Stage) -> Bot {
-    let store = stage.store().await;
-    prepare(&store).await;
-    bot(stage, store).dialogue(registration())
+    registration_over(stage, stage.store().await).await
+}
+
+/// The same, however that store is reached. Its turns are signed where there are tables for it.
+pub async fn registration_over(stage: &Stage, store: Arc<dyn Store>) -> Bot {
+    let bot = bot(stage, Arc::clone(&store)).dialogue(registration());
+    if stage.keeper.has_tables() {
+        prepare(&store).await;
+        bot
+    } else {
+        bot.context(Unsigned)
+    }
 }

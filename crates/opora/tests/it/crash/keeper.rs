@@ -1,6 +1,7 @@
 //! Where a bot keeps its state: a file, or a server of the test's own, which can be killed and started again.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 use sqlx::{Connection, PgConnection, SqliteConnection};
@@ -75,6 +76,33 @@ impl Keeper {
         match self {
             Self::Pair(_, database) => Some(database.address()),
             _ => None,
+        }
+    }
+
+    /// Whether the application has tables: a Redis alone has none.
+    pub fn has_tables(&self) -> bool {
+        !matches!(self, Self::Redis(..))
+    }
+
+    /// The numbers of messages that are noted as sent beside the store; whether they are settled, only the store knows.
+    pub fn noted(&self) -> BTreeSet<i64> {
+        let Self::File(url) = self else { return BTreeSet::new() };
+        let database = Path::new(url.trim_start_matches("sqlite:"));
+        let (folder, name) = (database.parent().unwrap(), database.file_name().unwrap().to_str().unwrap());
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let is_note =
+            |file: &PathBuf| file.file_name().unwrap().to_string_lossy().starts_with(&format!("{name}-sent-"));
+        // A number that was cut off is not one.
+        let ids = |bytes: Vec<u8>| bytes.as_chunks().0.iter().map(|id| i64::from_le_bytes(*id)).collect::<Vec<_>>();
+        files.filter(is_note).flat_map(|file| ids(std::fs::read(file).unwrap())).collect()
+    }
+
+    /// The port of the server that keeps the state.
+    pub fn port(&self) -> u16 {
+        match self {
+            Self::File(_) | Self::Space(_) => panic!("this is no server of the test's own"),
+            Self::Redis(server, _) | Self::Pair(server, _) => server.lock().port(),
+            Self::Postgres(server) => server.lock().port(),
         }
     }
 

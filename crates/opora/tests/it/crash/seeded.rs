@@ -37,7 +37,7 @@ pub async fn kill_at(stage: &Arc<Stage>, failpoint: &str, bug: Bug) -> (Account,
     let process = Process::playing(&part(format!("{failpoint}=pause@3")));
     process.tells(&format!("failpoint {failpoint}")).await;
     process.kill().await;
-    let in_the_act = stage.unsettled().await;
+    let in_the_act = stage.in_the_act().await;
     let process = Process::playing(&part(String::new()));
     let diaries = crowd.finish().await;
     process.stop(stage).await;

@@ -10,14 +10,20 @@ use tokio::time::Instant;
 
 use super::account::Account;
 use super::inside::{Inside, registration_bot};
+use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
 use super::stage::{BOT, PATIENCE, Stage, until};
 
+on_every_store! {
+    storms_and_broken_connections_lose_nothing,
+    a_chat_that_is_told_to_wait_waits_alone,
+    dead_chats_and_moved_groups_are_told_apart,
+}
+
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn storms_and_broken_connections_lose_nothing() {
-    let stage = Stage::new().await;
+async fn storms_and_broken_connections_lose_nothing(kind: Kind) {
+    let stage = Stage::on(kind).await;
     let running = Inside::run(registration_bot(&stage).await);
     let crowd = Crowd::begin(&stage, 20, MANNER).await;
     // So few that no message is given up for its lost answers.
@@ -40,9 +46,8 @@ async fn storms_and_broken_connections_lose_nothing() {
     Account::of(&stage, Story::Registration, &diaries, lost_answers).await.is_clean();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_chat_that_is_told_to_wait_waits_alone() {
-    let stage = Stage::new().await;
+async fn a_chat_that_is_told_to_wait_waits_alone(kind: Kind) {
+    let stage = Stage::on(kind).await;
     let running = Inside::run(registration_bot(&stage).await);
     let slow = stage.person("Slow").await;
     let seconds = 3;
@@ -62,9 +67,8 @@ async fn a_chat_that_is_told_to_wait_waits_alone() {
     running.end_when_quiet(&stage).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn dead_chats_and_moved_groups_are_told_apart() {
-    let stage = Stage::new().await;
+async fn dead_chats_and_moved_groups_are_told_apart(kind: Kind) {
+    let stage = Stage::on(kind).await;
     let events = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&events);
     let running = Inside::run(registration_bot(&stage).await.on_event(move |event| heard.lock().push(event)));

@@ -1,10 +1,11 @@
 //! An emulator that listens, and a place for what a bot keeps.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use opora::store::Store;
+use opora::store::{OutboxRow, Store};
 use opora_emulator::token::Token;
 use opora_emulator::{Emulator, Settings};
 use serde_json::{Value, json};
@@ -77,13 +78,49 @@ impl Stage {
         opora::store::open(&self.address()).await.unwrap()
     }
 
-    /// How many messages are said and not known as sent: so many may come twice after a crash. Only for a file that nobody
-    /// holds.
-    pub async fn unsettled(&self) -> usize {
+    /// How many messages were sent and are not known as sent: so many may come twice after the end of a process. Only for a
+    /// store that nobody holds.
+    pub async fn in_the_act(&self) -> usize {
+        self.is_hung_up().await;
         let store = self.store().await;
-        let unsettled = unsettled(&store).await;
+        let rows = rows(&store).await;
         store.close().await.unwrap();
-        unsettled
+        let noted = self.keeper.noted();
+        let mut by_chat: BTreeMap<i64, Vec<OutboxRow>> = BTreeMap::new();
+        for row in rows {
+            // Nobody sees it if anything else comes twice.
+            if let (Some(chat), "sendMessage") = (row.outgoing.chat, &*row.outgoing.method) {
+                by_chat.entry(chat).or_default().push(row);
+            }
+        }
+        let mut in_the_act = 0;
+        for (chat, rows) in by_chat {
+            let sent = sent(&rows, &self.transcript(chat).await);
+            in_the_act += rows[..sent].iter().filter(|row| !noted.contains(&row.id.0)).count();
+        }
+        in_the_act
+    }
+
+    /// The messages that are said and not known as sent, whether anybody has begun to send them or not.
+    pub async fn unsettled(&self, store: &Arc<dyn Store>) -> Vec<OutboxRow> {
+        let noted = self.keeper.noted();
+        rows(store).await.into_iter().filter(|row| !noted.contains(&row.id.0)).collect()
+    }
+
+    /// Waits until the emulator has read everything that a process which is gone has sent it: until then its side of a
+    /// connection waits to be closed.
+    async fn is_hung_up(&self) {
+        const CLOSE_WAIT: &str = "08";
+        let port = self.base.rsplit_once(':').unwrap().1.parse::<u16>().unwrap();
+        let place = format!(":{port:04X}");
+        until("the emulator has read everything", || {
+            let connections = std::fs::read_to_string("/proc/net/tcp").unwrap();
+            !connections.lines().any(|line| {
+                let mut fields = line.split_whitespace().skip(1);
+                fields.next().is_some_and(|local| local.ends_with(&place)) && fields.nth(1) == Some(CLOSE_WAIT)
+            })
+        })
+        .await;
     }
 
     /// Posts to the people's side; must succeed.
@@ -137,6 +174,11 @@ impl Stage {
         self.world(|world| world.chats().map(|chat| i64::from(chat.last_message_id)).sum())
     }
 
+    /// The last message of every chat.
+    pub fn last_said(&self) -> HashMap<i64, i64> {
+        self.world(|world| world.chats().map(|chat| (chat.id, i64::from(chat.last_message_id))).collect())
+    }
+
     /// Waits until so much more has been said; false if that does not happen in time.
     pub async fn goes_on(&self, more: i64, patience: Duration) -> bool {
         let wanted = self.said() + more;
@@ -169,9 +211,27 @@ impl Stage {
     }
 }
 
-/// How many messages a store has that are not known as sent.
-pub async fn unsettled(store: &Arc<dyn Store>) -> usize {
-    usize::try_from(store.statistics(Some(BOT)).await.unwrap().outbox).unwrap()
+/// The messages that a store has to send.
+async fn rows(store: &Arc<dyn Store>) -> Vec<OutboxRow> {
+    let mut rows: Vec<OutboxRow> = Vec::new();
+    loop {
+        let page = store.unsent(BOT, rows.last().map(|row| row.id).unwrap_or_default(), 1000).await.unwrap();
+        if page.is_empty() {
+            return rows;
+        }
+        rows.extend(page);
+    }
+}
+
+/// How many rows of a chat, which are sent in their order, are the last that it heard.
+fn sent(rows: &[OutboxRow], heard: &[String]) -> usize {
+    let text = |row: &OutboxRow| serde_json::from_str::<Value>(&row.outgoing.body).unwrap()["text"].take();
+    let texts: Vec<_> = rows.iter().map(text).collect();
+    let is_heard = |count: &usize| {
+        let last = &heard[heard.len() - count..];
+        last.iter().zip(&texts).all(|(heard, said)| said.as_str() == Some(heard))
+    };
+    (1..=texts.len().min(heard.len())).rev().find(is_heard).unwrap_or_default()
 }
 
 /// Waits until something is so; there is no event for it.

@@ -70,7 +70,7 @@ async fn stopped_with_a_turn_that_hangs(deadline: Duration, signals: usize) -> (
     let status = process.ended().await;
     let (told, took) = (process.told(), begun.elapsed());
     assert!(status.success(), "{status}: {told:?}");
-    let in_the_act = stage.unsettled().await;
+    let in_the_act = stage.in_the_act().await;
     part.failpoints.clear();
     let next = Process::playing(&part);
     assert!(next.leads().await < Duration::from_secs(10));

@@ -4,20 +4,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opora::bot::WebhookSettings;
+use opora::store::Store;
 use opora::testing::faulty::{FaultyStore, Trouble};
 use serde_json::{Value, json};
 
 use super::account::Account;
-use super::bots::{prepare, registration};
-use super::inside::{Inside, bot, registration_bot};
+use super::inside::{Inside, registration_bot, registration_over};
+use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
 use super::stage::{BOT, PATIENCE, Stage, until_so};
 
+on_every_store! {
+    updates_that_come_again_or_late_are_taken_once,
+    a_webhook_that_cannot_store_is_called_again_and_nothing_is_taken_twice,
+    a_store_whose_answers_get_lost_is_asked_again_and_nothing_happens_twice,
+    a_message_and_a_press_at_once_are_two_turns,
+    broken_updates_are_parked_and_the_rest_goes_on,
+}
+
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn updates_that_come_again_or_late_are_taken_once() {
-    let stage = Stage::new().await;
+async fn updates_that_come_again_or_late_are_taken_once(kind: Kind) {
+    let stage = Stage::on(kind).await;
     let running = Inside::run(registration_bot(&stage).await);
     let crowd = Crowd::begin(&stage, 20, MANNER).await;
     for round in 0..10 {
@@ -40,21 +48,20 @@ async fn by_webhook(stage: &Stage, store: Arc<FaultyStore>) -> Inside {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let settings = WebhookSettings::new(url, "a-secret");
-    let (bot, webhook) = bot(stage, store).dialogue(registration()).webhook(settings);
+    let (bot, webhook) = registration_over(stage, store).await.webhook(settings);
     tokio::spawn(async move { axum::serve(listener, webhook.router("/hook")).await.unwrap() });
     Inside::run(bot)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_webhook_that_cannot_store_is_called_again_and_nothing_is_taken_twice() {
-    let stage = Stage::new().await;
-    let store = stage.store().await;
-    prepare(&store).await;
-    let store = Arc::new(FaultyStore::new(store));
+async fn a_webhook_that_cannot_store_is_called_again_and_nothing_is_taken_twice(kind: Kind) {
+    let stage = Stage::on(kind).await;
+    let store = Arc::new(FaultyStore::new(stage.store().await));
     let running = by_webhook(&stage, Arc::clone(&store)).await;
     let crowd = Crowd::begin(&stage, 20, MANNER).await;
     for trouble in [Trouble::Before, Trouble::After, Trouble::Delay(Duration::from_millis(200))] {
-        store.fail_next("receive", 2, trouble);
+        // Where several instances may take updates, they deliver them.
+        let stores = if store.serves_several() { "deliver" } else { "receive" };
+        store.fail_next(stores, 2, trouble);
         assert!(stage.goes_on(40, PATIENCE).await);
         // Telegram comes again when it was asked to: 5 seconds later by its own clock.
         stage.post("/clock", json!({"advance_seconds": 6})).await;
@@ -64,13 +71,10 @@ async fn a_webhook_that_cannot_store_is_called_again_and_nothing_is_taken_twice(
     Account::of(&stage, Story::Registration, &diaries, 0).await.is_clean();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_store_whose_answers_get_lost_is_asked_again_and_nothing_happens_twice() {
-    let stage = Stage::new().await;
-    let store = stage.store().await;
-    prepare(&store).await;
-    let store = Arc::new(FaultyStore::new(store));
-    let running = Inside::run(bot(&stage, store.clone()).dialogue(registration()));
+async fn a_store_whose_answers_get_lost_is_asked_again_and_nothing_happens_twice(kind: Kind) {
+    let stage = Stage::on(kind).await;
+    let store = Arc::new(FaultyStore::new(stage.store().await));
+    let running = Inside::run(registration_over(&stage, store.clone()).await);
     let crowd = Crowd::begin(&stage, 20, MANNER).await;
     for method in ["receive", "commit", "settle", "open", "unsent"] {
         for trouble in [Trouble::Before, Trouble::After] {
@@ -83,11 +87,9 @@ async fn a_store_whose_answers_get_lost_is_asked_again_and_nothing_happens_twice
     Account::of(&stage, Story::Registration, &diaries, 0).await.is_clean();
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_and_a_press_at_once_are_two_turns() {
-    let stage = Stage::new().await;
+async fn a_message_and_a_press_at_once_are_two_turns(kind: Kind) {
+    let stage = Stage::on(kind).await;
     let store = stage.store().await;
-    prepare(&store).await;
     let running = by_webhook(&stage, Arc::new(FaultyStore::new(Arc::clone(&store)))).await;
     let mut people = Vec::new();
     for number in 0..20 {
@@ -119,9 +121,8 @@ async fn a_message_and_a_press_at_once_are_two_turns() {
     running.end_when_quiet(&stage).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn broken_updates_are_parked_and_the_rest_goes_on() {
-    let stage = Stage::new().await;
+async fn broken_updates_are_parked_and_the_rest_goes_on(kind: Kind) {
+    let stage = Stage::on(kind).await;
     let running = Inside::run(registration_bot(&stage).await);
     let crowd = Crowd::begin(&stage, 10, MANNER).await;
     assert!(stage.goes_on(20, PATIENCE).await);

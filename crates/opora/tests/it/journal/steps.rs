@@ -7,8 +7,8 @@ use opora::bot::{BotError, Instances, WebhookSettings};
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    Commit, Effect, Epoch, Incoming, LeaseAnswer, Mark, Origin, Parked, ParkedId, Receipt, Settled, Settlement, Store,
-    StoreError, Taken, Version,
+    self, Commit, Effect, Epoch, Incoming, LeaseAnswer, Mark, Origin, Parked, ParkedId, Receipt, RedisStore, Settled,
+    Settlement, Store, StoreError, Taken, Version,
 };
 use sqlx::{Connection, SqliteConnection};
 
@@ -18,20 +18,33 @@ use crate::redis_store::holder;
 use crate::runtime::form::form;
 use crate::stage::{BOT, Running, until};
 
-const NOW: Millis = Millis(1_700_000_000_000);
+pub(super) const NOW: Millis = Millis(1_700_000_000_000);
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn anna() -> DialogueKey {
+pub(super) fn anna() -> DialogueKey {
     DialogueKey::private(BOT, 5)
 }
 
-fn update(id: i64) -> (Incoming, Mark) {
+pub(super) fn update(id: i64) -> (Incoming, Mark) {
     let mark = Mark { bot: BOT, update_id: id, identity: "message:1".into() };
     (Incoming { key: anna(), origin: Origin::Update(mark.clone()), body: "{}".into(), at: NOW }, mark)
 }
 
+pub(super) fn parked() -> Parked {
+    Parked {
+        id: ParkedId::default(),
+        key: anna(),
+        kind: "update".to_owned(),
+        body: "{}".to_owned(),
+        reason: "it cannot be read".to_owned(),
+        attempts: 1,
+        at: NOW,
+        retry: false,
+    }
+}
+
 /// Takes the lease, whoever had it.
-async fn lead(store: &dyn Store, token: &str) -> Epoch {
+pub(super) async fn lead(store: &dyn Store, token: &str) -> Epoch {
     let seen = store.lease(BOT).await.unwrap();
     match store.claim(BOT, &holder(token), seen.as_ref()).await.unwrap() {
         LeaseAnswer::Granted(epoch) => epoch,
@@ -41,7 +54,7 @@ async fn lead(store: &dyn Store, token: &str) -> Epoch {
 
 impl Scene {
     /// A store that knows Anna, and then has no Redis: it leads on the journal.
-    async fn led_away(&self) -> (Arc<dyn Store>, Epoch) {
+    pub(super) async fn led_away(&self) -> (Arc<dyn Store>, Epoch) {
         let store = self.store().await;
         lead(&*store, "before").await;
         store.open(&anna(), None).await.unwrap();
@@ -61,7 +74,7 @@ impl Scene {
 }
 
 /// Waits until the lease has to be asked for anew.
-async fn begins_anew(store: &dyn Store) {
+pub(super) async fn begins_anew(store: &dyn Store) {
     tokio::time::timeout(PATIENCE, store.anew(BOT)).await.expect("the lease changes its place").unwrap();
 }
 
@@ -72,19 +85,7 @@ async fn an_input_is_set_aside_and_written_down_in_one_step() {
     let (incoming, mark) = update(1);
     let received = store.receive(epoch, vec![incoming]).await.unwrap();
     let [Receipt::New(seq)] = received[..] else { panic!("{received:?}") };
-    let park = || {
-        let parked = Parked {
-            id: ParkedId::default(),
-            key: anna(),
-            kind: "update".to_owned(),
-            body: "{}".to_owned(),
-            reason: "it cannot be read".to_owned(),
-            attempts: 1,
-            at: NOW,
-            retry: false,
-        };
-        store.park(epoch, vec![Taken::Update { seq, mark: mark.clone() }], parked, Vec::new())
-    };
+    let park = || store.park(epoch, vec![Taken::Update { seq, mark: mark.clone() }], parked(), Vec::new());
     // An end of the process between two steps would do the same.
     let no_room = "CREATE TRIGGER no_room BEFORE INSERT ON journal_entries BEGIN SELECT RAISE(ABORT, 'no room'); END";
     scene.journal_says(no_room).await;
@@ -133,7 +134,7 @@ async fn a_replay_that_is_made_twice_leaves_outcomes_and_failed_sends_once() {
     }
 }
 
-fn asked() -> Commit {
+pub(super) fn asked() -> Commit {
     Commit { takes: vec![Taken::Fresh(update(1).1)], ..Commit::new(anna(), Version(0), NOW) }
 }
 
@@ -205,4 +206,24 @@ async fn what_may_lie_in_redis_since_a_lost_answer_comes_first() {
         assert!(matches!(waits, Err(StoreError::Unavailable(_))), "something comes before what {key} says: {waits:?}");
     }
     store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_journal_is_refused_where_nobody_would_keep_it() {
+    let scene = Scene::new().await;
+    let address = |rest: &str| format!("{}?journal={}{rest}", scene.server.url(), scene.journal().display());
+    let layout = format!("{}?layout=aiogram", scene.server.url());
+    let tables = format!("sqlite:{}", scene.folder.path().join("tables.db").display());
+    let refused = [
+        RedisStore::open(&address("")).await.map(drop).map_err(|error| error.to_string()),
+        store::open(&address("&layout=aiogram")).await.map(drop).map_err(|error| error.to_string()),
+        store::open_with_database(&address(""), Some(&tables)).await.map(drop).map_err(|error| error.to_string()),
+        store::open_with_database(&layout, Some(&tables)).await.map(drop).map_err(|error| error.to_string()),
+    ];
+    for (refused, names) in refused.into_iter().zip(["journal", "journal", "journal", "layout=aiogram"]) {
+        assert!(refused.as_ref().is_err_and(|why| why.contains(names)), "{refused:?}");
+    }
+    assert!(!scene.journal().exists());
+    // A tool looks at the Redis alone.
+    store::open_existing(&address("")).await.unwrap();
 }

@@ -1,11 +1,12 @@
 //! Lost answers, deadlocks, a server that ends in the midst.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use opora::key::DialogueKey;
 use opora::store::{
-    Commit, Incoming, Opened, Origin, OutboxId, PostgresStore, Receipt, Store, StoreError, Taken, Version,
+    Commit, DomainWrites, Incoming, Opened, Origin, OutboxId, PostgresStore, Receipt, Store, StoreError, Taken, Version,
 };
 use sqlx::{Connection, PgConnection};
 
@@ -111,6 +112,65 @@ async fn a_group_takes_one_way_to_the_server_and_back() {
     let before = proxy.ways();
     together(2).await;
     assert_eq!(proxy.ways() - before, 1);
+}
+
+#[tokio::test]
+async fn reads_on_connections_that_are_half_dead_hold_up_no_later_ones() {
+    let server = PostgresServer::start(&[]);
+    let (proxy, store) = behind_a_proxy(&server).await;
+    claim(&store, "first").await;
+    // As many as there are places for readers.
+    let three = || join_all([1, 2, 3].map(|_| store.lease(BOT)));
+    assert!(three().await.iter().all(Result::is_ok));
+    proxy.swallow();
+    let began = Instant::now();
+    let lost = three().await;
+    assert!(lost.iter().all(|lost| matches!(lost, Err(StoreError::Unavailable(_)))), "{lost:?}");
+    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    proxy.let_pass();
+    let free = Instant::now();
+    assert!(three().await.iter().all(Result::is_ok));
+    assert!(free.elapsed() < Duration::from_secs(2), "{:?}", free.elapsed());
+}
+
+#[tokio::test]
+async fn a_connection_that_dies_while_it_rests_costs_nobody_an_error() {
+    let server = PostgresServer::start(&[]);
+    let (proxy, store) = behind_a_proxy(&server).await;
+    let epoch = claim(&store, "first").await;
+    store.commit(epoch, talk(person(1), Version(0))).await.unwrap();
+    proxy.swallow();
+    // What rests for so long is asked whether it is there.
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    proxy.let_pass();
+    let began = Instant::now();
+    assert_eq!(version(&store, &person(1)).await.unwrap(), Version(1));
+    store.commit(epoch, talk(person(1), Version(1))).await.unwrap();
+    store.renew(BOT, epoch).await.unwrap();
+    assert!(store.lease(BOT).await.unwrap().is_some());
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn writes_on_a_connection_that_died_beneath_them_are_not_blamed() {
+    let server = PostgresServer::start(&[]);
+    let (proxy, store) = behind_a_proxy(&server).await;
+    let epoch = claim(&store, "first").await;
+    let proxy = Arc::new(proxy);
+    let dying = Arc::clone(&proxy);
+    let writes = DomainWrites::new(move |database| {
+        Box::pin(async move {
+            dying.swallow();
+            sqlx::query("SELECT 1").execute(database.postgres()).await?;
+            Ok(())
+        })
+    });
+    let began = Instant::now();
+    let lost = store.commit(epoch, Commit { writes: Some(writes), ..talk(person(1), Version(0)) }).await;
+    assert!(matches!(lost, Err(StoreError::Unavailable(_))), "it is to be run again: {lost:?}");
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    proxy.let_pass();
+    store.commit(epoch, talk(person(1), Version(0))).await.unwrap();
 }
 
 #[tokio::test]

@@ -45,6 +45,35 @@ async fn a_fresh_update_that_came_to_the_inbox_meanwhile_leaves_it() {
 }
 
 #[tokio::test]
+async fn a_place_that_was_given_again_after_a_loss_is_not_taken_for_the_one_who_had_it() {
+    for code in [RedisCode::Functions, RedisCode::Scripts] {
+        let bench = Bench::new(code).await;
+        bench.store.deliver(vec![update(1, 1)]).await.unwrap();
+        let [old] = &bench.store.waiting_for(&person(1), Default::default(), 9).await.unwrap()[..] else {
+            panic!("one waits")
+        };
+        // The server comes back from a moment before; deliveries are not counted, so nobody is refused for that.
+        for partition in 0..16 {
+            let name = |thing: &str| format!("{{opora:{partition}}}:{BOT}:{thing}");
+            bench.server.say(&["DEL", &name("inbox"), &name("queue"), &name("waits")]);
+            bench.server.say(&["HDEL", &name("room"), "last"]);
+        }
+        bench.store.deliver(vec![update(1, 2)]).await.unwrap();
+        let new = bench.store.waiting_for(&person(1), Default::default(), 9).await.unwrap();
+        assert_eq!(new.iter().map(|row| row.seq).collect::<Vec<_>>(), [old.seq], "the place is given again");
+        let mut late = Commit::new(person(1), Version(0), Millis(1));
+        (late.takes, late.state) = (vec![Taken::Update { seq: old.seq, mark: mark(1) }], at_state("asked"));
+        let refused = bench.store.commit(bench.epoch, late).await;
+        assert!(matches!(refused, Err(StoreError::AlreadyTaken)), "{refused:?}");
+        assert_eq!(bench.store.waiting_for(&person(1), Default::default(), 9).await.unwrap(), new, "it waits still");
+        let mut right = Commit::new(person(1), Version(0), Millis(1));
+        (right.takes, right.state) = (vec![Taken::Update { seq: old.seq, mark: mark(2) }], at_state("asked"));
+        bench.store.commit(bench.epoch, right).await.unwrap();
+        assert_eq!(bench.store.waiting(BOT, Default::default(), 9).await.unwrap(), []);
+    }
+}
+
+#[tokio::test]
 async fn marks_go_by_themselves_when_nobody_cleans() {
     let bench = Bench::new(RedisCode::Functions).await;
     bench.store.commit(bench.epoch, fresh(1, 0, 1)).await.unwrap();

@@ -1,9 +1,12 @@
 //! Addresses, passwords, permissions, and what is found at an opening.
 
+use opora::bot::BotError;
 use opora::store::{self, RedisCode, RedisStore, Store, StoreError};
 
 use super::{Bench, at_state};
 use crate::redis_server::RedisServer;
+use crate::runtime::form::form;
+use crate::stage::{BOT, Running, Stage};
 
 #[tokio::test]
 async fn a_wrong_password_is_told_without_repeating_it() {
@@ -38,6 +41,18 @@ async fn what_a_restart_loses_is_said() {
     assert!(describe().await.contains("last second"));
     server.say(&["CONFIG", "SET", "appendonly", "no"]);
     assert!(describe().await.contains("everything"));
+}
+
+#[tokio::test]
+async fn a_bot_is_refused_a_store_on_aiograms_keys_without_a_mapping_and_a_tool_is_not() {
+    let (server, stage) = (RedisServer::start(&[]), Stage::new().await);
+    let address = format!("{}?layout=aiogram", server.url());
+    let store = store::open(&address).await.unwrap();
+    let ended = Running::start(stage.bot(&store).dialogue(form())).ends().await;
+    let Err(BotError::Store(StoreError::Unsupported(why))) = ended else { panic!("{ended:?}") };
+    assert!(why.contains("mapping") && why.contains("AiogramStore::open"), "{why}");
+    let tool = store::open_existing(&address).await.unwrap();
+    assert_eq!(tool.lease(BOT).await.unwrap(), None, "the bot never led");
 }
 
 #[tokio::test]

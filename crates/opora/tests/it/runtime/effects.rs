@@ -12,7 +12,7 @@ use crate::stage::{Running, Stage, memory, until};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "purchase")]
-enum Purchase {
+pub enum Purchase {
     Paying,
 }
 
@@ -34,12 +34,12 @@ async fn too_late(turn: &mut Turn, outcome: Outcome) -> Step<Purchase> {
     Ok(Next::Stay)
 }
 
-fn purchase() -> Dialogue<Purchase> {
+pub fn purchase() -> Dialogue<Purchase> {
     Dialogue::new().start(command("buy"), buy).on(Purchase::PAYING, outcome("charge"), charged).late(too_late)
 }
 
 /// Every try so far: its key and its number.
-type Tries = Arc<Mutex<Vec<(String, u32)>>>;
+pub type Tries = Arc<Mutex<Vec<(String, u32)>>>;
 
 /// A bank that has its whims by the card's name.
 async fn charge(asked: Asked, tries: Tries) -> Result<Value, EffectError> {
@@ -78,6 +78,20 @@ async fn work_is_tried_again_under_one_key_and_its_outcome_is_told() {
 }
 
 #[tokio::test]
+async fn wishes_on_stores_that_begin_anew_have_keys_of_their_own() {
+    let (stage, tries) = (Stage::new().await, Tries::default());
+    let anna = stage.person("Anna").await;
+    for told in [&["Paid: cash."][..], &["Paid: cash.", "Paid: cash."]] {
+        let bot = Running::start(bank(stage.bot(&memory()).dialogue(purchase()), &tries));
+        anna.says("/buy cash").await;
+        anna.hears_just(told).await;
+        bot.stops().await;
+    }
+    let made = tries.lock().clone();
+    assert_ne!(made[0].0, made[1].0);
+}
+
+#[tokio::test]
 async fn a_failure_for_good_is_told_to_the_dialogue() {
     let (stage, tries) = (Stage::new().await, Tries::default());
     let anna = stage.person("Anna").await;
@@ -92,7 +106,7 @@ async fn a_failure_for_good_is_told_to_the_dialogue() {
 }
 
 /// A bot whose bank answers only when it is let.
-fn slow_bank(bot: Bot, tries: &Tries, doors: &Arc<Semaphore>) -> Bot {
+pub fn slow_bank(bot: Bot, tries: &Tries, doors: &Arc<Semaphore>) -> Bot {
     let (tries, doors) = (Arc::clone(tries), Arc::clone(doors));
     bot.effect("charge", move |asked| {
         let (tries, doors) = (Arc::clone(&tries), Arc::clone(&doors));

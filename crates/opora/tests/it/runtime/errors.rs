@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use opora::key::DialogueKey;
 use opora::prelude::*;
-use opora::store::{ConversationRow, Filter, Parked, Store};
+use opora::store::{Answer, Commit, Committed, ConversationRow, Epoch, Filter, Parked, Store, StoreLayer};
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
@@ -276,4 +276,59 @@ async fn a_row_that_the_store_itself_cannot_read_parks_the_input_and_nothing_tur
     assert_eq!((&*parked.kind, parked.attempts), ("update", 3));
     bot.stops().await;
     assert_eq!(anna.heard().await, [NAME]);
+}
+
+#[tokio::test]
+async fn a_judge_of_errors_that_panics_fails_its_turn_and_the_conversation_goes_on() {
+    let case = Case::new(memory()).await;
+    let anna = case.stage.person("Anna").await;
+    let script = Script::from(trial()).passing(|_| panic!("there is no judge"));
+    let bot = Running::start(case.stage.bot(&case.store).script(script).context(Arc::clone(&case.mood)));
+    case.mood.failures.store(3, Ordering::SeqCst);
+    anna.says("/try draft").await;
+    anna.says("text").await;
+    anna.hears_just(&["And then? draft", SORRY]).await;
+    let parked = case.one_parked().await;
+    assert_eq!((&*parked.kind, parked.attempts), ("update", 3));
+    assert!(parked.reason.contains("there is no judge"), "{}", parked.reason);
+    anna.presses("Try again").await;
+    anna.says("once more").await;
+    anna.hears("draft once more").await;
+    bot.stops().await;
+}
+
+/// A store whose commits panic so often.
+#[derive(Debug)]
+struct Panics(Arc<dyn Store>, AtomicU32);
+
+impl StoreLayer for Panics {
+    fn inner(&self) -> &dyn Store {
+        &*self.0
+    }
+
+    fn commit<'a>(&'a self, epoch: Epoch, commit: Commit) -> Answer<'a, Committed> {
+        let left = self.1.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        assert!(left.is_err(), "a bad day of the store");
+        self.0.commit(epoch, commit)
+    }
+}
+
+#[tokio::test]
+async fn a_panic_outside_of_a_handler_is_a_failed_turn_and_the_conversation_goes_on() {
+    let panics = Arc::new(Panics(memory(), AtomicU32::new(0)));
+    let case = Case::new(Arc::clone(&panics) as Arc<dyn Store>).await;
+    let (anna, bot) = (case.stage.person("Anna").await, case.start());
+    panics.1.store(2, Ordering::SeqCst);
+    anna.says("/try draft").await;
+    anna.hears_just(&["And then? draft"]).await;
+    panics.1.store(3, Ordering::SeqCst);
+    anna.says("text").await;
+    anna.hears_just(&["And then? draft", SORRY]).await;
+    let parked = case.one_parked().await;
+    assert_eq!((&*parked.kind, parked.attempts), ("update", 3));
+    assert!(parked.reason.contains("a bad day of the store"), "{}", parked.reason);
+    anna.presses("Try again").await;
+    anna.says("once more").await;
+    anna.hears("draft once more").await;
+    bot.stops().await;
 }

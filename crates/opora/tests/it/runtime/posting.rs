@@ -140,3 +140,18 @@ async fn a_listener_that_panics_is_told_of_the_next_event() {
     }
     bot.stops().await;
 }
+
+#[tokio::test]
+async fn a_broadcast_ends_with_the_bot_that_posts_it() {
+    let stage = Stage::new().await;
+    let bot = Running::start(stage.bot(&memory()).dialogue(form()));
+    until("a leader", async || bot.handle.is_running()).await;
+    let (handle, news) = (bot.handle.clone(), Broadcast::new("news", Say::text("News."), 1_000_000..));
+    let watch = news.watch();
+    let running = tokio::spawn(async move { handle.broadcast(news).await });
+    until("the first page", async || watch.progress().posted > 0).await;
+    bot.stops().await;
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(30), running).await.expect("it goes on for ever");
+    let ended = ended.unwrap();
+    assert!(matches!(ended, Err(NotRunning::NotLeading)), "{ended:?}");
+}

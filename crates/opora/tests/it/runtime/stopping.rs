@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use opora::dialogue::{Text, Texts};
+use opora::key::DialogueKey;
 use opora::prelude::*;
-use opora::store::{Filter, Store, StoreLayer};
+use opora::store::{Answer, ConversationRow, Filter, Store, StoreLayer};
 use opora::testing::faulty::FaultyStore;
 use tokio::sync::Semaphore;
 
@@ -186,4 +188,61 @@ async fn a_notice_of_a_stop_that_does_not_leave_in_time_never_does() {
     anna.says("Anna").await;
     anna.hears_just(&[NAME, AGE]).await;
     bot.stops().await;
+}
+
+/// Sentences that cannot be said.
+struct Mute;
+
+impl Texts for Mute {
+    fn restart(&self, _: &str) -> Text {
+        panic!("at a loss for words")
+    }
+}
+
+#[tokio::test]
+async fn an_application_that_panics_during_a_stop_holds_neither_it_nor_the_lease_up() {
+    let stage = Stage::new().await;
+    let (anna, store) = (stage.person("Anna").await, memory());
+    let script = Script::from(form()).texts(Mute).languages(|_, people| {
+        assert!(people.is_empty(), "before anything is waited for");
+        async { std::collections::HashMap::new() }
+    });
+    let bot = stage.bot(&store).script(script).settings(|settings| settings.stop.tell_people = true);
+    let bot = Running::start(bot);
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    bot.stops().await;
+    anna.hears_just(&[NAME, "I will be restarted in a moment. Nothing is lost: we go on right after."]).await;
+    assert!(store.lease(BOT).await.unwrap().is_none());
+}
+
+/// A store that panics when it is looked through.
+#[derive(Debug)]
+struct Blind(Arc<dyn Store>);
+
+impl StoreLayer for Blind {
+    fn inner(&self) -> &dyn Store {
+        &*self.0
+    }
+
+    fn list<'a>(
+        &'a self,
+        _: &'a Filter,
+        _: Option<&'a DialogueKey>,
+        _: usize,
+    ) -> Answer<'a, Vec<ConversationRow>> {
+        panic!("it sees nothing")
+    }
+}
+
+#[tokio::test]
+async fn whatever_panics_during_a_stop_the_lease_is_given_back() {
+    let (stage, journal) = (Stage::new().await, Journal::begin());
+    let store: Arc<dyn Store> = Arc::new(Blind(memory()));
+    let bot = stage.bot(&store).dialogue(form()).settings(|settings| settings.stop.tell_people = true);
+    let bot = Running::start(bot);
+    until("the lease", async || store.lease(BOT).await.unwrap().is_some()).await;
+    bot.stops().await;
+    assert!(journal.has(&["something panicked during the stop"]), "{:#?}", journal.lines());
+    assert!(store.lease(BOT).await.unwrap().is_none());
 }

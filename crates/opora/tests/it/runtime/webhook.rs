@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opora::bot::{Webhook, WebhookSettings};
+use opora::bot::{BotError, Webhook, WebhookSettings};
 use opora::store::Store;
 use opora::testing::faulty::{FaultyStore, Trouble};
 use reqwest::{Response, StatusCode};
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
-use crate::stage::{Running, Stage, TOKEN, memory, until};
+use crate::stage::{BOT, Running, Stage, TOKEN, memory, until};
 
 pub const SECRET: &str = "a-secret_1";
 
@@ -177,4 +177,34 @@ async fn a_bot_does_not_start_with_a_secret_that_keeps_nobody_out() {
         let ended = bot.run_until(opora::bot::Stop::new()).await;
         assert!(matches!(ended, Err(opora::bot::BotError::BadSecret)), "{ended:?}");
     }
+}
+
+#[tokio::test]
+async fn a_bot_whose_webhook_telegram_refuses_ends_and_says_why() {
+    let stage = Stage::new().await;
+    let server = Server::new(&stage).await;
+    let store = memory();
+    let words = "Bad Request: bad webhook: An HTTPS URL must be provided for webhook";
+    stage.fault(json!({"method": "setWebhook", "status": 400, "description": words, "times": 1})).await;
+    let (bot, _webhook) = stage.bot(&store).dialogue(form()).webhook(server.settings());
+    let ended = Running::start(bot).ends().await;
+    assert!(matches!(&ended, Err(BotError::WebhookRefused(why)) if why.contains(words)), "{ended:?}");
+    assert!(store.lease(BOT).await.unwrap().is_none(), "it has given the lease back");
+}
+
+#[tokio::test]
+async fn a_webhook_that_cannot_be_set_just_now_is_set_later() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let mut server = Server::new(&stage).await;
+    stage.fault(json!({"method": "setWebhook", "status": 502, "times": 1})).await;
+    let words = "Bad Request: bad webhook: Failed to resolve host: Temporary failure in name resolution";
+    stage.fault(json!({"method": "setWebhook", "status": 400, "description": words, "times": 1})).await;
+    let (bot, webhook) = stage.bot(&memory()).dialogue(form()).webhook(server.settings());
+    server.mount(&webhook);
+    let bot = Running::start(bot);
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    assert_eq!(stage.calls("setWebhook").await.len(), 3);
+    bot.stops().await;
 }

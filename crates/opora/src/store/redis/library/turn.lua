@@ -150,9 +150,9 @@ local can_take = {
   f = function(_, known, _, mark)
     return not known.taken[mark]
   end,
-  -- An update that waits.
+  -- An update that waits. After a loss its place may have been given to another one, which is not to go with it.
   u = function(keys, known, id, mark)
-    known.rows[id] = row_of(keys[INBOX], id)
+    known.rows[id] = known.waits[mark] == id and row_of(keys[INBOX], id)
     return known.rows[id] and not known.taken[mark]
   end,
   -- An outcome.

@@ -1,5 +1,8 @@
 //! Operations that share a transaction.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use super::*;
 use crate::store::{Refusal, StoreError, WriteError};
 
@@ -156,6 +159,50 @@ async fn writes_that_end_the_transaction_fail_for_good_and_the_others_go_again()
         bench.commit(full_turn(2, bench.version(2).await, vec![])).await.unwrap();
     }
     assert_eq!((bench.version(1).await, bench.version(2).await), (Version(0), Version(2)));
+}
+
+#[tokio::test]
+async fn a_lease_is_renewed_while_many_write_for_long() {
+    let (bench, many, done) = (Bench::new().await, 12, AtomicUsize::new(0));
+    let writing = (0..many).map(|_| async {
+        let slow = Duration::from_millis(250);
+        let writes = DomainWrites::new(move |_| {
+            Box::pin(async move {
+                tokio::time::sleep(slow).await;
+                Ok(())
+            })
+        });
+        bench.store.write(writes).await.unwrap();
+        done.fetch_add(1, Ordering::Relaxed);
+    });
+    let renewing = async {
+        bench.store.renew(BOT, bench.epoch).await.unwrap();
+        done.load(Ordering::Relaxed)
+    };
+    let (_, before) = tokio::join!(futures_util::future::join_all(writing), renewing);
+    assert!(before < many, "all {many} had written when the lease was renewed");
+    assert_eq!(done.load(Ordering::Relaxed), many, "and nobody was left out");
+}
+
+#[tokio::test]
+async fn turns_that_write_for_long_keep_their_order_over_several_groups() {
+    let bench = Bench::new().await;
+    with_notes(&bench).await;
+    let slow = |from: i64| {
+        let writes = DomainWrites::new(move |db| {
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_millis(400)).await;
+                sqlx::query("INSERT INTO notes VALUES ('kept')").execute(db.sqlite()).await?;
+                Ok(())
+            })
+        });
+        Commit { writes: Some(writes), ..full_turn(1, Version(from), vec![]) }
+    };
+    let mut turns: Vec<_> = (0..4).map(slow).collect();
+    turns.push(full_turn(1, Version(4), vec![]));
+    let versions: Vec<_> = together(&bench, turns).await.into_iter().map(|answer| answer.unwrap().version.0).collect();
+    assert_eq!(versions, [1, 2, 3, 4, 5]);
+    assert_eq!(bench.count("notes").await, 4);
 }
 
 /// Changes the file as another process would.

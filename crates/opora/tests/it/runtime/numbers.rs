@@ -1,0 +1,277 @@
+//! What is measured, and whether the numbers are right.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use metrics::{
+    Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit,
+};
+use opora::clock::{Clock, Millis};
+use opora::prelude::*;
+use opora::store::Store;
+use opora::testing::faulty::{FaultyStore, Trouble};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use crate::stage::{Running, Stage, memory, until};
+
+/// Every number under its name and labels: of a counter its sum, of a gauge the last, of a histogram how many there are.
+#[derive(Clone, Default)]
+struct Numbers(Arc<Mutex<BTreeMap<String, f64>>>);
+
+/// One number.
+struct Number {
+    all: Numbers,
+    name: String,
+}
+
+impl Numbers {
+    fn number(&self, key: &Key) -> Arc<Number> {
+        let labels: Vec<_> = key.labels().map(|label| format!("{}={}", label.key(), label.value())).collect();
+        let name =
+            if labels.is_empty() { key.name().to_owned() } else { format!("{}{{{}}}", key.name(), labels.join(",")) };
+        Arc::new(Number { all: self.clone(), name })
+    }
+
+    fn of(&self, name: &str) -> Option<f64> {
+        self.0.lock().get(name).copied()
+    }
+
+    /// Waits until a number is what it should be.
+    async fn shows(&self, name: &str, is_right: impl Fn(f64) -> bool) {
+        let waiting = until(name, async || self.of(name).is_some_and(&is_right));
+        if tokio::time::timeout(Duration::from_secs(20), waiting).await.is_err() {
+            panic!("{name} is {:?} among {:#?}", self.of(name), self.0.lock());
+        }
+    }
+
+    async fn show(&self, name: &str, value: f64) {
+        self.shows(name, |now| (now - value).abs() < 1e-9).await;
+    }
+}
+
+impl Number {
+    fn change(&self, change: impl FnOnce(f64) -> f64) {
+        let mut all = self.all.0.lock();
+        let number = all.entry(self.name.clone()).or_default();
+        *number = change(*number);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a test counts no further")]
+impl CounterFn for Number {
+    fn increment(&self, by: u64) {
+        self.change(|before| before + by as f64);
+    }
+
+    fn absolute(&self, value: u64) {
+        self.change(|_| value as f64);
+    }
+}
+
+impl GaugeFn for Number {
+    fn increment(&self, by: f64) {
+        self.change(|before| before + by);
+    }
+
+    fn decrement(&self, by: f64) {
+        self.change(|before| before - by);
+    }
+
+    fn set(&self, value: f64) {
+        self.change(|_| value);
+    }
+}
+
+impl HistogramFn for Number {
+    fn record(&self, seconds: f64) {
+        assert!(seconds >= 0.0, "{} took {seconds}", self.name);
+        self.change(|before| before + 1.0);
+    }
+}
+
+impl Recorder for Numbers {
+    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+    fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+
+    fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
+        Counter::from_arc(self.number(key))
+    }
+
+    fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
+        Gauge::from_arc(self.number(key))
+    }
+
+    fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
+        Histogram::from_arc(self.number(key))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "day")]
+enum Day {
+    Open,
+}
+
+async fn begin(turn: &mut Turn, _: Command) -> Step<Day> {
+    turn.say("Begun.");
+    Ok(Next::Go(Day::Open))
+}
+
+async fn text_comes(turn: &mut Turn, text: String) -> Step<Day> {
+    match &*text {
+        "fail" => return Err("a bad day".into()),
+        "hang" => turn.context::<Arc<Semaphore>>().acquire().await?.forget(),
+        "work" => turn.effect("work", &true),
+        "idle" => turn.effect("work", &false),
+        _ => {}
+    }
+    turn.say(format!("Heard {text}."));
+    Ok(Next::Stay)
+}
+
+fn day() -> Dialogue<Day> {
+    Dialogue::new().start(command("start"), begin).on(Day::OPEN, text(), text_comes).on_error(OnError::Stay)
+}
+
+/// A bot whose numbers are watched.
+struct Case<'s> {
+    stage: &'s Stage,
+    numbers: Numbers,
+    clock: Clock,
+    store: Arc<FaultyStore>,
+    door: Arc<Semaphore>,
+}
+
+impl Case<'_> {
+    /// Runs a test within a runtime whose numbers go nowhere else.
+    fn run(test: impl AsyncFnOnce(Case<'_>)) {
+        let numbers = Numbers::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        metrics::with_local_recorder(&numbers, || {
+            runtime.block_on(async {
+                let stage = Stage::new().await;
+                let case = Case {
+                    stage: &stage,
+                    numbers: numbers.clone(),
+                    clock: Clock::set_by_hand(Millis(1_800_000_000_000)),
+                    store: Arc::new(FaultyStore::new(memory())),
+                    door: Arc::new(Semaphore::new(0)),
+                };
+                test(case).await;
+            });
+        });
+    }
+
+    fn start(&self) -> Running {
+        let store: Arc<dyn Store> = Arc::clone(&self.store) as _;
+        let bot = self.stage.inbox_first(&store).dialogue(day()).clock(self.clock.clone());
+        let bot = bot.context(Arc::clone(&self.door)).effect("work", |asked| async move {
+            if asked.read::<bool>()? { Ok(Value::Null) } else { Err(opora::effects::EffectError::Final("no".into())) }
+        });
+        // After the clock was moved nothing is sent before the next renewal, which comes in real time.
+        Running::start(bot.settings(|settings| settings.lease.ttl = Duration::from_millis(500)))
+    }
+
+    /// Lets the time pass after which rows are counted anew.
+    fn passes(&self, seconds: u64) {
+        self.clock.advance(Duration::from_secs(seconds));
+    }
+}
+
+#[test]
+fn failures_and_parked_turns_are_counted() {
+    Case::run(async |case| {
+        let (anna, numbers) = (case.stage.person("Anna").await, &case.numbers);
+        let bot = case.start();
+        anna.says("/start").await;
+        anna.hears_just(&["Begun."]).await;
+        numbers.show("opora_turns_total{outcome=committed}", 1.0).await;
+        assert_eq!(numbers.of("opora_turn_failures_total"), None);
+        anna.says("fail").await;
+        numbers.show("opora_turns_total{outcome=parked}", 1.0).await;
+        numbers.show("opora_turn_failures_total", 3.0).await;
+        // The turn that helps its person is one, too.
+        numbers.show("opora_turns_total{outcome=committed}", 2.0).await;
+        case.passes(15);
+        numbers.show("opora_parked_turns", 1.0).await;
+        numbers.show("opora_active_dialogues", 1.0).await;
+        numbers.show("opora_dialogues{dialogue=day,state=open}", 1.0).await;
+        for name in ["opora_turn_seconds", "opora_commit_seconds"] {
+            numbers.show(name, 2.0).await;
+        }
+        numbers.show("opora_input_seconds", 1.0).await;
+        numbers.show("opora_transitions_total", 1.0).await;
+        bot.stops().await;
+    });
+}
+
+#[test]
+fn messages_that_wait_are_counted_and_so_are_their_age_and_their_tries() {
+    Case::run(async |case| {
+        let (anna, numbers) = (case.stage.person("Anna").await, &case.numbers);
+        let bot = case.start();
+        anna.says("/start").await;
+        anna.hears_just(&["Begun."]).await;
+        numbers.show("opora_sends_total{outcome=sent}", 1.0).await;
+        assert_eq!(numbers.of("opora_send_retries_total"), None, "nothing was tried again");
+        case.stage.fault(json!({"method": "sendMessage", "status": 500, "times": 1000})).await;
+        anna.says("hello").await;
+        numbers.shows("opora_send_retries_total", |tries| tries >= 2.0).await;
+        numbers.show("opora_outbox_waiting", 1.0).await;
+        case.passes(100);
+        numbers.show("opora_outbox_rows", 1.0).await;
+        numbers.shows("opora_outbox_oldest_seconds", |age| (100.0..200.0).contains(&age)).await;
+        assert_eq!(numbers.of("opora_sends_total{outcome=sent}"), Some(1.0));
+        assert_eq!(numbers.of("opora_failed_sends"), Some(0.0));
+        bot.stops().await;
+    });
+}
+
+#[test]
+fn inputs_that_wait_are_counted_and_so_is_work_outside() {
+    Case::run(async |case| {
+        let (anna, numbers) = (case.stage.person("Anna").await, &case.numbers);
+        let bot = case.start();
+        anna.says("/start").await;
+        anna.hears_just(&["Begun."]).await;
+        case.passes(15);
+        numbers.show("opora_mailbox_waiting", 0.0).await;
+        for text in ["hang", "work", "idle"] {
+            anna.says(text).await;
+        }
+        until("they have come", async || case.stage.unacknowledged() == 0).await;
+        case.passes(15);
+        numbers.show("opora_mailbox_waiting", 3.0).await;
+        numbers.show("opora_inbox_rows", 3.0).await;
+        case.door.add_permits(1);
+        numbers.show("opora_effects_total{outcome=done}", 1.0).await;
+        numbers.show("opora_effects_total{outcome=failed}", 1.0).await;
+        case.passes(15);
+        for name in ["opora_mailbox_waiting", "opora_inbox_rows", "opora_effects", "opora_outbox_rows"] {
+            numbers.show(name, 0.0).await;
+        }
+        bot.stops().await;
+    });
+}
+
+#[test]
+fn updates_that_come_twice_and_intakes_that_fail_are_counted() {
+    Case::run(async |case| {
+        let (anna, numbers) = (case.stage.person("Anna").await, &case.numbers);
+        case.stage.fault(json!({"method": "getUpdates", "status": 500, "times": 2})).await;
+        case.store.fail_next("receive", 2, Trouble::Before);
+        let bot = case.start();
+        case.stage.fault(json!({"updates": "duplicate", "times": 1})).await;
+        anna.says("/start").await;
+        anna.hears_just(&["Begun."]).await;
+        numbers.show("opora_polling_failures_total", 2.0).await;
+        numbers.show("opora_intake_failures_total", 2.0).await;
+        numbers.show("opora_updates_known_total", 1.0).await;
+        numbers.shows("opora_updates_total", |updates| updates >= 2.0).await;
+        bot.stops().await;
+    });
+}
