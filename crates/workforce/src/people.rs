@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, Query
 
 pub use self::changes::{
     Enrolment, Grant, add_role, delete_waiting, enrol, give_role, grant, mark_as_test, revoke, set_documents,
-    set_language, set_status, take_on, take_role,
+    set_language, set_status, set_test, set_username, take_on, take_role,
 };
 pub use self::leaving::{export, forget};
 pub use self::role::{Role, Roles};
