@@ -65,9 +65,7 @@ pub fn dialogue() -> Dialogue<ChatStates> {
 }
 
 async fn asking(turn: &mut Turn) -> Result<Option<Person>, BoxError> {
-    let is_private = turn.key().chat == turn.key().user;
-    let person = front::allowed(turn, ASKED).await?;
-    Ok(person.filter(|_| is_private))
+    front::allowed(turn, ASKED).await
 }
 
 async fn open(turn: &mut Turn, _: Press) -> Step<ChatStates> {

@@ -15,6 +15,7 @@ mod doctor;
 mod environment;
 mod firm;
 mod front;
+mod groups;
 mod hostile;
 mod inspector;
 mod keeping;
