@@ -93,10 +93,10 @@ impl Product {
         let Self { app, config, bot, .. } = self;
         let pages = Pages::serve(listener, router, stop.clone());
         let beside = app.clone();
-        let beside =
-            tokio::spawn(
-                async move { tokio::join!(offer_commands(&config), jobs::begin(&beside), web::across(&beside)) },
-            );
+        let beside = tokio::spawn(async move {
+            let begun = async { tokio::join!(offer_commands(&config), jobs::begin(&beside)) };
+            tokio::join!(begun, web::across(&beside), web::send_left_pins(&beside))
+        });
         let ran = bot.run_until(stop).await;
         beside.abort();
         pages.close().await;

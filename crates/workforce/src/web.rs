@@ -20,6 +20,7 @@ pub use self::layout::{Card, NavItem, Section};
 pub use self::limits::{Asker, Limits};
 pub use self::live::{Event, Events, across, work as live};
 pub use self::oops::Oops;
+pub use self::sign_in::send_left_pins;
 pub use self::visit::Visit;
 use crate::application::App;
 use crate::domain::Writing;

@@ -30,6 +30,7 @@ const STEPS: &[Step] = &[
     Step { name: "payroll_sites", sql: include_str!("migrations/payroll_sites.sql") },
     Step { name: "long_histories", sql: include_str!("migrations/long_histories.sql") },
     Step { name: "attachments", sql: include_str!("migrations/attachments.sql") },
+    Step { name: "pins_to_send", sql: include_str!("migrations/pins_to_send.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";

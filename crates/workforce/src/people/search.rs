@@ -53,6 +53,15 @@ impl Who {
         }
         (!digits.is_empty()).then(|| Self::Phone(phone(&digits)))
     }
+
+    /// What was typed in one form: a number is a phone without its plus, whether or not anybody has either.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Number(number) => phone(&number.to_string()),
+            Self::Phone(phone) => phone.clone(),
+            Self::Username(name) => format!("@{name}"),
+        }
+    }
 }
 
 /// A phone as it is stored: at home an eight stands for the country's code.
@@ -153,6 +162,9 @@ mod tests {
         assert_eq!(Who::parse("anna"), Some(Who::Username("anna".into())));
         assert_eq!(Who::parse("+7 (900) 123-45-67"), phone("+79001234567"));
         assert_eq!(Who::parse("8 900 123-45-67"), phone("+79001234567"));
+        for typed in ["+7 (900) 123-45-67", "8 900 123-45-67", "89001234567", "79001234567"] {
+            assert_eq!(Who::parse(typed).unwrap().name(), "+79001234567", "{typed}");
+        }
         for odd in ["", "@", "Anna Peters", "<b>", "+", "'; --", &"9".repeat(70), &"9".repeat(30)] {
             assert_eq!(Who::parse(odd), None, "{odd}");
         }

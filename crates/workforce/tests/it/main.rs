@@ -55,5 +55,6 @@ mod settings_page;
 mod shifts;
 mod signing_in;
 mod stale_edits;
+mod strangers;
 mod tables;
 mod two_people;
