@@ -148,6 +148,12 @@ pub async fn is_pending(db: &impl ConnectionTrait, id: i64) -> Result<bool, DbEr
     Ok(found.first().is_some_and(|person| person.status == Status::Pending))
 }
 
+/// Whether a person became known by a role that was given, and not by registering.
+pub async fn is_granted(db: &impl ConnectionTrait, id: i64) -> Result<bool, DbErr> {
+    let row = user::Entity::find_by_id(id).one(db).await?;
+    Ok(row.is_some_and(|row| row.enrolled_by == "grant"))
+}
+
 async fn find(db: &impl ConnectionTrait, which: impl IntoCondition) -> Result<Vec<Person>, DbErr> {
     let found = user::Entity::find().filter(which).order_by_asc(user::Column::Id);
     let rows = found.find_with_related(user_role::Entity).all(db).await?;

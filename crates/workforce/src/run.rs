@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::application::{self, App};
 use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
 use crate::domain::Domain;
+use crate::files::installation;
 use crate::rooms::Rooms;
 use crate::{failpoints, front, jobs, serve, web};
 
@@ -68,6 +69,7 @@ impl Product {
         let domain = Domain::open(&config.state, &config.database).await?;
         let bot = Bot::new(&config.bot_token.0).api_url(&config.bot_api_url).send_limits(config.send_limits);
         let app = App::new(&config, domain, rooms, bot.handle(), Clock::machine());
+        installation::begin(&app).await;
         let bot = application::bot(&app, bot.store(app.domain.store().clone()));
         let (bot, webhook) = match &config.updates {
             Updates::Polling => (bot, None),
