@@ -4,6 +4,7 @@
 //! else it has a default. What is wrong is listed at once, and no secret is ever repeated.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -91,19 +92,19 @@ pub fn start_log() {
 }
 
 /// Everything that a running application needs, checked.
-pub fn load(flags: &Flags) -> anyhow::Result<Config> {
-    Ok(Config::read(&layers(flags)?)?)
+pub fn load(flags: &Flags) -> Result<Config, Mistakes> {
+    Config::read(&layers(flags))
 }
 
 /// Where conversations are kept, and which variable says so: `STATE_URL`, else `REDIS_URL`, else `DATABASE_URL`, else
 /// `opora.db` in `DATA_DIR`, else in `data`. `config` is the configuration file, if one is named.
 pub fn state_address(config: Option<PathBuf>) -> anyhow::Result<(String, &'static str)> {
-    Ok(places::state(&layers(&Flags { config, ..Flags::default() })?))
+    Ok(places::state(&sound_layers(config)?))
 }
 
 /// Where an aiogram bot keeps its states: `REDIS_URL`. An address on the command line shows its password to others.
 pub fn redis_address(config: Option<PathBuf>) -> anyhow::Result<String> {
-    let layers = layers(&Flags { config, ..Flags::default() })?;
+    let layers = sound_layers(config)?;
     let given = layers.get("REDIS_URL").map(|given| given.value.to_owned());
     given.context("--redis is missing, and so is REDIS_URL: where aiogram's Redis is")
 }
@@ -115,11 +116,18 @@ pub fn failpoints() -> String {
 }
 
 /// Everything that is set, the strongest first.
-fn layers(flags: &Flags) -> anyhow::Result<Layers> {
-    let mut found = vec![flags.layer(), environment()?];
-    found.extend(dot_env()?);
-    found.extend(file(flags.config.as_deref())?);
-    Ok(Layers::new(found))
+fn layers(flags: &Flags) -> Layers {
+    let mut found = Layers::new(vec![flags.layer()]);
+    for (layer, mistakes) in [Some(environment()), dot_env(), file(flags.config.as_deref())].into_iter().flatten() {
+        found.add(layer, mistakes);
+    }
+    found
+}
+
+/// The same for a command that needs only some of it: what cannot be read is told before anything else.
+fn sound_layers(config: Option<PathBuf>) -> Result<Layers, Mistakes> {
+    let layers = layers(&Flags { config, ..Flags::default() });
+    if layers.mistakes().is_empty() { Ok(layers) } else { Err(Mistakes(layers.mistakes().to_vec())) }
 }
 
 impl DatabaseFlags {
@@ -127,7 +135,7 @@ impl DatabaseFlags {
     pub fn address(self) -> anyhow::Result<Address> {
         let address = match self.database {
             Some(address) => address,
-            None => places::database(&layers(&Flags { config: self.config, ..Flags::default() })?),
+            None => places::database(&sound_layers(self.config)?),
         };
         // It may hold a password: it is not repeated.
         Address::parse(&address).context("the address of the database is neither sqlite:<path> nor postgres://…")
@@ -136,7 +144,7 @@ impl DatabaseFlags {
 
 impl StorageFlags {
     pub fn read(self) -> anyhow::Result<Storage> {
-        let layers = layers(&Flags { config: self.database.config.clone(), ..Flags::default() })?;
+        let layers = sound_layers(self.database.config.clone())?;
         let files = places::files(&layers).map_err(Mistakes)?;
         let data_dir = places::data_dir(&layers).into();
         Ok(Storage { database: self.database.address()?, files, data_dir })
@@ -159,35 +167,52 @@ impl Flags {
     }
 }
 
-fn environment() -> anyhow::Result<Layer> {
-    let mut values = BTreeMap::new();
+/// A place, and what is wrong with it.
+type Read = (Layer, Vec<String>);
+
+fn environment() -> Read {
+    let (mut values, mut mistakes) = (BTreeMap::new(), Vec::new());
     for name in layers::NAMES {
-        if let Some(value) = std::env::var_os(name) {
-            let value = value.into_string().ok().with_context(|| format!("{name} is not UTF-8"))?;
-            values.insert((*name).to_owned(), value);
+        match std::env::var_os(name).map(OsString::into_string) {
+            Some(Ok(value)) => _ = values.insert((*name).to_owned(), value),
+            Some(Err(_)) => mistakes.push(format!("{name} in {ENVIRONMENT} is not UTF-8")),
+            None => {}
         }
     }
-    Ok(Layer { origin: ENVIRONMENT.to_owned(), values })
+    (Layer { origin: ENVIRONMENT.to_owned(), values }, mistakes)
 }
 
-fn dot_env() -> anyhow::Result<Option<Layer>> {
+fn dot_env() -> Option<Read> {
+    let mut layer = Layer { origin: DOT_ENV.to_owned(), values: BTreeMap::new() };
     let lines = match dotenvy::from_path_iter(DOT_ENV) {
         Ok(lines) => lines,
-        Err(error) if error.not_found() => return Ok(None),
-        Err(error) => return Err(error).context("cannot read .env"),
+        Err(error) if error.not_found() => return None,
+        Err(error) => return Some((layer, vec![format!("{DOT_ENV} cannot be read: {error}")])),
     };
-    // An error of this reader quotes the line, which may hold a secret.
-    let values: Result<_, _> = lines.collect();
-    let values = values.ok().context(".env has a line that is not NAME=value")?;
-    Ok(Some(Layer { origin: DOT_ENV.to_owned(), values }))
+    let mut mistakes = Vec::new();
+    for line in lines {
+        match line {
+            Ok((name, value)) => _ = layer.values.insert(name, value),
+            // An error of this reader quotes the line, which may hold a secret.
+            Err(_) => {
+                mistakes.push(format!("{DOT_ENV} has a line that is not NAME=value"));
+                // After a line that it cannot read this reader may find the same one for ever.
+                break;
+            }
+        }
+    }
+    Some((layer, mistakes))
 }
 
-fn file(given: Option<&Path>) -> anyhow::Result<Option<Layer>> {
+fn file(given: Option<&Path>) -> Option<Read> {
     let path = match given {
         Some(path) => path,
         None if Path::new(USUAL_FILE).is_file() => Path::new(USUAL_FILE),
-        None => return Ok(None),
+        None => return None,
     };
-    anyhow::ensure!(path.is_file(), "there is no configuration file {}", path.display());
-    layers::of_file(path).map(Some)
+    if path.is_file() {
+        return Some(layers::of_file(path));
+    }
+    let missing = format!("there is no configuration file {}", path.display());
+    Some((Layer { origin: path.display().to_string(), values: BTreeMap::new() }, vec![missing]))
 }

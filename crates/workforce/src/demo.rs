@@ -84,7 +84,8 @@ fn tell(base: &str, data: &Path, product: &Product) {
         println!("  {:<12} {member}", if row == 0 { "people" } else { "" });
     }
     if product.app.rooms.links().next().is_some() {
-        println!("  sign in      by any of these numbers, and any six digits as the PIN");
+        let numbers = staff::who_sign_in();
+        println!("  sign in      by the number of somebody with a role ({numbers}), and any six digits as the PIN");
     }
     println!("  bot's token  {TOKEN}");
     println!("  Bot API URL  {base}   (your own bot can talk here too: any token of Telegram's form)");

@@ -44,7 +44,7 @@ enum Health {
 pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let findings = match config::load(&arguments.flags) {
         Ok(config) => look_at_everything(&config).await,
-        Err(error) => mistakes(error)?,
+        Err(wrong) => mistakes(wrong),
     };
     if arguments.json {
         output::json(&findings)?;
@@ -77,10 +77,9 @@ async fn look_at_everything(config: &Config) -> Vec<Finding> {
 }
 
 /// A configuration that cannot be read is a finding for each of its mistakes.
-fn mistakes(error: anyhow::Error) -> anyhow::Result<Vec<Finding>> {
-    let Mistakes(mistakes) = error.downcast()?;
+fn mistakes(Mistakes(mistakes): Mistakes) -> Vec<Finding> {
     let advice = "see deploy/opora.toml for what can be set";
-    Ok(mistakes.into_iter().map(|mistake| Finding::trouble("configuration", mistake, advice)).collect())
+    mistakes.into_iter().map(|mistake| Finding::trouble("configuration", mistake, advice)).collect()
 }
 
 impl Finding {

@@ -74,6 +74,14 @@ impl Domain {
         Self::over(database, store).await
     }
 
+    /// The same for a command to which an empty database would tell a lie: where there are no tables, none are made.
+    pub async fn beside_existing(database: &Address) -> anyhow::Result<Self> {
+        let found = Self::look(database).await.with_context(|| format!("cannot open {database}"))?;
+        let is_there = found.is_some_and(|found| found.steps_taken > 0);
+        anyhow::ensure!(is_there, "there is nothing of Opora's in {database}: look at DATABASE_URL and DATA_DIR");
+        Self::beside(database).await
+    }
+
     /// Reads from a database whose tables are up to date; what is written goes through `store`.
     pub async fn over(database: &Address, store: Arc<dyn Store>) -> anyhow::Result<Self> {
         let readers = match database {

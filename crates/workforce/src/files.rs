@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -20,8 +21,12 @@ pub use self::sniff::{MediaType, sniff};
 mod address;
 mod bucket;
 mod folder;
+pub mod installation;
 mod sniff;
 pub mod under_way;
+
+/// Where the mark of the installation lies: apart from the files, where nobody lists or removes it.
+const MARK: [&str; 2] = [".opora", "installation"];
 
 /// How much is copied at once.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -109,6 +114,15 @@ impl Files {
         }
     }
 
+    /// These bytes of what is kept under this name, without reading the others; none if there is nothing. Fewer, if it ends
+    /// before.
+    pub async fn read_part(&self, name: String, range: Range<u64>) -> io::Result<Option<Vec<u8>>> {
+        match &self.0 {
+            Place::Folder(folder) => folder.read_part(name, range).await,
+            Place::Bucket(bucket) => bucket.read_part(&name, range).await,
+        }
+    }
+
     /// The hash of what is kept under this name; none if there is nothing.
     pub async fn hash(&self, name: String) -> io::Result<Option<String>> {
         match &self.0 {
@@ -130,6 +144,23 @@ impl Files {
         match &self.0 {
             Place::Folder(folder) => folder.all().await,
             Place::Bucket(bucket) => bucket.all().await,
+        }
+    }
+
+    /// Whose files these are, by the mark that was left with them; see [`installation`].
+    async fn mark(&self) -> io::Result<Option<String>> {
+        let mark = match &self.0 {
+            Place::Folder(folder) => folder.mark().await?,
+            Place::Bucket(bucket) => bucket.mark().await?,
+        };
+        let mark = mark.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+        Ok(mark.filter(|mark| !mark.is_empty()))
+    }
+
+    async fn set_mark(&self, mark: String) -> io::Result<()> {
+        match &self.0 {
+            Place::Folder(folder) => folder.set_mark(mark).await,
+            Place::Bucket(bucket) => bucket.set_mark(mark).await,
         }
     }
 

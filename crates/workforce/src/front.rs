@@ -48,9 +48,14 @@ pub fn menu_button(language: Language) -> Button {
     Button::raw(text!(language, "main-menu-button"), MENU)
 }
 
-/// Who speaks, if the person may act in any of these roles; otherwise that is said, and there is nobody.
+/// Who speaks, if the person may act in any of these roles and talks to the bot alone; otherwise that is said, and there
+/// is nobody. So no room tells a group what is for one person: names, documents, pay.
 pub async fn allowed(turn: &mut Turn, roles: &[Role]) -> Result<Option<Person>, BoxError> {
-    let speaker = turn.context::<App>().speaker(turn).await?;
+    let speaker = meet(turn).await?;
+    if !is_private(turn) {
+        lead_out(turn, speaker.language, None);
+        return Ok(None);
+    }
     let allowed = speaker.person.filter(|person| person.may(roles));
     if allowed.is_none() {
         let words = text!(speaker.language, "not-allowed-toast");
@@ -59,12 +64,41 @@ pub async fn allowed(turn: &mut Turn, roles: &[Role]) -> Result<Option<Person>, 
     Ok(allowed)
 }
 
+/// Who speaks. People sign in by their usernames, which Telegram lets them change: one that is not the known one is noted.
+async fn meet(turn: &mut Turn) -> Result<Speaker, BoxError> {
+    let speaker = turn.context::<App>().speaker(turn).await?;
+    if let (Some(person), Some(account)) = (&speaker.person, turn.person())
+        && person.telegram_id == account.id
+        && person.username != account.username
+    {
+        let (id, username, at) = (person.id, account.username, turn.now());
+        turn.write(move |db| Box::pin(people::set_username(db, id, username, at)));
+    }
+    Ok(speaker)
+}
+
+/// Whether somebody talks to the bot alone. In a group everybody reads what is answered.
+fn is_private(turn: &Turn) -> bool {
+    turn.key().chat == turn.key().user
+}
+
+/// Asks somebody in a group to come to the bot's own chat, by a link where its name is known.
+fn lead_out(turn: &mut Turn, language: Language, bot: Option<&str>) {
+    let words = text!(language, "front-privately-toast");
+    let Some(bot) = bot else {
+        let _: Step<Front> = turn.refuse(words);
+        return;
+    };
+    let way = Button::url(text!(language, "front-privately-button"), format!("https://t.me/{bot}"));
+    turn.say(Say::text(words).buttons([[way]]));
+}
+
 /// Holds those back who ask too often: they are told once, and then nothing of theirs is heard until their time comes.
 /// In a group people talk to each other, and only commands are counted.
 pub fn guard<'t>(turn: &'t mut Turn, input: &'t Input) -> BoxFuture<'t, Result<bool, BoxError>> {
     Box::pin(async move {
         let (app, asker) = (turn.context::<App>(), Asker::Account(turn.key().user));
-        let is_private = turn.key().chat == turn.key().user;
+        let is_private = is_private(turn);
         if !is_private && !matches!(input, Input::Command(_)) {
             return Ok(true);
         }
@@ -106,9 +140,13 @@ pub fn commands(default: Language) -> Vec<serde_json::Value> {
     calls
 }
 
-async fn start(turn: &mut Turn, _: Command) -> Step<Front> {
-    let app = turn.context::<App>();
-    let speaker = app.speaker(turn).await?;
+async fn start(turn: &mut Turn, command: Command) -> Step<Front> {
+    let (app, speaker) = (turn.context::<App>(), meet(turn).await?);
+    if !is_private(turn) {
+        // Whom a command of a group is for stands behind it, and a command for others does not come here.
+        lead_out(turn, speaker.language, command.mention.as_deref());
+        return Ok(Next::End);
+    }
     let standing = speaker.person.as_ref().map(|person| person.status);
     if !matches!(standing, Some(Status::Verified | Status::Blocked))
         && let Some(welcome) = app.rooms.welcome()
@@ -126,9 +164,12 @@ async fn newcomer_is_done(_: &mut Turn, _: Returned) -> Step<Front> {
 }
 
 async fn back_to_menu(turn: &mut Turn, _: Press) -> Step<Front> {
-    let app = turn.context::<App>();
-    let speaker = app.speaker(turn).await?;
-    greet(turn, &app, &speaker);
+    let (app, speaker) = (turn.context::<App>(), meet(turn).await?);
+    if is_private(turn) {
+        greet(turn, &app, &speaker);
+    } else {
+        lead_out(turn, speaker.language, None);
+    }
     Ok(Next::End)
 }
 
@@ -183,8 +224,12 @@ async fn choose_language(turn: &mut Turn, press: Press) -> Step<Front> {
     Ok(Next::Stay)
 }
 
-async fn me(turn: &mut Turn, _: Command) -> Step<Front> {
-    let Speaker { person, language } = turn.context::<App>().speaker(turn).await?;
+async fn me(turn: &mut Turn, command: Command) -> Step<Front> {
+    let Speaker { person, language } = meet(turn).await?;
+    if !is_private(turn) {
+        lead_out(turn, language, command.mention.as_deref());
+        return Ok(Next::Stay);
+    }
     let id = turn.key().user.to_string();
     let Some(person) = person else {
         turn.say(text!(language, "front-me", id = id));
@@ -204,11 +249,10 @@ async fn help(turn: &mut Turn, _: Command) -> Step<Front> {
 
 /// Nothing is open, and no room knows better. In groups people talk to one another.
 async fn not_understood(turn: &mut Turn, _: Input) -> Step<Front> {
-    if turn.key().chat != turn.key().user {
+    if !is_private(turn) {
         return Ok(Next::Stay);
     }
-    let app = turn.context::<App>();
-    let speaker = app.speaker(turn).await?;
+    let (app, speaker) = (turn.context::<App>(), meet(turn).await?);
     if speaker.person.as_ref().is_some_and(|person| person.status == Status::Verified) {
         let words = text!(speaker.language, "front-not-understood");
         turn.say(Say::text(words).buttons([[menu_button(speaker.language)]]));

@@ -16,7 +16,7 @@ use opora::turn::Turn;
 use sea_orm::DbErr;
 use serde_json::Value;
 
-pub use self::chat::{ChatStates, InCharge};
+pub use self::chat::{ChatStates, InCharge, MAY_ANSWER};
 pub use self::dialogue::{OnboardingStates, Place};
 use self::in_force::Known;
 pub use self::records::Status;

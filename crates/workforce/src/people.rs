@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, Query
 
 pub use self::changes::{
     Enrolment, Grant, add_role, delete_waiting, enrol, give_role, grant, mark_as_test, revoke, set_documents,
-    set_language, set_status, take_on, take_role,
+    set_language, set_status, set_test, set_username, take_on, take_role,
 };
 pub use self::leaving::{export, forget};
 pub use self::role::{Role, Roles};
@@ -146,6 +146,12 @@ pub async fn by_telegram(db: &impl ConnectionTrait, telegram_id: i64) -> Result<
 pub async fn is_pending(db: &impl ConnectionTrait, id: i64) -> Result<bool, DbErr> {
     let found = find(db, user::Column::Id.eq(id)).await?;
     Ok(found.first().is_some_and(|person| person.status == Status::Pending))
+}
+
+/// Whether a person became known by a role that was given, and not by registering.
+pub async fn is_granted(db: &impl ConnectionTrait, id: i64) -> Result<bool, DbErr> {
+    let row = user::Entity::find_by_id(id).one(db).await?;
+    Ok(row.is_some_and(|row| row.enrolled_by == "grant"))
 }
 
 async fn find(db: &impl ConnectionTrait, which: impl IntoCondition) -> Result<Vec<Person>, DbErr> {

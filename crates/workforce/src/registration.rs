@@ -21,6 +21,7 @@ use serde_json::Value;
 pub use self::documents::{Document, DocumentKind, DocumentStatus};
 pub use self::draft::{Draft, Picture};
 pub use self::registrations::{Decided, NotDecided, Registrations, Waiting};
+pub use self::standing::standing;
 use self::states::Registration;
 use crate::application::App;
 use crate::domain::{Domain, Writing};
@@ -42,6 +43,7 @@ mod questions;
 mod registrations;
 pub mod repair;
 mod saving;
+mod standing;
 mod states;
 mod tables;
 

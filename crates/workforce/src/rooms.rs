@@ -125,6 +125,12 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(0) })
     }
 
+    /// Files at Telegram that people sent since this moment, and that nobody has asked to be fetched.
+    fn unknown_files<'a>(&'a self, domain: &'a Domain, since: Millis) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
+        let _ = (domain, since);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
     /// What it does from time to time.
     fn jobs(&self) -> Vec<Job> {
         Vec::new()

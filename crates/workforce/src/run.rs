@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::application::{self, App};
 use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
 use crate::domain::Domain;
+use crate::files::installation;
 use crate::rooms::Rooms;
 use crate::{failpoints, front, jobs, serve, web};
 
@@ -68,6 +69,7 @@ impl Product {
         let domain = Domain::open(&config.state, &config.database).await?;
         let bot = Bot::new(&config.bot_token.0).api_url(&config.bot_api_url).send_limits(config.send_limits);
         let app = App::new(&config, domain, rooms, bot.handle(), Clock::machine());
+        installation::begin(&app).await;
         let bot = application::bot(&app, bot.store(app.domain.store().clone()));
         let (bot, webhook) = match &config.updates {
             Updates::Polling => (bot, None),
@@ -93,10 +95,10 @@ impl Product {
         let Self { app, config, bot, .. } = self;
         let pages = Pages::serve(listener, router, stop.clone());
         let beside = app.clone();
-        let beside =
-            tokio::spawn(
-                async move { tokio::join!(offer_commands(&config), jobs::begin(&beside), web::across(&beside)) },
-            );
+        let beside = tokio::spawn(async move {
+            let begun = async { tokio::join!(offer_commands(&config), jobs::begin(&beside)) };
+            tokio::join!(begun, web::across(&beside), web::send_left_pins(&beside))
+        });
         let ran = bot.run_until(stop).await;
         beside.abort();
         pages.close().await;

@@ -30,6 +30,8 @@ mod tables;
 
 /// How a commit refuses what was changed meanwhile.
 const STALE: &str = "a setting was changed meanwhile";
+/// How it refuses to let questions go to somebody who cannot answer them.
+const NOBODY: &str = "nobody with this number may answer questions: a manager, an owner or a superadmin may";
 
 /// Whether test users may sign in with any PIN; each of them needs the flag of their own, too.
 pub const ENABLE_TEST_USERS: Setting<bool> = Setting { name: "enable_test_users", default: false };
@@ -75,7 +77,9 @@ pub enum Shape {
     Flag,
     Number,
     Roubles,
-    Words,
+    TimeZone,
+    /// Managers, owners, or one of those who may answer.
+    InCharge,
 }
 
 /// What a value can be.
@@ -97,6 +101,8 @@ pub struct Wish {
 pub enum Why {
     /// Somebody has changed it since it was looked at.
     Stale,
+    /// Whoever is named cannot answer questions.
+    Nobody,
 }
 
 /// It was not done.
@@ -160,26 +166,36 @@ impl Typed for Kopecks {
 }
 
 impl Typed for Tz {
-    const SHAPE: Shape = Shape::Words;
+    const SHAPE: Shape = Shape::TimeZone;
 }
 
 impl Typed for InCharge {
-    const SHAPE: Shape = Shape::Words;
+    const SHAPE: Shape = Shape::InCharge;
 }
 
 impl Rule for Why {
     fn of(refusal: &str) -> Option<Self> {
-        (refusal == STALE).then_some(Self::Stale)
+        match refusal {
+            STALE => Some(Self::Stale),
+            NOBODY => Some(Self::Nobody),
+            _ => None,
+        }
     }
 }
 
 impl Told for Why {
     fn words(self, language: Language) -> String {
-        text!(language, "web-form-stale")
+        match self {
+            Self::Stale => text!(language, "web-form-stale"),
+            Self::Nobody => text!(language, "cabinet-setting-nobody"),
+        }
     }
 
     fn means(self) -> Means {
-        Means::Stale
+        match self {
+            Self::Stale => Means::Stale,
+            Self::Nobody => Means::Mistake,
+        }
     }
 }
 
@@ -197,11 +213,7 @@ impl Settings {
     /// Every setting with its value as it is written.
     pub async fn all(&self) -> Result<Vec<(&'static str, String)>, DbErr> {
         let rows = value::Entity::find().all(self.domain.read()).await?;
-        let value = |declared: &dyn Declared| {
-            let row = rows.iter().find(|row| row.name == declared.name());
-            row.and_then(|row| declared.normal(&row.value)).unwrap_or_else(|| declared.default_text())
-        };
-        Ok(ALL.iter().map(|declared| (declared.name(), value(*declared))).collect())
+        Ok(ALL.iter().map(|declared| (declared.name(), among(&rows, *declared))).collect())
     }
 
     /// All changes, the oldest first.
@@ -229,6 +241,12 @@ pub async fn set(db: &Writing<'_, '_>, name: &str, text: &str, by: Option<i64>, 
         let example = declared.default_text();
         return Err(Refusal::because(format!("`{text}` is no value for {name}; {example} would be one")));
     };
+    if name == QUESTIONS_GO_TO.name
+        && let Ok(in_charge) = new.parse::<InCharge>()
+        && !in_charge.may_answer(db).await?
+    {
+        return Err(Refusal::because(NOBODY));
+    }
     let old = value::Entity::find_by_id(name).one(db).await?.map(|row| row.value);
     if old.as_ref() == Some(&new) {
         return Ok(());
@@ -249,22 +267,47 @@ pub async fn set(db: &Writing<'_, '_>, name: &str, text: &str, by: Option<i64>, 
 
 /// Changes settings as somebody wants them who has looked at them; refused as a whole where one has changed since.
 pub async fn set_as_seen(db: &Writing<'_, '_>, wishes: Vec<Wish>, by: i64, at: Millis) -> Result<(), WriteError> {
-    let names = wishes.iter().map(|wish| wish.name);
-    let rows = value::Entity::find().filter(value::Column::Name.is_in(names));
+    let wished = |declared: &&&dyn Declared| wishes.iter().any(|wish| wish.name == declared.name());
+    let mut declared: Vec<&dyn Declared> = ALL.iter().filter(wished).copied().collect();
     // In one order, so that two who save at once wait for each other and not both.
+    declared.sort_by_key(|declared| declared.name());
+    let names: Vec<_> = declared.iter().map(|declared| declared.name()).collect();
+    for declared in &declared {
+        // What was never set has no row that two could meet at.
+        begin(db, *declared, at).await?;
+    }
+    let rows = value::Entity::find().filter(value::Column::Name.is_in(names));
     let rows = rows.order_by_asc(value::Column::Name).lock_exclusive().all(db).await?;
-    for wish in &wishes {
-        let declared = ALL.iter().find(|declared| declared.name() == wish.name);
-        let usual = declared.map(|declared| declared.default_text()).unwrap_or_default();
-        let now = rows.iter().find(|row| row.name == wish.name).map_or(usual, |row| row.value.clone());
-        if now != wish.seen {
-            return Err(Refusal::because(STALE));
-        }
+    let is_as_seen = |declared: &&dyn Declared| {
+        let now = among(&rows, *declared);
+        wishes.iter().filter(|wish| wish.name == declared.name()).all(|wish| wish.seen == now)
+    };
+    if !declared.iter().all(is_as_seen) {
+        return Err(Refusal::because(STALE));
     }
     // A handful at most: an owner has changed each by hand.
     for wish in &wishes {
         set(db, wish.name, &wish.wanted, Some(by), at).await?;
     }
+    Ok(())
+}
+
+/// The value of a setting among rows, as it is written: what cannot be read is the default.
+fn among(rows: &[value::Model], declared: &dyn Declared) -> String {
+    let row = rows.iter().find(|row| row.name == declared.name());
+    row.and_then(|row| declared.normal(&row.value)).unwrap_or_else(|| declared.default_text())
+}
+
+/// Writes the default down where nothing is set yet.
+async fn begin(db: &impl ConnectionTrait, declared: &dyn Declared, at: Millis) -> Result<(), WriteError> {
+    let row = value::ActiveModel {
+        name: Set(declared.name().to_owned()),
+        value: Set(declared.default_text()),
+        changed_at: Set(at.0),
+        changed_by: Set(None),
+    };
+    let known = OnConflict::column(value::Column::Name).do_nothing().to_owned();
+    value::Entity::insert(row).on_conflict(known).exec_without_returning(db).await?;
     Ok(())
 }
 

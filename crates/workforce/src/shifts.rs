@@ -48,6 +48,7 @@ mod planning;
 mod plans;
 mod records;
 mod rules;
+mod sent;
 mod site_doors;
 mod tables;
 mod updates;
@@ -105,6 +106,10 @@ impl Room for ShiftsRoom {
         at: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
         Box::pin(leaving::forget(db, person.id, at))
+    }
+
+    fn unknown_files<'a>(&'a self, domain: &'a Domain, since: Millis) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
+        Box::pin(sent::unknown_files(domain, since))
     }
 
     fn jobs(&self) -> Vec<Job> {

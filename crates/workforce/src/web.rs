@@ -13,13 +13,14 @@ use opora::clock::Millis;
 use opora::store::WriteError;
 
 pub use self::draw::{moment, role_label, status_label, status_name};
-pub use self::file::file;
+pub use self::file::{ShownFile, file};
 pub use self::frame::framed;
 pub use self::guards::{Operator, Owner, SignedIn, Staff, Visitor};
 pub use self::layout::{Card, NavItem, Section};
 pub use self::limits::{Asker, Limits};
 pub use self::live::{Event, Events, across, work as live};
 pub use self::oops::Oops;
+pub use self::sign_in::send_left_pins;
 pub use self::visit::Visit;
 use crate::application::App;
 use crate::domain::Writing;

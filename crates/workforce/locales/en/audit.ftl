@@ -2,6 +2,8 @@
 audit-role-granted = Role given: { $role }
 audit-role-revoked = Role taken away: { $role }
 audit-status-changed = Status: { $status }
+audit-test-user-marked = Is a test user: any PIN signs in while that is enabled
+audit-test-user-unmarked = Is no test user any more
 audit-registration-deleted = Registration deleted
 audit-setting-changed = Setting changed: { $name }
 audit-data-exported = Data given out

@@ -42,3 +42,7 @@ front-help-command = Help
 # Somebody of the demo who is to register.
 demo-newcomer = new here, to register
 front-too-many-toast = Too many requests at once. Please wait a moment: I will listen again in { $seconds } s.
+
+# Said in a group, where everybody reads the answer.
+front-privately-toast = Here others read along. Please write to me in private.
+front-privately-button = ✉️ Write in private

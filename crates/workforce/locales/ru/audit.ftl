@@ -2,6 +2,8 @@
 audit-role-granted = Дана роль: { $role }
 audit-role-revoked = Забрана роль: { $role }
 audit-status-changed = Статус: { $status }
+audit-test-user-marked = Стал тестовым пользователем: входит с любым PIN, пока это разрешено
+audit-test-user-unmarked = Больше не тестовый пользователь
 audit-registration-deleted = Заявка удалена
 audit-setting-changed = Изменена настройка: { $name }
 audit-data-exported = Данные выгружены

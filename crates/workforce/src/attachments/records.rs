@@ -1,10 +1,11 @@
 //! Where each file stands, and changes of that.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::sea_query::OnConflict;
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
     Set,
@@ -13,6 +14,11 @@ use sea_orm::{
 use super::tables::attachment::{ActiveModel, Column, Entity, Model};
 use crate::domain::{Domain, Writing};
 use crate::files::{Kept, MediaType, under_way};
+
+/// How often a file that could not be had is asked for again by itself, and how long after the first time: each time twice
+/// as long.
+const TRIES_MOST: u32 = 5;
+const FIRST_TRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// Where a file stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +65,12 @@ pub async fn of(
 ) -> Result<HashMap<String, Attachment>, DbErr> {
     let rows = Entity::find().filter(Column::TelegramFile.is_in(telegram_files)).all(db).await?;
     Ok(rows.into_iter().map(|row| (row.telegram_file.clone(), Attachment::from(row))).collect())
+}
+
+/// That there is no row of a file, for queries of those who name it.
+pub fn is_unknown(telegram_file: Expr) -> Expr {
+    let known = Expr::col((Entity, Column::TelegramFile)).eq(telegram_file);
+    Expr::not_exists(Query::select().expr(Expr::val(1)).from(Entity).and_where(known).take())
 }
 
 /// A file that could not be had waits to be asked for again.
@@ -128,7 +140,24 @@ pub(super) async fn note_asked(
     at: Millis,
 ) -> Result<(), WriteError> {
     let asked = ActiveModel { asked_at: Set(Some(at.0)), ..Default::default() };
-    Entity::update_many().set(asked).filter(Column::TelegramFile.is_in(telegram_files)).exec(db).await?;
+    Entity::update_many()
+        .set(asked)
+        .col_expr(Column::Tries, Expr::col(Column::Tries).add(1))
+        .filter(Column::TelegramFile.is_in(telegram_files))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// What could not be had some time ago waits to be asked for again, a few times.
+pub(super) async fn try_failed(db: &Writing<'_, '_>, now: Millis) -> Result<(), WriteError> {
+    let wanted = ActiveModel { asked_at: Set(None), failed_at: Set(None), ..Default::default() };
+    let is_due = (0..TRIES_MOST).fold(Condition::any(), |is_due, tries| {
+        let before = now.minus(FIRST_TRY_AFTER * 2_u32.pow(tries));
+        is_due.add(Column::Tries.eq(i64::from(tries)).and(Column::FailedAt.lt(before.0)))
+    });
+    let failed = Condition::all().add(Column::Name.is_null()).add(Column::IsTooLarge.eq(false)).add(is_due);
+    Entity::update_many().set(wanted).filter(failed).exec(db).await?;
     Ok(())
 }
 

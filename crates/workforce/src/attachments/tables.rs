@@ -15,6 +15,7 @@ pub mod attachment {
         pub asked_at: Option<i64>,
         pub failed_at: Option<i64>,
         pub is_too_large: bool,
+        pub tries: i64,
     }
 
     #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]

@@ -1,7 +1,7 @@
 //! The way of a file: asked for within a turn, fetched by the library, put into its place, written into its row.
 //!
 //! Each step may be done again after a crash. A file that could not be had, or kept, leaves a word in its row and nothing
-//! else; whoever sees that may ask again.
+//! else; the job tries it again a few times, and whoever sees that may ask again.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,6 +30,8 @@ const AT_ONCE: u64 = 20;
 const NEXT_AFTER: Duration = Duration::from_secs(5);
 /// Whatever a try takes, it does not take so long.
 const LOST_AFTER: Duration = Duration::from_secs(60 * 60);
+/// How far back it is looked for files that nobody has written down here: longer than an update takes.
+const UNKNOWN_SINCE: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
 /// A download on its way to its place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -98,10 +100,24 @@ pub async fn take_up<S: States>(turn: &mut Turn, _: Timer) -> Step<S> {
     Ok(Next::Stay)
 }
 
-/// The job: what was lost on its way, or never asked for, is.
+/// The job: what was lost on its way, could not be had or was never asked for, is.
 pub async fn look_after(app: App) -> anyhow::Result<()> {
-    let before = app.clock.now().minus(LOST_AFTER);
-    app.domain.write(move |db| Box::pin(records::give_up_waiting(db, before))).await?;
+    let now = app.clock.now();
+    let mut unknown = Vec::new();
+    for room in app.rooms.iter() {
+        unknown.extend(room.unknown_files(&app.domain, now.minus(UNKNOWN_SINCE)).await?);
+    }
+    app.domain
+        .write(move |db| {
+            Box::pin(async move {
+                for file in unknown {
+                    records::want(db, file, None, false).await?;
+                }
+                records::try_failed(db, now).await?;
+                records::give_up_waiting(db, now.minus(LOST_AFTER)).await
+            })
+        })
+        .await?;
     if !records::wanted(&app.domain, 1).await?.is_empty() {
         soon(&app).await?;
     }

@@ -15,7 +15,7 @@ use crate::files::MediaType;
 use crate::shifts::{Medium, Shifts};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{self, Oops, SignedIn, Visitor};
+use crate::web::{self, Oops, ShownFile, SignedIn, Visitor};
 
 /// A file on a page.
 pub struct Paper<'a> {
@@ -51,7 +51,9 @@ pub async fn again(
 /// The file itself.
 pub async fn file(app: &App, telegram_file: &str, headers: &HeaderMap) -> Result<Response, Oops> {
     match attachments::of(app.domain.read(), [telegram_file]).await?.remove(telegram_file) {
-        Some(Attachment::Kept { name, media_type, .. }) => web::file(app, name, media_type, Some(headers)).await,
+        Some(Attachment::Kept { name, media_type, size_bytes, .. }) => {
+            web::file(app, ShownFile { name, media_type, size_bytes }, Some(headers)).await
+        }
         _ => Err(Oops::NotFound),
     }
 }

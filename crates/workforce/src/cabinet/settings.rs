@@ -9,6 +9,8 @@ use maud::{Markup, html};
 
 use crate::application::App;
 use crate::key;
+use crate::onboarding::{InCharge, MAY_ANSWER};
+use crate::people::Person;
 use crate::settings::{self, Change, Declared, NotDone, Shape};
 use crate::text;
 use crate::texts::Language;
@@ -20,6 +22,8 @@ const PATH: &str = "/settings";
 const CHANGES: usize = 50;
 /// What a field that says what was looked at begins with.
 const SEEN: &str = "seen-";
+/// The id of the list of time zones.
+const TIME_ZONES: &str = "time-zones";
 
 /// The settings of an owner with their names and what they do.
 const OFFERED: [(&dyn Declared, &str, &str); 6] = [
@@ -69,7 +73,10 @@ async fn page(app: &App, visitor: &Visitor, attempt: Attempt) -> Result<Response
     let (values, mut changes) = tokio::try_join!(app.settings.all(), app.settings.history())?;
     changes.reverse();
     changes.truncate(CHANGES);
-    let names = app.people.names(changes.iter().filter_map(|change| change.by)).await?;
+    let (names, able) = tokio::try_join!(
+        app.people.names(changes.iter().filter_map(|change| change.by)),
+        app.people.with_any(MAY_ANSWER)
+    )?;
     let (language, offered) = (visitor.language(), offered(visitor));
     let now: Fields = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let (title, caption) = (text!(language, "cabinet-nav-settings"), text!(language, "cabinet-save"));
@@ -79,12 +86,17 @@ async fn page(app: &App, visitor: &Visitor, attempt: Attempt) -> Result<Response
         (attempt.notice(language))
         section.card {
             (visitor.sheet(&attempt, sheet, |form| html! {
-                @for one in &offered { (field(form, one, now.get(one.0.name()).map_or("", String::as_str))) }
+                @for one in &offered { (field(form, one, now.get(one.0.name()).map_or("", String::as_str), &able)) }
             }))
+            datalist id=(TIME_ZONES) {
+                @for zone in chrono_tz::TZ_VARIANTS.iter().filter(|zone| zone.name().contains('/')) {
+                    option value=(zone.name());
+                }
+            }
         }
         section.card {
             h2 { (text!(language, "cabinet-settings-history")) }
-            (history(&changes, &names, language))
+            (history(&changes, &names, &able, language))
         }
     };
     Ok((attempt.status(), visitor.page(&title, &body)).into_response())
@@ -95,7 +107,7 @@ fn offered(visitor: &Visitor) -> Vec<Offered> {
     OFFERED.into_iter().chain(operators).collect()
 }
 
-fn field(form: &Filled<'_>, (declared, title, about): &Offered, now: &str) -> Markup {
+fn field(form: &Filled<'_>, (declared, title, about): &Offered, now: &str, able: &[Person]) -> Markup {
     let (language, name) = (form.language, declared.name());
     let title = language.text(title);
     html! {
@@ -109,28 +121,57 @@ fn field(form: &Filled<'_>, (declared, title, about): &Offered, now: &str) -> Ma
                     ])),
                     Shape::Number => (form.short(name, &title, "number")),
                     Shape::Roubles => (form.short(name, &title, "text")),
-                    Shape::Words => (form.line(name, &title, 60)),
+                    Shape::TimeZone => (form.suggested(name, &title, 60, TIME_ZONES)),
+                    Shape::InCharge => (in_charge(form, name, &title, now, able)),
                 }
             }
             p.quiet {
                 (language.text(about)) " "
-                (text!(language, "cabinet-setting-default", value = shown(*declared, &declared.default_text(), language)))
+                @let usual = shown(*declared, &declared.default_text(), able, language);
+                (text!(language, "cabinet-setting-default", value = usual))
             }
         }
     }
 }
 
+/// Managers, owners, and everybody who may answer. Who may not any more is shown for as long as it is set so, or saving
+/// something else would change it.
+fn in_charge(form: &Filled<'_>, name: &str, title: &str, now: &str, able: &[Person]) -> Markup {
+    let people = able.iter().map(|person| InCharge::Person(person.telegram_id));
+    let mut values: Vec<String> =
+        [InCharge::Managers, InCharge::Owners].into_iter().chain(people).map(|one| one.to_string()).collect();
+    if !values.iter().any(|value| value == now) {
+        values.push(now.to_owned());
+    }
+    let named = |value: &String| said_in_charge(value, able, form.language);
+    let options: Vec<(&str, String)> = values.iter().map(|value| (value.as_str(), named(value))).collect();
+    form.choice(name, title, &options)
+}
+
+fn said_in_charge(value: &str, able: &[Person], language: Language) -> String {
+    match value.parse() {
+        Ok(InCharge::Managers) => text!(language, "cabinet-setting-managers"),
+        Ok(InCharge::Owners) => text!(language, "cabinet-setting-owners"),
+        Ok(InCharge::Person(telegram_id)) => match able.iter().find(|person| person.telegram_id == telegram_id) {
+            Some(person) => person.full_name.clone(),
+            None => text!(language, "cabinet-setting-left", id = telegram_id.to_string()),
+        },
+        Err(_) => value.to_owned(),
+    }
+}
+
 /// A value as people read it.
-fn shown(declared: &dyn Declared, value: &str, language: Language) -> String {
+fn shown(declared: &dyn Declared, value: &str, able: &[Person], language: Language) -> String {
     match (declared.shape(), value) {
         (Shape::Flag, "true") => text!(language, "cabinet-yes"),
         (Shape::Flag, _) => text!(language, "cabinet-no"),
         (Shape::Roubles, value) => format!("{value} ₽"),
-        (_, value) => value.to_owned(),
+        (Shape::InCharge, value) => said_in_charge(value, able, language),
+        (Shape::Number | Shape::TimeZone, value) => value.to_owned(),
     }
 }
 
-fn history(changes: &[Change], names: &HashMap<i64, String>, language: Language) -> Markup {
+fn history(changes: &[Change], names: &HashMap<i64, String>, able: &[Person], language: Language) -> Markup {
     let all = || OFFERED.iter().chain([&OF_OPERATORS]);
     html! {
         @if changes.is_empty() { p.quiet { (text!(language, "cabinet-settings-untouched")) } }
@@ -141,8 +182,8 @@ fn history(changes: &[Change], names: &HashMap<i64, String>, language: Language)
                     @let old = change.old.as_deref().unwrap_or(&usual);
                     li {
                         div {
-                            (language.text(title)) ": " (shown(*declared, old, language)) " → "
-                            strong { (shown(*declared, &change.new, language)) }
+                            (language.text(title)) ": " (shown(*declared, old, able, language)) " → "
+                            strong { (shown(*declared, &change.new, able, language)) }
                             p.quiet { (change.by.and_then(|id| names.get(&id)).map_or("–", String::as_str)) }
                         }
                         span.quiet { (moment(change.at)) }

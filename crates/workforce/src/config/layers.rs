@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, bail};
 use config::FileFormat;
 
 /// Every setting there is.
@@ -37,9 +36,12 @@ pub struct Layer {
     pub values: BTreeMap<String, String>,
 }
 
-/// All of them, the strongest first.
+/// All of them, the strongest first, and what is wrong with the places themselves.
 #[derive(Clone, Default)]
-pub struct Layers(Vec<Layer>);
+pub struct Layers {
+    layers: Vec<Layer>,
+    mistakes: Vec<String>,
+}
 
 /// A setting, and where it is set.
 #[derive(Clone, Copy)]
@@ -50,12 +52,23 @@ pub struct Given<'a> {
 
 impl Layers {
     pub fn new(layers: Vec<Layer>) -> Self {
-        Self(layers)
+        Self { layers, mistakes: Vec::new() }
+    }
+
+    /// Adds a place, and what is wrong with it.
+    pub fn add(&mut self, layer: Layer, mistakes: Vec<String>) {
+        self.layers.push(layer);
+        self.mistakes.extend(mistakes);
+    }
+
+    /// What could not be read, each as a sentence.
+    pub fn mistakes(&self) -> &[String] {
+        &self.mistakes
     }
 
     /// The setting of a name; an empty one counts as none.
     pub fn get(&self, name: &str) -> Option<Given<'_>> {
-        let found = self.0.iter().filter_map(|layer| Some((layer.values.get(name)?, layer)));
+        let found = self.layers.iter().filter_map(|layer| Some((layer.values.get(name)?, layer)));
         let mut filled = found.filter(|(value, _)| !value.trim().is_empty());
         filled.next().map(|(value, layer)| Given { value: value.trim(), origin: &layer.origin })
     }
@@ -64,7 +77,7 @@ impl Layers {
 /// Values may be secret.
 impl std::fmt::Debug for Layers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|layer| &layer.origin)).finish()
+        f.debug_list().entries(self.layers.iter().map(|layer| &layer.origin)).finish()
     }
 }
 
@@ -80,27 +93,30 @@ impl std::fmt::Debug for Layer {
     }
 }
 
-/// A file of `name = "value"`; names may be written in small letters.
-pub fn of_file(path: &Path) -> anyhow::Result<Layer> {
-    let name = path.display();
+/// A file of `name = "value"`, and what is wrong in it; names may be written in small letters.
+pub fn of_file(path: &Path) -> (Layer, Vec<String>) {
+    let name = path.display().to_string();
+    let nothing = Layer { origin: name.clone(), values: BTreeMap::new() };
     let source = config::File::from(path).format(FileFormat::Toml);
     let read = config::Config::builder().add_source(source).build();
     // An error of this reader quotes the line, which may hold a secret.
-    let read = read.ok().with_context(|| format!("{name} is not TOML"))?;
-    let entries: BTreeMap<String, config::Value> = read.try_deserialize()?;
-    let mut values = BTreeMap::new();
-    let mut unknown = Vec::new();
+    let entries = read.ok().and_then(|read| read.try_deserialize::<BTreeMap<String, config::Value>>().ok());
+    let Some(entries) = entries else { return (nothing, vec![format!("{name} is not TOML")]) };
+    let (mut values, mut unknown, mut mistakes) = (BTreeMap::new(), Vec::new(), Vec::new());
     for (key, value) in entries {
         let setting = key.to_uppercase();
         if !NAMES.contains(&setting.as_str()) {
             unknown.push(key);
             continue;
         }
-        let value = value.into_string().ok().with_context(|| format!("{name}: {key} is not a text"))?;
-        values.insert(setting, value);
+        match value.into_string() {
+            Ok(value) => _ = values.insert(setting, value),
+            Err(_) => mistakes.push(format!("{name}: {key} is not a text")),
+        }
     }
     if !unknown.is_empty() {
-        bail!("{name} has settings that nobody knows: {}; there are {}", unknown.join(", "), NAMES.join(", "));
+        let (unknown, known) = (unknown.join(", "), NAMES.join(", "));
+        mistakes.push(format!("{name} has settings that nobody knows: {unknown}; there are {known}"));
     }
-    Ok(Layer { origin: name.to_string(), values })
+    (Layer { values, ..nothing }, mistakes)
 }

@@ -77,7 +77,7 @@ impl fmt::Debug for Config {
 impl Config {
     /// Reads the settings; all mistakes are found at once.
     pub fn read(layers: &Layers) -> Result<Self, Mistakes> {
-        let mut reading = Reading { layers, mistakes: Vec::new() };
+        let mut reading = Reading { layers, mistakes: layers.mistakes().to_vec() };
         let read = reading.everything();
         // Where a value is missing, a mistake says why.
         read.filter(|_| reading.mistakes.is_empty()).ok_or(Mistakes(reading.mistakes))
@@ -351,7 +351,8 @@ mod tests {
     #[test]
     fn the_configuration_to_begin_with_needs_only_a_token_and_names_every_setting() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/opora.toml");
-        let file = layers::of_file(&path).unwrap();
+        let (file, mistakes) = layers::of_file(&path);
+        assert_eq!(mistakes, Vec::<String>::new());
         assert!(Config::read(&Layers::new(vec![layer("a test", &[GOOD]), file])).is_ok());
         let text = std::fs::read_to_string(path).unwrap();
         for name in layers::NAMES {

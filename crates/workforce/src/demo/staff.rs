@@ -77,6 +77,12 @@ pub fn described(language: Language) -> Vec<String> {
     (FIRST..).zip(&STAFF).map(describe).collect()
 }
 
+/// The numbers of those who are let into the pages: who has no role yet has no account.
+pub fn who_sign_in() -> String {
+    let hired = (FIRST..).zip(&STAFF).filter(|(_, member)| !member.roles.is_empty());
+    hired.map(|(number, _)| number.to_string()).collect::<Vec<_>>().join(", ")
+}
+
 async fn hire(db: &Writing<'_, '_>, language: Language, at: Millis) -> Result<(), WriteError> {
     for (telegram_id, member) in (FIRST..).zip(&STAFF) {
         let (first_name, last_name) = member.name(language);

@@ -54,7 +54,11 @@ async fn set_up(db: &Writing<'_, '_>, language: Language, pictures: Vec<Proof>, 
     let cafe = cafe(db, language, by).await?;
     let store = store(db, language, by).await?;
     for site in [cafe, store] {
-        let allowed = vec![Permission::View, Permission::Edit, Permission::Employees, Permission::Schedule];
+        let mut allowed = vec![Permission::View, Permission::Edit, Permission::Employees, Permission::Schedule];
+        // Pay of one site and not of the other: so both can be seen.
+        if site == cafe {
+            allowed.push(Permission::Finances);
+        }
         sites::permit(db, manager, Scope::Site(site), allowed, by).await?;
     }
     for (user, places, rate_kopecks) in

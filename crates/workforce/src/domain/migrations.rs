@@ -30,6 +30,9 @@ const STEPS: &[Step] = &[
     Step { name: "payroll_sites", sql: include_str!("migrations/payroll_sites.sql") },
     Step { name: "long_histories", sql: include_str!("migrations/long_histories.sql") },
     Step { name: "attachments", sql: include_str!("migrations/attachments.sql") },
+    Step { name: "pins_to_send", sql: include_str!("migrations/pins_to_send.sql") },
+    Step { name: "installation", sql: include_str!("migrations/installation.sql") },
+    Step { name: "attachment_tries", sql: include_str!("migrations/attachment_tries.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";
@@ -52,6 +55,7 @@ struct Words {
 pub struct Look {
     /// Its kind and version.
     pub server: String,
+    pub steps_taken: usize,
     /// How many steps it is behind.
     pub steps_left: usize,
 }
@@ -101,7 +105,8 @@ pub(super) async fn look(address: &Address) -> anyhow::Result<Option<Look>> {
         Err(error) => return Err(error.into()),
     };
     next_step(taken)?;
-    Ok(Some(Look { server, steps_left: STEPS.len() - usize::try_from(taken)? }))
+    let steps_taken = usize::try_from(taken)?;
+    Ok(Some(Look { server, steps_taken, steps_left: STEPS.len() - steps_taken }))
 }
 
 /// Takes steps on one kind of database; the kinds differ in types only.

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, RetryConfig};
 use opora::clock::Millis;
 
-use super::{Accepts, BucketAddress, Found, Kept, NotKept, blocking, found, hashed, is_plain, sniff};
+use super::{Accepts, BucketAddress, Found, Kept, MARK, NotKept, blocking, found, hashed, is_plain, sniff};
 
 /// How long the server may take to be reached, and to take or give a file.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
@@ -60,11 +61,23 @@ impl Bucket {
         if !is_plain(name) {
             return Ok(None);
         }
-        let asked = async {
-            let answer = self.client()?.get(&self.path(name)).await.map_err(in_words)?;
-            answer.bytes().await.map_err(in_words)
-        };
+        self.get(&self.path(name)).await
+    }
+
+    pub(super) async fn read_part(&self, name: &str, range: Range<u64>) -> io::Result<Option<Vec<u8>>> {
+        if !is_plain(name) {
+            return Ok(None);
+        }
+        let asked = async { self.client()?.get_range(&self.path(name), range).await.map_err(in_words) };
         Ok(found(asked.await)?.map(Vec::from))
+    }
+
+    pub(super) async fn mark(&self) -> io::Result<Option<Vec<u8>>> {
+        self.get(&self.mark_path()).await
+    }
+
+    pub(super) async fn set_mark(&self, mark: String) -> io::Result<()> {
+        self.client()?.put(&self.mark_path(), mark.into_bytes().into()).await.map(drop).map_err(in_words)
     }
 
     pub(super) async fn remove(&self, names: Vec<String>) -> io::Result<()> {
@@ -104,6 +117,18 @@ impl Bucket {
         let kept = kept?;
         self.client()?.put(&self.path(name), bytes.into()).await.map_err(in_words)?;
         Ok(kept)
+    }
+
+    async fn get(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        let asked = async {
+            let answer = self.client()?.get(path).await.map_err(in_words)?;
+            answer.bytes().await.map_err(in_words)
+        };
+        Ok(found(asked.await)?.map(Vec::from))
+    }
+
+    fn mark_path(&self) -> Path {
+        MARK.iter().fold(self.prefix(), |path, part| path.join(*part))
     }
 
     fn prefix(&self) -> Path {

@@ -3,11 +3,12 @@
 //! One is written under a temporary name, synced and renamed, and the folder is synced too.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::{Accepts, Found, Kept, MediaType, NotKept, blocking, copy_and_hash, found, is_plain, list, sniff};
+use super::{Accepts, Found, Kept, MARK, MediaType, NotKept, blocking, copy_and_hash, found, is_plain, list, sniff};
 
 /// The folder of files that are not whole yet.
 const INCOMING: &str = ".incoming";
@@ -35,6 +36,18 @@ impl Folder {
         blocking(move || found(fs::read(path))).await?
     }
 
+    pub(super) async fn read_part(&self, name: String, range: Range<u64>) -> io::Result<Option<Vec<u8>>> {
+        let Some(path) = self.path(&name) else { return Ok(None) };
+        let part = move || {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(range.start))?;
+            let mut bytes = Vec::new();
+            file.take(range.end.saturating_sub(range.start)).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        blocking(move || found(part())).await?
+    }
+
     pub(super) async fn hash(&self, name: String) -> io::Result<Option<String>> {
         let Some(path) = self.path(&name) else { return Ok(None) };
         blocking(move || found(File::open(path).and_then(|mut file| copy_and_hash(&mut file, &mut io::sink()))))
@@ -49,6 +62,26 @@ impl Folder {
 
     pub(super) async fn all(&self) -> io::Result<Vec<Found>> {
         list(self.0.clone()).await
+    }
+
+    pub(super) async fn mark(&self) -> io::Result<Option<Vec<u8>>> {
+        let [folder, name] = MARK;
+        let path = self.0.join(folder).join(name);
+        blocking(move || found(fs::read(path))).await?
+    }
+
+    pub(super) async fn set_mark(&self, mark: String) -> io::Result<()> {
+        let [folder, name] = MARK;
+        let folder = self.0.join(folder);
+        blocking(move || {
+            DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+            // It is there whole or not at all, whoever else does the same now.
+            let temporary = folder.join(std::process::id().to_string());
+            write_synced(&mut mark.as_bytes(), &temporary)?;
+            fs::rename(&temporary, folder.join(name))?;
+            File::open(&folder)?.sync_all()
+        })
+        .await?
     }
 
     pub(super) fn incoming(&self) -> PathBuf {
@@ -137,6 +170,11 @@ mod tests {
         assert_eq!((kept.media_type, kept.size_bytes), (MediaType::Png, PNG.len() as u64));
         assert_eq!(files.hash("ab".into()).await.unwrap(), Some(kept.sha256.clone()));
         assert_eq!(files.read("ab".into()).await.unwrap().as_deref(), Some(PNG));
+        let length = PNG.len() as u64;
+        for (part, meant) in [(1..4, &PNG[1..4]), (length - 2..length + 9, &PNG[PNG.len() - 2..]), (99..100, &[])] {
+            assert_eq!(files.read_part("ab".into(), part).await.unwrap().as_deref(), Some(meant));
+        }
+        assert_eq!(files.read_part("gone".into(), 0..1).await.unwrap(), None);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&folder), mode(&folder.join("ab"))), (0o700, 0o600));
         fs::remove_file(&source).unwrap();

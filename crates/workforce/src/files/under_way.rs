@@ -54,6 +54,17 @@ pub async fn since(domain: &Domain, at: Millis) -> Result<HashSet<String>, DbErr
     Ok(young.into_tuple().all(domain.read()).await?.into_iter().collect())
 }
 
+/// Which of these names are noted, however long ago.
+pub async fn among(domain: &Domain, names: &[String]) -> Result<Vec<String>, DbErr> {
+    let mut noted = Vec::new();
+    for names in names.chunks(AT_ONCE) {
+        let of_these = table::Column::Id.is_in(names.iter().map(String::as_str));
+        let found = table::Entity::find().select_only().column(table::Column::Id).filter(of_these);
+        noted.extend(found.into_tuple::<String>().all(domain.read()).await?);
+    }
+    Ok(noted)
+}
+
 async fn note(db: &Writing<'_, '_>, names: Vec<String>, at: Millis) -> Result<(), WriteError> {
     let rows = names.into_iter().map(|id| table::ActiveModel { id: Set(id), since: Set(at.0) });
     let again = OnConflict::column(table::Column::Id).update_column(table::Column::Since).to_owned();

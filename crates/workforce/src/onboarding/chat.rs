@@ -29,7 +29,8 @@ const CLOSE: &str = "chat:close";
 const REPLY: &str = "chat:reply:";
 const END: &str = "chat:end:";
 
-const MAY_ANSWER: &[Role] = &[Role::Manager, Role::Owner, Role::Superadmin];
+/// Who may answer questions.
+pub const MAY_ANSWER: &[Role] = &[Role::Manager, Role::Owner, Role::Superadmin];
 /// In UTF-16 units; a message has a heading too.
 const TEXT_MAX_UNITS: usize = 3500;
 const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -65,9 +66,7 @@ pub fn dialogue() -> Dialogue<ChatStates> {
 }
 
 async fn asking(turn: &mut Turn) -> Result<Option<Person>, BoxError> {
-    let is_private = turn.key().chat == turn.key().user;
-    let person = front::allowed(turn, ASKED).await?;
-    Ok(person.filter(|_| is_private))
+    front::allowed(turn, ASKED).await
 }
 
 async fn open(turn: &mut Turn, _: Press) -> Step<ChatStates> {

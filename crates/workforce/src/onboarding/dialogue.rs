@@ -91,9 +91,7 @@ pub fn dialogue() -> Dialogue<OnboardingStates> {
 
 /// Who answers here, in a chat of their own.
 async fn answering(turn: &mut Turn) -> Result<Option<Person>, BoxError> {
-    let is_private = turn.key().chat == turn.key().user;
-    let person = front::allowed(turn, ASKED).await?;
-    Ok(person.filter(|_| is_private))
+    front::allowed(turn, ASKED).await
 }
 
 async fn begin(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {

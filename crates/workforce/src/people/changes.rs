@@ -2,8 +2,8 @@
 
 use opora::clock::Millis;
 use opora::store::{Refusal, WriteError};
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Set};
+use sea_orm::sea_query::{Expr, ExprTrait, Func, IntoCondition, OnConflict};
+use sea_orm::{ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, Set};
 use serde_json::{Value, json};
 
 use super::tables::{role as user_role, user};
@@ -191,10 +191,45 @@ pub async fn set_language(db: &Writing<'_, '_>, id: i64, language: Language, at:
     change(db, id, changed, at).await
 }
 
-/// Makes somebody a test user, for demos.
+/// Notes what a person is called in Telegram by now. A name is one person's at a time: whoever had it before has it no more.
+pub async fn set_username(
+    db: &Writing<'_, '_>,
+    id: i64,
+    username: Option<String>,
+    at: Millis,
+) -> Result<(), WriteError> {
+    if let Some(username) = &username {
+        let same = Expr::expr(Func::lower(Expr::col(user::Column::Username))).eq(username.to_lowercase());
+        let others = Condition::all().add(same).add(user::Column::Id.ne(id));
+        call_so(db, others, None, at).await?;
+    }
+    call_so(db, user::Column::Id.eq(id).into_condition(), username, at).await
+}
+
+async fn call_so(db: &Writing<'_, '_>, who: Condition, username: Option<String>, at: Millis) -> Result<(), WriteError> {
+    user::Entity::update_many()
+        .set(user::ActiveModel { username: Set(username), updated_at: Set(at.0), ..Default::default() })
+        .col_expr(user::Column::Version, Expr::col(user::Column::Version).add(1))
+        .filter(who)
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// Makes somebody a test user: for demos, and for trying an installation out.
 pub async fn mark_as_test(db: &Writing<'_, '_>, telegram_id: i64, at: Millis) -> Result<(), WriteError> {
-    let id = known(db, telegram_id).await?.id;
-    change(db, id, user::ActiveModel { is_test: Set(true), ..Default::default() }, at).await
+    set_test(db, telegram_id, true, at).await
+}
+
+/// Makes somebody a test user or none.
+pub async fn set_test(db: &Writing<'_, '_>, telegram_id: i64, is_test: bool, at: Millis) -> Result<(), WriteError> {
+    let person = known(db, telegram_id).await?;
+    if person.is_test == is_test {
+        return Ok(());
+    }
+    change(db, person.id, user::ActiveModel { is_test: Set(is_test), ..Default::default() }, at).await?;
+    let action = if is_test { "test user marked" } else { "test user unmarked" };
+    note(db, person.id, action, json!({}), None, at).await
 }
 
 async fn known(db: &Writing<'_, '_>, telegram_id: i64) -> Result<Person, WriteError> {

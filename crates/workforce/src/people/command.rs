@@ -4,7 +4,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use opora::clock::Clock;
 
-use super::{Grant, People, Person, Role, export, forget, grant, revoke};
+use super::{Grant, People, Person, Role, export, forget, grant, revoke, set_test};
 use crate::config::StorageFlags;
 use crate::domain::Domain;
 use crate::files::Files;
@@ -53,6 +53,10 @@ struct Given {
     /// The language of somebody who is not known yet
     #[arg(long, default_value = "ru")]
     language: Language,
+    /// Make a test user of this account, who signs in with any PIN while the setting enable_test_users is true; `--test
+    /// false` makes none of it again
+    #[arg(long, num_args = 0..=1, default_missing_value = "true")]
+    test: Option<bool>,
 }
 
 #[derive(Debug, Args)]
@@ -79,11 +83,25 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
 }
 
 async fn granted(domain: &Domain, given: Given) -> anyhow::Result<()> {
-    let Given { telegram_id, role, name, language } = given;
+    let Given { telegram_id, role, name, language, test } = given;
     let full_name = if name.is_empty() { telegram_id.to_string() } else { name };
     let (at, given) = (Clock::machine().now(), Grant { telegram_id, full_name, role, language, by: None });
-    domain.write(move |db| Box::pin(grant(db, given, at))).await?;
+    let granting = domain.write(move |db| {
+        Box::pin(async move {
+            grant(db, given, at).await?;
+            match test {
+                Some(is_test) => set_test(db, telegram_id, is_test, at).await,
+                None => Ok(()),
+            }
+        })
+    });
+    granting.await?;
     println!("{telegram_id} is {role} now");
+    match test {
+        Some(true) => println!("{telegram_id} is a test user: any PIN signs in while enable_test_users is true"),
+        Some(false) => println!("{telegram_id} is no test user"),
+        None => {}
+    }
     Ok(())
 }
 

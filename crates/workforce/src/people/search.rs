@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use sea_orm::sea_query::{Expr, ExprTrait, Func, LikeExpr};
-use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, LoaderTrait, PaginatorTrait, QueryFilter, QueryOrder};
-use sea_orm::{QuerySelect, QueryTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, Func, LikeExpr, SelectStatement};
+use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, LoaderTrait, Order, PaginatorTrait};
+use sea_orm::{QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 
 use super::tables::{role as user_role, user};
 use super::{People, Person, Status, find, person};
@@ -53,6 +53,15 @@ impl Who {
         }
         (!digits.is_empty()).then(|| Self::Phone(phone(&digits)))
     }
+
+    /// What was typed in one form: a number is a phone without its plus, whether or not anybody has either.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Number(number) => phone(&number.to_string()),
+            Self::Phone(phone) => phone.clone(),
+            Self::Username(name) => format!("@{name}"),
+        }
+    }
 }
 
 /// A phone as it is stored: at home an eight stands for the country's code.
@@ -96,14 +105,27 @@ impl People {
         let total = found.clone().count(db).await?;
         let users = found.order_by_asc(user::Column::SearchName).order_by_asc(user::Column::Id);
         let users = users.limit(PAGE).offset(page.saturating_mul(PAGE)).all(db).await?;
-        let roles = users.load_many(user_role::Entity, db).await?;
-        let people: Result<_, _> = users.into_iter().zip(roles).map(|(user, roles)| person(user, &roles)).collect();
-        Ok(Page { people: people?, total })
+        Ok(Page { people: with_roles(db, users).await?, total })
     }
 
     /// How many people stand so.
     pub async fn count(&self, status: Status) -> Result<u64, DbErr> {
         user::Entity::find().filter(user::Column::Status.eq(status.name())).count(self.domain.read()).await
+    }
+
+    /// Some of those who stand so: the first by a moment that a room knows of them, by their ids; else by when they came.
+    pub async fn first(
+        &self,
+        status: Status,
+        most: u64,
+        moment: impl FnOnce(Expr) -> SelectStatement,
+    ) -> Result<Vec<Person>, DbErr> {
+        let of_user = |column: user::Column| Expr::col((user::Entity, column));
+        let moment = moment(of_user(user::Column::Id));
+        let since = Func::coalesce([Expr::from(moment), of_user(user::Column::CreatedAt)]);
+        let found = user::Entity::find().filter(user::Column::Status.eq(status.name())).limit(most);
+        let found = found.order_by(since, Order::Asc).order_by_asc(user::Column::Id);
+        with_roles(self.domain.read(), found.all(self.domain.read()).await?).await
     }
 
     /// The languages of those of these Telegram accounts who are known.
@@ -121,6 +143,11 @@ impl People {
             named.filter(user::Column::Id.is_in(ids)).into_tuple().all(self.domain.read()).await?;
         Ok(rows.into_iter().collect())
     }
+}
+
+async fn with_roles(db: &DatabaseConnection, users: Vec<user::Model>) -> Result<Vec<Person>, DbErr> {
+    let roles = users.load_many(user_role::Entity, db).await?;
+    users.into_iter().zip(roles).map(|(user, roles)| person(user, &roles)).collect()
 }
 
 fn matching(wanted: &str) -> Condition {
@@ -153,6 +180,9 @@ mod tests {
         assert_eq!(Who::parse("anna"), Some(Who::Username("anna".into())));
         assert_eq!(Who::parse("+7 (900) 123-45-67"), phone("+79001234567"));
         assert_eq!(Who::parse("8 900 123-45-67"), phone("+79001234567"));
+        for typed in ["+7 (900) 123-45-67", "8 900 123-45-67", "89001234567", "79001234567"] {
+            assert_eq!(Who::parse(typed).unwrap().name(), "+79001234567", "{typed}");
+        }
         for odd in ["", "@", "Anna Peters", "<b>", "+", "'; --", &"9".repeat(70), &"9".repeat(30)] {
             assert_eq!(Who::parse(odd), None, "{odd}");
         }

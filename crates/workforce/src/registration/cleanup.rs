@@ -1,5 +1,7 @@
 //! Files that belong to nobody are removed once they are old: hourly, and by `opora cleanup`.
 //!
+//! Nothing is done where files and database do not belong together, see [`installation`].
+//!
 //! A file belongs to somebody while a room knows it, or while it is being kept and its row has not been written yet. Before
 //! an old file is removed, the commit that might still want it is refused for good: no row is ever written whose file is
 //! gone.
@@ -15,6 +17,7 @@ use sea_orm::DbErr;
 
 use crate::application::App;
 use crate::domain::Domain;
+use crate::files::installation::{self, Apart, Bond, Installation};
 use crate::files::{self, Files, Found, under_way};
 use crate::rooms::Rooms;
 
@@ -50,11 +53,22 @@ impl Grounds {
         let (domain, rooms, files) = (app.domain.clone(), app.rooms.clone(), app.files.clone());
         Self { domain, rooms, files, downloads: app.data_dir.join("downloads") }
     }
+
+    pub fn installation(&self) -> Installation<'_> {
+        Installation { domain: &self.domain, rooms: &self.rooms, files: &self.files }
+    }
 }
 
 /// The job.
 pub async fn hourly(app: App) -> anyhow::Result<()> {
-    let report = clean(&Grounds::of_app(&app), app.clock.now(), false).await?;
+    let report = match clean(&Grounds::of_app(&app), app.clock.now(), false).await {
+        Ok(report) => report,
+        Err(error) => {
+            let why = error.downcast::<Apart>()?;
+            installation::alarm(why);
+            return Ok(());
+        }
+    };
     let (deleted, kept, errors) = (report.deleted.len(), report.kept.len(), report.errors.len());
     tracing::info!(known = report.known, deleted, kept, errors, "files without an owner are cleaned up");
     for (name, error) in report.errors {
@@ -63,8 +77,13 @@ pub async fn hourly(app: App) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Looks at every file; removes what is old and nobody's, unless it only looks.
+/// Looks at every file; removes what is old and nobody's, unless it only looks. Refuses by [`Apart`].
 pub async fn clean(grounds: &Grounds, now: Millis, is_dry_run: bool) -> anyhow::Result<Report> {
+    let installation = grounds.installation();
+    let bond = if is_dry_run { installation.look().await? } else { installation.settle().await? };
+    if let Bond::Apart(why) = bond {
+        return Err(why.into());
+    }
     // Files first: what is written after this list was made is young.
     let found = grounds.files.all().await?;
     let orphans = without_owner(grounds, found, now).await?;

@@ -27,7 +27,7 @@ const REJECT: &str = "reg:reject:";
 const PAPERS: &str = "reg:papers:";
 
 /// How many are shown at once; the others follow when these are decided.
-const SHOWN_MOST: usize = 5;
+const SHOWN_MOST: u64 = 5;
 /// How much of a document's id a button carries: a later registration has another.
 const MARK: usize = 8;
 const LIFE: Duration = Duration::from_secs(15 * 60);
@@ -107,13 +107,14 @@ pub async fn say_why_rejected(turn: &mut Turn, person: &Person) -> Result<(), Bo
 async fn waiting(turn: &mut Turn, _: Press) -> Step<Deciding> {
     let Some(decider) = front::allowed(turn, DECIDERS).await? else { return Ok(Next::Stay) };
     let language = decider.language;
-    let waiting = Registrations::of_app(&turn.context::<App>()).waiting().await?;
+    let registrations = Registrations::of_app(&turn.context::<App>());
+    let (waiting, count) = (registrations.waiting(SHOWN_MOST).await?, registrations.count().await?);
     if waiting.is_empty() {
         let words = text!(language, "registration-nobody-waits");
         turn.say(Say::text(words).buttons([[front::menu_button(language)]]));
         return Ok(Next::Stay);
     }
-    for one in waiting.iter().take(SHOWN_MOST) {
+    for one in &waiting {
         let main = one.documents.iter().find(|document| document.kind.is_main());
         let card = Card {
             telegram_id: one.person.telegram_id,
@@ -123,7 +124,7 @@ async fn waiting(turn: &mut Turn, _: Press) -> Step<Deciding> {
         };
         turn.say(card.listed(language));
     }
-    let words = text!(language, "registration-count", count = waiting.len());
+    let words = text!(language, "registration-count", count = count);
     turn.say(Say::text(words).buttons([[front::menu_button(language)]]));
     Ok(Next::Stay)
 }

@@ -13,7 +13,7 @@ use super::{DECIDERS, NotDecided, Registrations};
 use crate::application::App;
 use crate::files::MediaType;
 use crate::people::Person;
-use crate::web::{self, Card, Event, Oops, Owner, Section, Visitor};
+use crate::web::{self, Card, Event, Oops, Owner, Section, ShownFile, Visitor};
 use crate::{key, text};
 
 mod document_view;
@@ -26,8 +26,20 @@ const TOPIC: &str = "registrations";
 /// The key of its place in the navigation.
 pub const CAPTION: &str = key!("registration-nav");
 
+/// How many are drawn at once: each has pictures, which are asked for one by one.
+const SHOWN_MOST: u64 = 20;
+
+/// What a decision is on: the document that stood on the page.
+#[derive(Debug, Deserialize)]
+struct Approval {
+    #[serde(default)]
+    mark: String,
+}
+
 #[derive(Debug, Deserialize)]
 struct Rejection {
+    #[serde(default)]
+    mark: String,
     reason: String,
 }
 
@@ -45,9 +57,9 @@ pub async fn count(app: &App, viewer: &Person) -> Result<Vec<Card>, Oops> {
     if !viewer.may(DECIDERS) {
         return Ok(Vec::new());
     }
-    let waiting = Registrations::of_app(app).waiting().await?.len();
+    let number = Registrations::of_app(app).count().await?;
     let label = text!(viewer.language, "registration-card");
-    Ok(vec![Card { label, number: waiting as u64, path: QUEUE.to_owned() }])
+    Ok(vec![Card { label, number, path: QUEUE.to_owned() }])
 }
 
 /// The documents of a person, or that there are none.
@@ -71,8 +83,13 @@ async fn show(State(app): State<App>, Owner(visitor): Owner) -> Result<Response,
 }
 
 /// `POST /registrations/<id>/approve`.
-async fn approve(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, Oops> {
-    let decided = Registrations::of_app(&app).approve(visitor.person.id, id).await;
+async fn approve(
+    State(app): State<App>,
+    Owner(visitor): Owner,
+    Path(id): Path<i64>,
+    Form(Approval { mark }): Form<Approval>,
+) -> Result<Response, Oops> {
+    let decided = Registrations::of_app(&app).approve(visitor.person.id, id, &mark).await;
     answer(&app, &visitor, id, decided).await
 }
 
@@ -81,9 +98,9 @@ async fn reject(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(rejection): Form<Rejection>,
+    Form(Rejection { mark, reason }): Form<Rejection>,
 ) -> Result<Response, Oops> {
-    let decided = Registrations::of_app(&app).reject(visitor.person.id, id, &rejection.reason).await;
+    let decided = Registrations::of_app(&app).reject(visitor.person.id, id, &mark, &reason).await;
     answer(&app, &visitor, id, decided).await
 }
 
@@ -100,6 +117,7 @@ async fn answer(app: &App, visitor: &Visitor, id: i64, decided: Result<(), NotDe
         Err(NotDecided::NotWaiting(decided)) => {
             (StatusCode::CONFLICT, super::deciding::verdict_words(decided, language))
         }
+        Err(NotDecided::Changed) => (StatusCode::CONFLICT, text!(language, "registration-changed")),
         Err(NotDecided::BadReason) => {
             let most = super::answers::REASON_UNITS_MOST;
             (StatusCode::UNPROCESSABLE_ENTITY, text!(language, "registration-reason-bad", most = most))
@@ -111,8 +129,9 @@ async fn answer(app: &App, visitor: &Visitor, id: i64, decided: Result<(), NotDe
 }
 
 async fn queue(app: &App, visitor: &Visitor, status: StatusCode, notice: Option<&str>) -> Result<Response, Oops> {
-    let waiting = Registrations::of_app(app).waiting().await?;
-    Ok((status, view::queue(visitor, &waiting, notice)).into_response())
+    let registrations = Registrations::of_app(app);
+    let (waiting, count) = tokio::try_join!(registrations.waiting(SHOWN_MOST), registrations.count())?;
+    Ok((status, view::queue(visitor, &waiting, count, notice)).into_response())
 }
 
 /// `GET /documents/<id>`: a document with what is known of it.
@@ -127,5 +146,6 @@ async fn document(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<
 /// `GET /documents/<id>/file`: the file itself. It is kept by no browser and no proxy.
 async fn file(State(app): State<App>, Owner(_): Owner, Path(id): Path<String>) -> Result<Response, Oops> {
     let document = Registrations::of_app(&app).document(&id).await?.ok_or(Oops::NotFound)?;
-    web::file(&app, document.id, MediaType::of_name(&document.media_type), None).await
+    let media_type = MediaType::of_name(&document.media_type);
+    web::file(&app, ShownFile { name: document.id, media_type, size_bytes: document.size_bytes }, None).await
 }

@@ -162,7 +162,13 @@ pub async fn document(turn: &mut Turn, draft: Draft, image: Image) -> Step<Regis
     if let Some(words) = too_large(turn, &draft, &image) {
         return turn.refuse(words);
     }
-    advance(turn, "document", Draft { document: Some(picture(image)), ..draft })
+    let document = picture(image);
+    // There is a selfie already where somebody has gone back.
+    if draft.selfie.as_ref().is_some_and(|selfie| selfie.unique_id == document.unique_id) {
+        let words = text!(speaks(turn, &draft), "registration-same-as-selfie");
+        return turn.refuse(words);
+    }
+    advance(turn, "document", Draft { document: Some(document), ..draft })
 }
 
 pub async fn ask_selfie(turn: &mut Turn, draft: Draft) -> Asked {

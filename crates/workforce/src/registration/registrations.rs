@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use opora::clock::{Clock, Millis};
 use opora::store::{Refusal, WriteError};
 use opora::telegram::Say;
-use sea_orm::sea_query::ExprTrait;
+use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
 use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 
 use super::tables::{decision, document};
@@ -14,6 +14,9 @@ use crate::application::App;
 use crate::domain::{Domain, NotWritten, Writing};
 use crate::onboarding::Onboarding;
 use crate::people::{self, People, Person, Role, Status};
+
+/// Why a commit is refused that decides on documents which nobody has looked at.
+const CHANGED: &str = "these are not the documents that were looked at";
 
 /// How many people are told of decisions in one run of the job.
 const TOLD_AT_ONCE: u64 = 100;
@@ -51,6 +54,9 @@ pub enum NotDecided {
     /// Somebody was faster, or there is nothing to decide.
     #[error("this registration does not wait any more")]
     NotWaiting(Option<Decided>),
+    /// The person waits with other documents than those that were looked at.
+    #[error("the documents have changed since they were looked at")]
+    Changed,
     #[error("only owners and superadmins decide on registrations")]
     NotAllowed,
     #[error("a reason has 1 to {} characters", answers::REASON_UNITS_MOST)]
@@ -63,7 +69,7 @@ pub enum NotDecided {
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub user_id: i64,
-    /// The document that was looked at; whatever waits if nobody says.
+    /// The document that was looked at, or how its id begins. What nobody has looked at is not decided on.
     pub main_document_begins: String,
     pub by: i64,
     /// Why it is rejected; approved without one.
@@ -77,12 +83,13 @@ impl Registrations {
         Self { domain: app.domain.clone(), people: app.people.clone(), bot: app.bot.clone(), clock: app.clock.clone() }
     }
 
-    /// Everybody who waits, the longest first.
-    pub async fn waiting(&self) -> Result<Vec<Waiting>, DbErr> {
-        let people = self.people.with_status(Status::Pending).await?;
+    /// Some of those who wait, the longest first.
+    pub async fn waiting(&self, most: u64) -> Result<Vec<Waiting>, DbErr> {
+        let people = self.people.first(Status::Pending, most, oldest_pending).await?;
         let pending = document::Column::Status.eq(DocumentStatus::Pending.name());
+        let theirs = document::Column::UserId.is_in(people.iter().map(|person| person.id));
         let mut documents: HashMap<i64, Vec<Document>> = HashMap::new();
-        for document in self.documents(pending).await? {
+        for document in self.documents(pending.and(theirs)).await? {
             documents.entry(document.user_id).or_default().push(document);
         }
         let waits = |person: Person| {
@@ -90,9 +97,12 @@ impl Registrations {
             let since = documents.first().map_or(person.created_at, |document| document.created_at);
             Waiting { person, since, documents }
         };
-        let mut waiting: Vec<_> = people.into_iter().map(waits).collect();
-        waiting.sort_by_key(|one| one.since);
-        Ok(waiting)
+        Ok(people.into_iter().map(waits).collect())
+    }
+
+    /// How many wait.
+    pub async fn count(&self) -> Result<u64, DbErr> {
+        self.people.count(Status::Pending).await
     }
 
     /// All documents of a person, the oldest first; none if there are none.
@@ -114,26 +124,27 @@ impl Registrations {
         Ok(Some(Decided { is_approved: row.is_approved, reason: row.reason, by, at: Millis(row.decided_at) }))
     }
 
-    /// Lets somebody in. `by` is the person who decides.
-    pub async fn approve(&self, by: i64, user_id: i64) -> Result<(), NotDecided> {
-        self.decide(by, user_id, None).await
+    /// Lets somebody in. `by` is the person who decides, `looked_at` the mark of what was looked at.
+    pub async fn approve(&self, by: i64, user_id: i64, looked_at: &str) -> Result<(), NotDecided> {
+        self.decide(by, user_id, looked_at, None).await
     }
 
     /// Turns somebody away, who may register again.
-    pub async fn reject(&self, by: i64, user_id: i64, reason: &str) -> Result<(), NotDecided> {
+    pub async fn reject(&self, by: i64, user_id: i64, looked_at: &str, reason: &str) -> Result<(), NotDecided> {
         let reason = answers::reason(reason).ok_or(NotDecided::BadReason)?;
-        self.decide(by, user_id, Some(reason)).await
+        self.decide(by, user_id, looked_at, Some(reason)).await
     }
 
-    async fn decide(&self, by: i64, user_id: i64, reason: Option<String>) -> Result<(), NotDecided> {
+    async fn decide(&self, by: i64, user_id: i64, looked_at: &str, reason: Option<String>) -> Result<(), NotDecided> {
         let decider = self.people.by_id(by).await?;
         if !decider.is_some_and(|person| person.may(super::DECIDERS)) {
             return Err(NotDecided::NotAllowed);
         }
-        let verdict = Verdict { user_id, main_document_begins: String::new(), by, reason, is_told: false };
+        let verdict = Verdict { user_id, main_document_begins: looked_at.to_owned(), by, reason, is_told: false };
         let at = self.clock.now();
         match self.domain.write(move |db| Box::pin(decide(db, verdict, at))).await {
             Ok(()) => {}
+            Err(NotWritten::Refused(why)) if why == CHANGED => return Err(NotDecided::Changed),
             Err(NotWritten::Refused(_)) => return Err(NotDecided::NotWaiting(self.last_decision(user_id).await?)),
             Err(NotWritten::Failed(error)) => return Err(NotDecided::Failed(error.into())),
         }
@@ -191,12 +202,11 @@ pub async fn decide(db: &Writing<'_, '_>, verdict: Verdict, at: Millis) -> Resul
     let is_approved = reason.is_none();
     let status = if is_approved { DocumentStatus::Approved } else { DocumentStatus::Rejected };
     let pending = document::Column::UserId.eq(user_id).and(document::Column::Status.eq(DocumentStatus::Pending.name()));
-    let looked_at = document::Entity::find()
-        .filter(pending.clone())
-        .filter(document::Column::Kind.ne(super::DocumentKind::Selfie.name()))
-        .filter(document::Column::Id.starts_with(main_document_begins))
-        .one(db)
-        .await?;
+    let rows = document::Entity::find().filter(pending.clone()).all(db).await?;
+    let is_looked_at = |row: &document::Model| {
+        let mark = main_document_begins.as_str();
+        !mark.is_empty() && row.kind != super::DocumentKind::Selfie.name() && row.id.starts_with(mark)
+    };
     // The rows themselves are what two deciders meet at: the second finds none that wait.
     let decided = document::Entity::update_many()
         .set(document::ActiveModel {
@@ -204,11 +214,15 @@ pub async fn decide(db: &Writing<'_, '_>, verdict: Verdict, at: Millis) -> Resul
             reason: Set(reason.clone()),
             ..Default::default()
         })
-        .filter(pending)
+        .filter(pending.and(document::Column::Id.is_in(rows.iter().map(|row| row.id.as_str()))))
         .exec(db)
         .await?;
-    if looked_at.is_none() || decided.rows_affected == 0 || !people::is_pending(db, user_id).await? {
+    let is_decided = !rows.is_empty() && decided.rows_affected == rows.len() as u64;
+    if !is_decided || !people::is_pending(db, user_id).await? {
         return Err(Refusal::because("this registration does not wait any more"));
+    }
+    if !rows.iter().any(is_looked_at) {
+        return Err(Refusal::because(CHANGED));
     }
     let status = if is_approved { Status::Verified } else { Status::Rejected };
     people::set_status(db, user_id, status, Some(by), at).await?;
@@ -226,6 +240,16 @@ pub async fn decide(db: &Writing<'_, '_>, verdict: Verdict, at: Millis) -> Resul
     };
     row.insert(db).await?;
     Ok(())
+}
+
+/// Since when somebody's oldest document waits, as a query of one value.
+fn oldest_pending(user_id: Expr) -> SelectStatement {
+    let of_user = Expr::col((document::Entity, document::Column::UserId)).eq(user_id);
+    Query::select()
+        .expr(Expr::col((document::Entity, document::Column::CreatedAt)).min())
+        .from(document::Entity)
+        .and_where(of_user.and(document::Column::Status.eq(DocumentStatus::Pending.name())))
+        .take()
 }
 
 /// What a person hears of a decision.

@@ -1,20 +1,28 @@
 //! People who wait without documents: found, and mended.
 //!
 //! The tables let nobody in who came by registration and has none. What can still happen: people of an older bot, who
-//! were brought along, and files that were lost or renamed beside their rows. Somebody who is deleted may register again.
+//! were brought along, and files that were lost or renamed beside their rows. Somebody who is deleted may register again;
+//! whom other rooms know is never deleted. With files of another database, or without any storage, nothing is done.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Set};
+use serde_json::Value;
 
 use super::cleanup::Grounds;
 use super::tables::document;
-use super::{Document, DocumentKind};
+use super::{Document, DocumentKind, DocumentStatus, Registering};
 use crate::domain::Writing;
+use crate::files::installation::Bond;
 use crate::files::{Found, generated_name};
 use crate::people::{self, People, Person, Status};
+use crate::rooms::Room;
+
+/// Databases take only so many values at once.
+const AT_ONCE: usize = 500;
 
 /// What to do with those who are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +40,18 @@ pub enum Mend {
 pub struct Broken {
     pub user_id: i64,
     pub telegram_id: i64,
-    /// Rows without a file; if there are none, there are no rows either.
-    pub lost: Vec<Document>,
+    pub fault: Fault,
     pub outcome: Outcome,
+}
+
+/// What is wrong with somebody who waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    NoDocuments,
+    /// Documents without a file.
+    Lost(Vec<Document>),
+    /// There is nothing to decide: an older version has let somebody wait again who was unblocked.
+    DecidedAlready,
 }
 
 /// What became of somebody.
@@ -42,6 +59,8 @@ pub struct Broken {
 pub enum Outcome {
     Listed,
     Deleted,
+    /// There is more of this person than a registration.
+    NotDeleted,
     Relinked,
     /// Not all files are there.
     NotRelinked,
@@ -50,13 +69,15 @@ pub enum Outcome {
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "person {} (Telegram {}): ", self.user_id, self.telegram_id)?;
-        match self.lost.len() {
-            0 => f.write_str("no documents")?,
-            count => write!(f, "{count} documents without a file")?,
+        match &self.fault {
+            Fault::NoDocuments => f.write_str("no documents")?,
+            Fault::Lost(lost) => write!(f, "{} documents without a file", lost.len())?,
+            Fault::DecidedAlready => f.write_str("decided already; block and unblock on the page sets it right")?,
         }
         f.write_str(match self.outcome {
             Outcome::Listed => "",
             Outcome::Deleted => "; deleted",
+            Outcome::NotDeleted => "; not deleted",
             Outcome::Relinked => "; files relinked",
             Outcome::NotRelinked => "; no files that fit",
         })
@@ -65,58 +86,105 @@ impl fmt::Display for Broken {
 
 /// Finds everybody who waits without documents, and mends what is to be mended.
 pub async fn repair(grounds: &Grounds, mend: Mend, at: Millis) -> anyhow::Result<Vec<Broken>> {
+    look_at_storage(grounds, mend).await?;
     let files = grounds.files.all().await?;
     let waiting = People::new(grounds.domain.clone()).with_status(Status::Pending).await?;
     let mut broken = Vec::new();
-    for (person, lost) in find(grounds, waiting, &files).await? {
-        let outcome = match mend {
-            Mend::List => Outcome::Listed,
-            Mend::Delete => {
+    for (person, fault) in find(grounds, waiting, &files).await? {
+        let outcome = match (mend, &fault) {
+            (Mend::List, _) => Outcome::Listed,
+            (Mend::Delete, Fault::DecidedAlready) => Outcome::NotDeleted,
+            (Mend::Delete, _) if is_known_elsewhere(grounds, &person).await? => Outcome::NotDeleted,
+            (Mend::Delete, _) => {
                 let id = person.id;
                 grounds.domain.write(move |db| Box::pin(people::delete_waiting(db, id, at))).await?;
                 Outcome::Deleted
             }
-            Mend::Relink if relink(grounds, &person, &lost, &files, at).await? => Outcome::Relinked,
-            Mend::Relink => Outcome::NotRelinked,
+            (Mend::Relink, _) if relink(grounds, &person, &fault, &files, at).await? => Outcome::Relinked,
+            (Mend::Relink, _) => Outcome::NotRelinked,
         };
-        broken.push(Broken { user_id: person.id, telegram_id: person.telegram_id, lost, outcome });
+        broken.push(Broken { user_id: person.id, telegram_id: person.telegram_id, fault, outcome });
     }
     Ok(broken)
 }
 
-/// Those who have no documents, and those whose documents have no files.
-async fn find(
-    grounds: &Grounds,
-    waiting: Vec<Person>,
-    files: &[Found],
-) -> anyhow::Result<Vec<(Person, Vec<Document>)>> {
-    let pending = document::Entity::find().filter(document::Column::Status.eq("pending"));
-    let owned = pending.filter(document::Column::UserId.is_not_null()).order_by_asc(document::Column::Kind);
-    let rows = owned.all(grounds.domain.read()).await?;
-    let mut broken = Vec::new();
-    for person in waiting {
-        let own: Vec<_> = rows.iter().filter(|row| row.user_id == Some(person.id)).collect();
-        let is_without = own.is_empty();
-        let lost = own.into_iter().filter(|row| files.iter().all(|file| file.name != row.id)).cloned();
-        let lost: Vec<_> = lost.map(Document::try_from).collect::<Result<_, _>>()?;
-        if is_without || !lost.is_empty() {
-            broken.push((person, lost));
+/// In a wrong storage everybody's files would be missing.
+async fn look_at_storage(grounds: &Grounds, mend: Mend) -> anyhow::Result<()> {
+    match grounds.installation().look().await? {
+        Bond::Marked => Ok(()),
+        Bond::Apart(why) => Err(why.into()),
+        Bond::Unmarked { .. } if mend == Mend::List => Ok(()),
+        Bond::Unmarked { is_empty: true } => anyhow::bail!(
+            "there is no storage of files yet: look at DATA_DIR and FILES_URL. The first start makes one, and so does \
+             `opora cleanup --adopt`. Nothing was changed"
+        ),
+        Bond::Unmarked { is_empty: false } => grounds.installation().adopt().await,
+    }
+}
+
+/// Those who have no documents, those whose documents have no files, and those whose documents do not wait.
+async fn find(grounds: &Grounds, waiting: Vec<Person>, files: &[Found]) -> anyhow::Result<Vec<(Person, Fault)>> {
+    let mut of_person: HashMap<i64, Vec<Document>> = HashMap::new();
+    for people in waiting.chunks(AT_ONCE) {
+        let owned = document::Column::UserId.is_in(people.iter().map(|person| person.id));
+        let rows = document::Entity::find().filter(owned).order_by_asc(document::Column::Kind);
+        for row in rows.all(grounds.domain.read()).await? {
+            let document = Document::try_from(row)?;
+            of_person.entry(document.user_id).or_default().push(document);
         }
     }
+    let names: HashSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    let mut broken = Vec::new();
+    for person in waiting {
+        let own = of_person.remove(&person.id).unwrap_or_default();
+        let is_without = own.is_empty();
+        // Of those that were rejected earlier nothing is needed.
+        let pending: Vec<_> = own.into_iter().filter(|one| one.status == DocumentStatus::Pending).collect();
+        let is_decided = pending.is_empty();
+        let lost: Vec<_> = pending.into_iter().filter(|one| !names.contains(one.id.as_str())).collect();
+        let fault = match (is_without, is_decided, lost.is_empty()) {
+            (true, ..) => Fault::NoDocuments,
+            (_, true, _) => Fault::DecidedAlready,
+            (.., false) => Fault::Lost(lost),
+            _ => continue,
+        };
+        broken.push((person, fault));
+    }
     Ok(broken)
+}
+
+/// Whether any other room has something of this person: contracts, shifts, pay. That would go with the person.
+async fn is_known_elsewhere(grounds: &Grounds, person: &Person) -> anyhow::Result<bool> {
+    for room in grounds.rooms.iter().filter(|room| room.name() != Registering.name()) {
+        if says_something(&room.export(&grounds.domain, person).await?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn says_something(part: &Value) -> bool {
+    match part {
+        Value::Null => false,
+        Value::Array(parts) => parts.iter().any(says_something),
+        Value::Object(parts) => parts.values().any(says_something),
+        _ => true,
+    }
 }
 
 /// Rows get the file with the same content; who has no rows, files that bear the account's number and a kind.
 async fn relink(
     grounds: &Grounds,
     person: &Person,
-    lost: &[Document],
+    fault: &Fault,
     files: &[Found],
     at: Millis,
 ) -> anyhow::Result<bool> {
-    if lost.is_empty() {
-        return adopt(grounds, person, files, at).await;
-    }
+    let lost = match fault {
+        Fault::NoDocuments => return adopt(grounds, person, files, at).await,
+        Fault::DecidedAlready => return Ok(false),
+        Fault::Lost(lost) => lost,
+    };
     let mut found = Vec::new();
     for document in lost {
         let Some(file) = same_content(grounds, document, files).await? else { return Ok(false) };

@@ -46,10 +46,7 @@ pub async fn fetched(turn: &mut Turn, draft: Draft, papers: Vec<Paper>, outcome:
         tracing::warn!(user, "registration: a file could not be fetched");
         return Ok(not_saved(turn, draft, &papers));
     };
-    let of = |picture: &Option<super::Picture>| picture.as_ref().is_some_and(|one| one.file_id == file.file_id);
-    let kind = if of(&draft.document) { draft.kind } else { of(&draft.selfie).then_some(DocumentKind::Selfie) };
-    let kind = kind.filter(|kind| papers.iter().all(|paper| paper.kind != *kind));
-    let Some(kind) = kind else {
+    let Some(kind) = slot(&draft, &papers, &file.file_id) else {
         // It was asked for twice, and has come before.
         turn.effect(DISCARD, &Discard { ids: Vec::new(), paths: vec![file.path] });
         return Ok(Next::Stay);
@@ -61,6 +58,13 @@ pub async fn fetched(turn: &mut Turn, draft: Draft, papers: Vec<Paper>, outcome:
         turn.effect(KEEP, &papers);
     }
     Ok(Next::Keep(Registration::Saving { draft, papers }))
+}
+
+/// What a file is for: the first of its places that is still empty. A draft of an older version may have one file for both.
+fn slot(draft: &Draft, papers: &[Paper], file_id: &str) -> Option<DocumentKind> {
+    let slots = [(&draft.document, draft.kind), (&draft.selfie, Some(DocumentKind::Selfie))];
+    let fitting = slots.into_iter().filter(|(picture, _)| picture.as_ref().is_some_and(|one| one.file_id == file_id));
+    fitting.filter_map(|(_, kind)| kind).find(|kind| papers.iter().all(|paper| paper.kind != *kind))
 }
 
 /// Both files are in their place, or could not be put there.
@@ -230,4 +234,27 @@ pub async fn late(turn: &mut Turn, outcome: Outcome) -> Step<Registration> {
     }
     discard_now(&app, left).await?;
     Ok(Next::Stay)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::Picture;
+    use super::*;
+
+    #[test]
+    fn one_file_that_stands_for_both_fills_both_places() {
+        let picture = |id: &str| Some(Picture { file_id: id.into(), unique_id: id.into(), is_photo: true });
+        let kind = Some(DocumentKind::Passport);
+        let paper = |kind| Paper { id: "1".into(), kind, path: PathBuf::new() };
+        let both = Draft { kind, document: picture("a"), selfie: picture("a"), ..Draft::default() };
+        let (first, second) = (paper(DocumentKind::Passport), paper(DocumentKind::Selfie));
+        assert_eq!(slot(&both, &[], "a"), kind);
+        assert_eq!(slot(&both, std::slice::from_ref(&first), "a"), Some(DocumentKind::Selfie));
+        assert_eq!(slot(&both, &[first.clone(), second], "a"), None);
+        let two = Draft { selfie: picture("b"), ..both };
+        assert_eq!(slot(&two, &[first.clone()], "a"), None, "it came twice");
+        assert_eq!((slot(&two, &[first], "b"), slot(&two, &[], "c")), (Some(DocumentKind::Selfie), None));
+    }
 }

@@ -4,7 +4,7 @@ use axum::extract::State;
 use futures_util::future::try_join_all;
 use maud::{Markup, html};
 use opora::store::{Lease, Parked, Statistics};
-use sea_orm::ConnectionTrait;
+use sea_orm::{ConnectionTrait, DbBackend, Statement};
 
 use super::draw::moment;
 use super::guards::{Operator, Visitor};
@@ -17,7 +17,8 @@ const PARKED: usize = 20;
 
 /// Everything on the page.
 struct Health {
-    is_database_well: bool,
+    /// Its kind and version; none if it does not answer.
+    database: Option<String>,
     is_bot_running: bool,
     store: String,
     leases: Vec<(i64, Option<Lease>)>,
@@ -38,13 +39,24 @@ async fn look(app: &App) -> Result<Health, opora::store::StoreError> {
     let (leases, statistics, parked) =
         tokio::try_join!(try_join_all(leases), store.statistics(None), store.parked(None, PARKED))?;
     Ok(Health {
-        is_database_well: app.domain.read().execute_unprepared("SELECT 1").await.is_ok(),
+        database: database(app).await,
         is_bot_running: app.bot.is_running(),
         store: store.describe(),
         leases,
         statistics,
         parked,
     })
+}
+
+async fn database(app: &App) -> Option<String> {
+    let db = app.domain.read();
+    let (kind, version) = match db.get_database_backend() {
+        DbBackend::Postgres => ("PostgreSQL", "SHOW server_version"),
+        _ => ("SQLite", "SELECT sqlite_version()"),
+    };
+    let row = db.query_one_raw(Statement::from_string(db.get_database_backend(), version)).await.ok()??;
+    let version: String = row.try_get_by_index(0).ok()?;
+    Some(format!("{kind} {version}"))
 }
 
 fn draw(visitor: &Visitor, health: &Health) -> Markup {
@@ -79,7 +91,8 @@ fn state(visitor: &Visitor, health: &Health) -> Markup {
     html! {
         dl.facts {
             dt { (text!(language, "web-version")) } dd { "Opora " (env!("CARGO_PKG_VERSION")) }
-            dt { (text!(language, "web-database")) } dd { (well(health.is_database_well)) }
+            dt { (text!(language, "web-database")) }
+            dd { (well(health.database.is_some())) " " (health.database.as_deref().unwrap_or_default()) }
             dt { (text!(language, "web-bot")) } dd { (well(health.is_bot_running)) }
             dt { (text!(language, "web-store")) } dd { (health.store) }
         }

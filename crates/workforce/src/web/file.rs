@@ -11,15 +11,24 @@ use super::oops::Oops;
 use crate::application::App;
 use crate::files::MediaType;
 
-/// Whether a path is that of a picture or film within a page.
-pub fn is_path(path: &str) -> bool {
-    path.contains("/media/") || path.ends_with("/photo")
+/// A file to be shown.
+#[derive(Clone, Debug)]
+pub struct ShownFile {
+    pub name: String,
+    pub media_type: MediaType,
+    /// As its row says.
+    pub size_bytes: i64,
 }
 
-/// The file of this name. With the headers of whoever asks, a part of it if they want one: players do.
-pub async fn file(app: &App, name: String, media_type: MediaType, asked: Option<&HeaderMap>) -> Result<Response, Oops> {
-    let read = app.files.read(name).await.map_err(anyhow::Error::from)?;
-    let bytes = read.ok_or(Oops::NotFound)?;
+/// Whether a path is that of a picture or film within a page.
+pub fn is_path(path: &str) -> bool {
+    let is_document = path.starts_with("/documents/") && path.ends_with("/file");
+    is_document || path.contains("/media/") || path.ends_with("/photo")
+}
+
+/// This file. With the headers of whoever asks, a part of it if they want one: players do, again and again.
+pub async fn file(app: &App, shown: ShownFile, asked: Option<&HeaderMap>) -> Result<Response, Oops> {
+    let ShownFile { name, media_type, size_bytes } = shown;
     let disposition = if media_type.is_image() || media_type.is_video() { "inline" } else { "attachment" };
     let headers = [
         (header::CONTENT_TYPE, media_type.name()),
@@ -29,23 +38,27 @@ pub async fn file(app: &App, name: String, media_type: MediaType, asked: Option<
         (header::ACCEPT_RANGES, "bytes"),
     ];
     let wanted = asked.and_then(|headers| headers.get(header::RANGE)?.to_str().ok());
-    match wanted.and_then(|wanted| part(wanted, bytes.len())) {
-        Some(range) => {
-            let told = format!("bytes {}-{}/{}", range.start, range.end - 1, bytes.len());
-            let bytes = bytes[range].to_vec();
-            Ok((StatusCode::PARTIAL_CONTENT, headers, [(header::CONTENT_RANGE, told)], bytes).into_response())
-        }
-        None => Ok((headers, bytes).into_response()),
+    let length = u64::try_from(size_bytes).unwrap_or_default();
+    let Some(range) = wanted.and_then(|wanted| part(wanted, length)) else {
+        let read = app.files.read(name).await.map_err(anyhow::Error::from)?;
+        return Ok((headers, read.ok_or(Oops::NotFound)?).into_response());
+    };
+    let read = app.files.read_part(name, range.clone()).await.map_err(anyhow::Error::from)?;
+    let bytes = read.ok_or(Oops::NotFound)?;
+    if bytes.len() as u64 != range.end - range.start {
+        return Err(anyhow::anyhow!("a file is shorter than its row says").into());
     }
+    let told = format!("bytes {}-{}/{length}", range.start, range.end - 1);
+    Ok((StatusCode::PARTIAL_CONTENT, headers, [(header::CONTENT_RANGE, told)], bytes).into_response())
 }
 
 /// One range that lies within; for everything else the whole is a good answer.
-fn part(wanted: &str, length: usize) -> Option<Range<usize>> {
+fn part(wanted: &str, length: u64) -> Option<Range<u64>> {
     let (from, to) = wanted.strip_prefix("bytes=")?.split_once('-')?;
     let range = match (from, to) {
         ("", last) => length.checked_sub(last.parse().ok()?)?..length,
         (from, "") => from.parse().ok()?..length,
-        (from, to) => from.parse().ok()?..to.parse::<usize>().ok()?.checked_add(1)?.min(length),
+        (from, to) => from.parse().ok()?..to.parse::<u64>().ok()?.checked_add(1)?.min(length),
     };
     (range.start < range.end && range.end <= length).then_some(range)
 }
@@ -53,6 +66,16 @@ fn part(wanted: &str, length: usize) -> Option<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pictures_of_documents_count_as_pictures_and_their_pages_as_pages() {
+        for picture in ["/documents/ab/file", "/shifts/1/media/2", "/cancellations/3/photo"] {
+            assert!(is_path(picture), "{picture}");
+        }
+        for page in ["/documents/ab", "/registrations", "/people/1/file"] {
+            assert!(!is_path(page), "{page}");
+        }
+    }
 
     #[test]
     fn a_part_lies_within_the_whole() {

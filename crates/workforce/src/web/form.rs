@@ -238,9 +238,18 @@ impl Filled<'_> {
 
     /// A line of text.
     pub fn line(&self, name: &str, label: &str, most: usize) -> Markup {
+        self.line_of(name, label, most, None)
+    }
+
+    /// The same with suggestions, which stand in a list of this id.
+    pub fn suggested(&self, name: &str, label: &str, most: usize, list: &str) -> Markup {
+        self.line_of(name, label, most, Some(list))
+    }
+
+    fn line_of(&self, name: &str, label: &str, most: usize, list: Option<&str>) -> Markup {
         html! {
             label.wide { (label)
-                input type="text" name=(name) maxlength=(most) value=(self.value(name))
+                input type="text" name=(name) maxlength=(most) value=(self.value(name)) list=[list]
                     aria-invalid=[self.is_bad(name).then_some("true")];
                 (self.hint(name, or_dash))
             }

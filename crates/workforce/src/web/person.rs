@@ -19,6 +19,7 @@ use super::{OWNERS, Section};
 use crate::application::App;
 use crate::audit;
 use crate::people::{self, Person, Role, Status};
+use crate::registration;
 
 mod view;
 
@@ -69,9 +70,15 @@ pub async fn unblock(State(app): State<App>, Owner(visitor): Owner, Path(id): Pa
     if person.status != Status::Blocked {
         return Ok(back(id));
     }
-    // Who had no work here before is looked at first.
-    let works_here = person.roles.iter().any(|role| role != Role::Applicant);
-    set_status(&app, &visitor, id, if works_here { Status::Verified } else { Status::Pending }).await
+    let (by, at) = (Some(visitor.person.id), app.clock.now());
+    let unblock = app.domain.write(move |db| {
+        Box::pin(async move {
+            let status = registration::standing(db, &person).await?;
+            people::set_status(db, id, status, by, at).await
+        })
+    });
+    unblock.await?;
+    Ok(changed(&app, id))
 }
 
 /// `POST /people/<id>/export`: everything that is known, as a file. It is noted, so it is a form and no link.

@@ -1,32 +1,36 @@
 //! Signing in by PIN: who you are, six digits from the bot, and a session.
 //!
 //! Nothing that is answered tells whether there is such a person: a name that nobody has gets the same words, limits and
-//! locks. PINs are in no log, and neither are the names that people type.
+//! locks, because these go by what was typed and never by who was found. PINs are in no log, and neither are the names that people type.
 
 use axum::Form;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::Markup;
+use opora::bot::NotRunning;
 use opora::clock::Millis;
+use opora::store::WriteError;
 use serde::Deserialize;
 
-use self::pins::{Pin, Verdict};
+use self::pins::{Asker, Pin, Verdict};
 use super::cookies::Cookie;
 use super::oops::Oops;
 use super::visit::Visit;
 use super::{Event, Visitor, secrets, sessions};
 use crate::application::App;
+use crate::domain::Writing;
 use crate::people::{Person, Who};
 use crate::settings::ENABLE_TEST_USERS;
 use crate::text;
 use crate::web::SignedIn;
 
 pub use self::limits::forget_idle;
-pub use self::pins::{forget, forget_expired};
+pub use self::unsent::{forget, run as send_left_pins};
 
 mod limits;
 mod pins;
+mod unsent;
 mod view;
 
 /// Where somebody wanted to go.
@@ -69,22 +73,23 @@ pub async fn send_pin(State(app): State<App>, visit: Visit, Form(form): Form<Ask
         let notice = text!(language, "web-who-not-understood");
         return Ok((StatusCode::BAD_REQUEST, view::ask(&visit, &form.next, Some(&notice))).into_response());
     };
-    if !app.bot.is_running() {
+    if !is_sent_by_anybody(&app).await? {
         return Err(Oops::Unavailable);
     }
-    let (name, person) = find(&app, &who).await?;
-    limits::PINS_BY_NAME.take(&app, &name, now).await?;
-    if let Some(until) = pins::locked_until(&app, &name).await? {
+    let asker = asker(&visit, &who);
+    limits::PINS_BY_NAME_AND_ADDRESS.take(&app, &asker.name_and_address(), now).await?;
+    limits::PINS_BY_NAME.take(&app, &asker.name, now).await?;
+    if let Some(until) = pins::locked_until(&app, &asker).await? {
         return Ok(locked(&visit, &form.who, &form.next, until, now));
     }
-    let pin = secrets::pin()?;
-    let kept = Pin::new(name, &pin, visit.cookie(), person.is_some(), now);
+    let (pin, person) = (secrets::pin()?, app.people.verified(&who).await?);
+    let kept = Pin::new(&asker, person.as_ref(), &pin, now);
     app.domain.write(move |db| Box::pin(pins::keep(db, kept, now))).await?;
     if let Some(person) = person
         && !may_use_any_pin(&app, &person).await?
     {
         // Beside the answer, which would otherwise take longer for those who exist.
-        tokio::spawn(tell_pin(app, person, pin));
+        tokio::spawn(tell_pin(app, person, pin, now.plus(pins::LIFE)));
     }
     Ok(view::enter(&visit, &form.who, &form.next, None).into_response())
 }
@@ -99,11 +104,12 @@ pub async fn log_in(
     let (language, now) = (visit.language(), app.clock.now());
     limits::TRIES_BY_ADDRESS.take(&app, &visit.address().to_string(), now).await?;
     let who = Who::parse(&form.who).ok_or(Oops::BadRequest)?;
-    let (name, person) = find(&app, &who).await?;
+    let person = app.people.verified(&who).await?;
     let pin: String = form.pin.chars().filter(|c| !c.is_whitespace()).collect();
-    let notice = match (judge(&app, name, person.as_ref(), &pin, visit.cookie(), now).await?, person) {
+    let notice = match (judge(&app, asker(&visit, &who), person.as_ref(), &pin, now).await?, person) {
         (Verdict::Right, Some(person)) => return open(&app, &visit, &headers, &person, &form.next, now).await,
         (Verdict::Locked(until), _) => return Ok(locked(&visit, &form.who, &form.next, until, now)),
+        (Verdict::TooMany { wait_ms }, _) => return Err(Oops::TooMany { retry_after_s: wait_ms.div_ceil(1000) }),
         (Verdict::Expired, _) => text!(language, "web-pin-expired"),
         (Verdict::Wrong | Verdict::Right, _) => text!(language, "web-pin-wrong"),
     };
@@ -120,24 +126,21 @@ pub async fn log_out(State(app): State<App>, SignedIn(visitor): SignedIn) -> Res
     Ok((gone.map(|gone| [(header::SET_COOKIE, gone)]), Redirect::to("/sign-in")).into_response())
 }
 
-/// Under which name PINs of this person are kept, and who it is.
-async fn find(app: &App, who: &Who) -> Result<(String, Option<Person>), Oops> {
-    let person = app.people.verified(who).await?;
-    let name = match &person {
-        Some(person) => pins::name_of(person),
-        None => format!("nobody:{}", secrets::hash(&[&format!("{who:?}")])),
-    };
-    Ok((name, person))
+/// Who asks in which name. Limits and locks go by that alone, so that they are the same for somebody and for nobody.
+fn asker(visit: &Visit, who: &Who) -> Asker {
+    Asker { name: who.name(), address: visit.address().to_string(), cookie: visit.cookie().to_owned() }
 }
 
-async fn judge(
-    app: &App,
-    name: String,
-    person: Option<&Person>,
-    pin: &str,
-    cookie: &str,
-    now: Millis,
-) -> Result<Verdict, Oops> {
+/// Whether the bot runs, here or elsewhere.
+async fn is_sent_by_anybody(app: &App) -> Result<bool, Oops> {
+    if app.bot.is_running() {
+        return Ok(true);
+    }
+    let lease = app.domain.store().lease(app.bot_id).await;
+    Ok(lease.map_err(anyhow::Error::from)?.is_some())
+}
+
+async fn judge(app: &App, asker: Asker, person: Option<&Person>, pin: &str, now: Millis) -> Result<Verdict, Oops> {
     let is_pin = pin.len() == 6 && pin.bytes().all(|digit| digit.is_ascii_digit());
     if let Some(person) = person
         && is_pin
@@ -145,7 +148,13 @@ async fn judge(
     {
         return Ok(Verdict::Right);
     }
-    pins::check(app, name, pin, cookie, now).await
+    pins::check(app, asker, person, pin, now).await
+}
+
+/// Removes PINs that are over, sent or not.
+pub async fn forget_expired(db: &Writing<'_, '_>, now: Millis) -> Result<(), WriteError> {
+    unsent::forget_expired(db, now).await?;
+    pins::forget_expired(db, now).await
 }
 
 /// Both flags are needed, so that one forgotten row opens nothing.
@@ -153,12 +162,24 @@ async fn may_use_any_pin(app: &App, person: &Person) -> Result<bool, Oops> {
     Ok(person.is_test && app.settings.get(&ENABLE_TEST_USERS).await?)
 }
 
-async fn tell_pin(app: App, person: Person, pin: String) {
+/// Sends a PIN, or leaves it for the instance that leads.
+async fn tell_pin(app: App, person: Person, pin: String, until: Millis) {
     let Ok(once) = secrets::token() else { return };
-    let words = text!(person.language, "web-pin-message", pin = pin, url = app.public_url.as_str());
-    if let Err(error) = app.bot.post(&format!("pin:{once}"), person.telegram_id, words).await {
-        tracing::warn!(user = person.id, %error, "a PIN could not be sent");
+    let words = message(&app, &person, &pin);
+    let told = match app.bot.post(&format!("pin:{once}"), person.telegram_id, words).await {
+        Err(NotRunning::NotLeading) => {
+            unsent::leave(&app, once, &person, pin, until).await.map_err(|error| error.to_string())
+        }
+        posted => posted.map_err(|error| error.to_string()),
+    };
+    if let Err(error) = told {
+        tracing::warn!(user = person.id, error, "a PIN could not be sent");
     }
+}
+
+/// What the bot says with a PIN.
+fn message(app: &App, person: &Person, pin: &str) -> String {
+    text!(person.language, "web-pin-message", pin = pin, url = app.public_url.as_str())
 }
 
 async fn open(

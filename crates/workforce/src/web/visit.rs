@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Method, header};
 
 use super::cookies::Cookie;
 use super::oops::Oops;
-use super::{OWNERS, csrf, secrets, sessions};
+use super::{OWNERS, assets, csrf, file, secrets, sessions};
 use crate::application::App;
 use crate::config::Networks;
 use crate::people::{Person, Role};
@@ -52,10 +52,12 @@ enum Standing {
 impl Visit {
     /// Looks at a request. What goes wrong in doing so is told to a guest.
     pub async fn begin(app: &App, request: &Parts) -> (Self, Result<(), Oops>) {
-        let headers = &request.headers;
-        let found = match standing(app, headers).await {
-            Ok((cookie, standing)) => permitted(app, &standing).await.map(|permitted| (cookie, standing, permitted)),
-            Err(oops) => Err(oops),
+        let (headers, path) = (&request.headers, request.uri.path());
+        let found = if path.starts_with(assets::FOLDER) {
+            // Anybody's, and the same for everybody: nobody is looked up for them.
+            Ok((String::new(), Standing::Guest, Vec::new()))
+        } else {
+            found(app, headers, path).await
         };
         let (found, went) = match found {
             Ok(found) => (found, Ok(())),
@@ -171,6 +173,14 @@ impl FromRequestParts<App> for Visit {
     }
 }
 
+/// The browser's cookie, what it stands for, and what its person may do as far as the navigation asks: within pictures and
+/// films there is none.
+async fn found(app: &App, headers: &HeaderMap, path: &str) -> Result<(String, Standing, Vec<Permission>), Oops> {
+    let (cookie, standing) = standing(app, headers).await?;
+    let permitted = if file::is_path(path) { Vec::new() } else { permitted(app, &standing).await? };
+    Ok((cookie, standing, permitted))
+}
+
 /// The browser's cookie and what it stands for.
 async fn standing(app: &App, headers: &HeaderMap) -> Result<(String, Standing), Oops> {
     let is_https = is_https(app);
@@ -190,8 +200,7 @@ async fn standing(app: &App, headers: &HeaderMap) -> Result<(String, Standing), 
 async fn permitted(app: &App, standing: &Standing) -> Result<Vec<Permission>, Oops> {
     match standing {
         Standing::Member { person, .. } if person.may(&[Role::Manager]) && !person.may(OWNERS) => {
-            let permissions = Sites::of_app(app).permissions_of(person.id).await?;
-            Ok(permissions.into_iter().map(|(_, what)| what).collect())
+            Ok(Sites::of_app(app).permitted_anywhere(person.id).await?)
         }
         _ => Ok(Vec::new()),
     }

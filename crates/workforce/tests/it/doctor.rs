@@ -1,5 +1,7 @@
 //! `opora doctor`: the real program before the first start, beside a running product, and where things are wrong.
 
+use opora::clock::Clock;
+
 use crate::demo::Demo;
 use crate::firm::{Ground, Kind, on_every_database};
 use crate::operator::{Done, run};
@@ -104,6 +106,56 @@ async fn a_configuration_that_is_not_right_is_a_finding_for_each_mistake() {
         assert_eq!((finding["what"].as_str(), finding["health"].as_str()), (Some("configuration"), Some("trouble")));
     }
     done.complains(&["things have to be mended"]);
+}
+
+#[tokio::test]
+async fn a_token_that_is_refused_is_told_with_where_to_get_another() {
+    let (ground, emulator) = (Ground::new(Kind::Sqlite).await, silent_emulator().await);
+    let fault = serde_json::json!({"method": "getMe", "status": 401, "description": "Unauthorized"});
+    emulator.post("/faults", fault).await;
+    let done = asked(&ground, &emulator, &[]).await;
+    assert!(tells(&done.stdout, ["TROUBLE", "bot"], &["does not know this token"]), "{}", done.stdout);
+    assert!(done.stdout.contains("@BotFather") && !done.stdout.contains(&emulator.token), "{}", done.stdout);
+    done.complains(&["one thing has to be mended"]);
+    // Once it is known again all is well.
+    asked(&ground, &emulator, &[]).await.well();
+}
+
+#[tokio::test]
+async fn a_clock_that_differs_is_told_with_the_seconds() {
+    let (ground, emulator) = (Ground::new(Kind::Sqlite).await, silent_emulator().await);
+    for (hours, way) in [(-1, "ahead"), (1, "behind")] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let then = Clock::machine().now().0 + hours * 3_600_000;
+        let date = chrono::DateTime::from_timestamp_millis(then).unwrap().to_rfc2822();
+        let pages = axum::Router::new().fallback(async move || [(axum::http::header::DATE, date)]);
+        let server = tokio::spawn(axum::serve(listener, pages).into_future());
+        let done = asked(&ground, &emulator, &[("BOT_API_URL", &base)]).await;
+        let words = ["s", way, "of the Bot API"];
+        assert!(tells(&done.stdout, ["TROUBLE", "clock"], &words), "{way}: {}", done.stdout);
+        assert!(done.stdout.contains("set-ntp true"), "{}", done.stdout);
+        server.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_configuration_file_that_is_not_right_is_told_as_json_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wrong.toml");
+    std::fs::write(&file, "colour = \"red\"\nsend_limits = \"none\"\nbot_token = \"hunter2\"\n").unwrap();
+    for (file, words) in [
+        (file.to_str().unwrap(), &["nobody knows: colour", "`none` is not telegram", "BOT_TOKEN in"][..]),
+        ("/nowhere.toml", &["there is no configuration file", "BOT_TOKEN is missing"]),
+    ] {
+        let done = run(&[], &["doctor", "--json", "--config", file]).await;
+        let findings: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        let found: Vec<_> = findings.as_array().unwrap().iter().map(|one| one["found"].as_str().unwrap()).collect();
+        for words in words {
+            assert!(found.iter().any(|found| found.contains(words)), "{words}: {found:?}");
+        }
+        assert!(!done.stdout.contains("hunter2"), "{}", done.stdout);
+    }
 }
 
 #[tokio::test]

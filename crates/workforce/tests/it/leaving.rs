@@ -9,7 +9,7 @@ use crate::demo::{ANNA, BORIS};
 use crate::firm::{Ground, Kind, on_every_database};
 use crate::onboarding::process::presses;
 use crate::operator::run;
-use crate::registration::live::{gives_all_of, written};
+use crate::registration::live::{gives_all_of, mark, written};
 
 on_every_database! {
     an_owner_gives_out_and_deletes_what_is_known_of_somebody,
@@ -23,9 +23,10 @@ async fn vera_works_here(cabinet: &Cabinet) -> i64 {
     chat.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
     gives_all_of(chat, VERA).await;
     chat.hears(VERA, "Done! Your registration is being looked at.").await;
-    let id = written(&cabinet.app, VERA).await.0.id;
-    let owner = cabinet.signed_in(ANNA).await;
-    owner.post(&format!("/registrations/{id}/approve"), &[]).await.leads_to("/registrations");
+    let (person, documents) = written(&cabinet.app, VERA).await;
+    let (id, owner) = (person.id, cabinet.signed_in(ANNA).await);
+    let approve = format!("/registrations/{id}/approve");
+    owner.post(&approve, &[("mark", mark(&documents))]).await.leads_to("/registrations");
     chat.hears(VERA, "There is a short questionnaire").await;
     presses(chat, VERA, "📝 Questionnaire").await;
     presses(chat, VERA, "I agree").await;

@@ -7,6 +7,8 @@ use axum::http::Method;
 use axum::routing::get;
 use futures_util::future::BoxFuture;
 use maud::html;
+use opora::key::DialogueKey;
+use opora::store::{Parked, ParkedId};
 use workforce::application::App;
 use workforce::audit;
 use workforce::people::{self, Person, Role, Status};
@@ -305,7 +307,39 @@ async fn the_operator_sees_how_the_bot_does() {
     let operator = cabinet.signed_in(ANNA).await;
     let page = operator.get("/admin").await;
     page.is(200, "This page is a beginning").is(200, env!("CARGO_PKG_VERSION")).is(200, "process ");
-    page.is(200, "None: nothing has failed for good.");
+    page.is(200, "None: nothing has failed for good.").is(200, "SQLite 3.");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn the_operator_sees_who_is_where_and_what_has_failed() {
+    let cabinet = Cabinet::open(Kind::Postgres).await;
+    cabinet.hire(ANNA, "Anna", Role::Superadmin).await;
+    for id in [1003, 1004] {
+        let newcomer = serde_json::json!({"id": id, "first_name": "New", "language_code": "en"});
+        cabinet.emulator.post("/users", newcomer).await;
+        cabinet.emulator.says(id, "/start").await;
+        cabinet.emulator.hears(id, "Let us get to know each other.").await;
+    }
+    let (store, bot) = (cabinet.app.domain.store(), cabinet.app.bot_id);
+    let epoch = store.lease(bot).await.unwrap().unwrap().epoch;
+    let parked = Parked {
+        id: ParkedId(0),
+        key: DialogueKey::private(bot, BORIS),
+        kind: "timer".into(),
+        body: "{\"text\": \"Secret\"}".into(),
+        reason: "the handler panicked".into(),
+        attempts: 5,
+        at: NOON,
+        retry: false,
+    };
+    store.park(epoch, Vec::new(), parked, Vec::new()).await.unwrap();
+    let number = store.parked(None, 1).await.unwrap()[0].id.0;
+    let page = cabinet.signed_in(ANNA).await.get("/admin").await;
+    page.is(200, "<code>registration:language</code></dt><dd>2</dd>").is(200, "PostgreSQL ");
+    page.is(200, &format!("<strong>#{number}</strong>")).is(200, "1002").is(200, "01.01.2026 12:00");
+    page.is(200, "<dt>Parked turns</dt><dd>1</dd>");
+    assert!(!page.body.contains("Secret"), "what people said is not on the page: {}", page.body);
     cabinet.close().await;
 }
 

@@ -1,5 +1,6 @@
 //! What managers may do, as owners give it on its page, and what they see of pay by it.
 
+use sea_orm::ConnectionTrait;
 use workforce::payroll::{Payroll, ShiftFacts, adjustments_of};
 use workforce::people::{Person, Role};
 use workforce::sites::{Permission, Permits, Sites};
@@ -8,6 +9,7 @@ use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
 use crate::firm::{Kind, NOON};
 use crate::payroll::{roubles, shift_352};
+use crate::queries::Queries;
 use crate::running_a_business::{MAY, changed, make_site};
 
 const ZOE: i64 = 1005;
@@ -48,6 +50,35 @@ async fn an_owner_sees_and_changes_what_managers_may_do_and_it_is_noted() {
         browser.post(&path, &[("seen", &seen)]).await.is(403, "This page is for others");
     }
     owner.get(&format!("/managers/{}", boris.id)).await.is(404, "There is no such page");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn for_styles_and_scripts_nobody_is_looked_up() {
+    let queries = Queries::counted();
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let may = hire_may(&cabinet).await;
+    let (owner, manager) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(MAY).await);
+    let (here, there) = (make_site(&cabinet, &owner).await, 900);
+    let another = cabinet.app.domain.write(move |db| {
+        Box::pin(async move {
+            let sql = "INSERT INTO sites (id, name, address, time_zone, opens_minute, closes_minute, rate_kopecks, created_at, \
+                updated_at) VALUES (900, 'Another', 'x', 'Europe/Moscow', 540, 1260, 100, 0, 0)";
+            db.execute_unprepared(sql).await?;
+            Ok(())
+        })
+    });
+    another.await.unwrap();
+    let ticks = [(format!("finances-{here}"), "on"), (format!("finances-{there}"), "on")];
+    let mut fields = vec![("seen", "")];
+    fields.extend(ticks.iter().map(|(name, value)| (name.as_str(), *value)));
+    owner.post(&format!("/managers/{}", may.id), &fields).await.leads_to(&format!("/managers/{}", may.id));
+    let mut anywhere = Sites::of_app(&cabinet.app).permitted_anywhere(may.id).await.unwrap();
+    anywhere.sort_unstable();
+    assert_eq!(anywhere, [Permission::View, Permission::Finances], "each once, at however many sites");
+    let page = manager.get("/").await;
+    let style = page.is(200, "/payroll").body.split('"').find(|word| word.starts_with("/assets/style.")).unwrap();
+    assert_eq!(queries.of(async || manager.get(style).await).await, 0);
     cabinet.close().await;
 }
 

@@ -193,9 +193,17 @@ async fn every_mistake_of_the_configuration_is_told_before_anything_starts() {
     }
     assert!(!said.contains("hunter2") && !folder.path().join("data").exists(), "{said}");
     let unknown = folder.path().join("other.toml");
-    std::fs::write(&unknown, "bot_tokn = \"1:a\"\n").unwrap();
-    let refused = operator::run(&[], &["run", "--config", unknown.to_str().unwrap()]).await;
-    refused.complains(&["other.toml has settings that nobody knows: bot_tokn"]);
+    std::fs::write(&unknown, "bot_tokn = \"1:a\"\nsend_limits = \"none\"\npublic_url = [1]\n").unwrap();
+    let unknown = unknown.to_str().unwrap();
+    let refused = operator::run(&[], &["run", "--config", unknown]).await;
+    // A name that nobody knows hides nothing of what else is wrong, nor of what is missing because of it.
+    refused.complains(&[
+        "other.toml has settings that nobody knows: bot_tokn",
+        "public_url is not a text",
+        "BOT_TOKEN is missing",
+        "other.toml: `none` is not telegram or off",
+    ]);
+    operator::run(&[], &["people", "list", "--config", unknown]).await.complains(&["nobody knows: bot_tokn"]);
     operator::run(&[], &["run", "--config", "/nowhere.toml"]).await.complains(&["there is no configuration file"]);
 }
 

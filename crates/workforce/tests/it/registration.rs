@@ -23,8 +23,11 @@ pub mod live;
 mod mending;
 pub mod newcomer;
 mod pages;
+mod pictures;
 pub mod process;
+mod standing;
 mod storage;
+mod wrong_database;
 
 on_every_database! {
     a_newcomer_registers_and_everything_is_written_at_once,
@@ -281,21 +284,6 @@ async fn a_draft_lives_a_day_and_its_end_is_told() {
     firm.stage.passes(Duration::from_secs(1)).await;
     anna.sees("Команда /start начнёт регистрацию заново.");
     assert_eq!(anna.state().await, None);
-}
-
-#[tokio::test]
-async fn the_same_picture_is_no_selfie() {
-    let firm = Firm::open(Kind::Sqlite).await;
-    let anna = firm.stage.person("Anna");
-    until_documents(&anna).await;
-    let sizes = json!([{"file_id": "f1", "file_unique_id": "same", "width": 9, "height": 9, "file_size": 90}]);
-    anna.sends_message(json!({"photo": sizes})).await;
-    anna.sees("Now a selfie");
-    anna.sends_message(json!({"photo": sizes})).await;
-    anna.sees("the same picture");
-    let large = json!([{"file_id": "f2", "file_unique_id": "2", "width": 9, "height": 9, "file_size": 10_000_001}]);
-    anna.sends_message(json!({"photo": large})).await;
-    anna.sees("at most 10 MB");
 }
 
 /// Everything up to the documents, in English.

@@ -23,6 +23,44 @@ async fn it_says_where_to_click_who_is_there_and_what_is_kept() {
 }
 
 #[tokio::test]
+async fn the_links_that_it_prints_lead_somewhere_for_those_whom_it_lets_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::product(&folder, &[]).await;
+    let line = |label: &str| demo.printed.lines().find(|line| line.trim_start().starts_with(label)).unwrap();
+    let link = |label: &str| line(label).split_whitespace().last().unwrap().to_owned();
+    let (cabinet, admin) = (link("cabinet "), link("admin page "));
+    assert_eq!((cabinet.as_str(), &admin), (format!("{}/", demo.base).as_str(), &format!("{}/admin", demo.base)));
+    let numbers = line("sign in ").split(['(', ')']).nth(1).unwrap();
+    assert_eq!(numbers, "1001, 1002, 1003, 1004, 1005, 1006", "who is to register has no account");
+    for number in numbers.split(", ") {
+        let session = signed_in(&demo, number).await.unwrap_or_else(|| panic!("{number} is not let in"));
+        let page = demo.http.get(&cabinet).header("cookie", &session).send().await.unwrap();
+        assert_eq!(page.status(), 200, "{number}");
+        let page = demo.http.get(&admin).header("cookie", &session).send().await.unwrap();
+        assert_eq!(page.status(), if number == "1001" { 200 } else { 403 }, "{number}");
+        // The manager sees the pay of a site, and its owner all of it.
+        let page = demo.http.get(format!("{}/payroll", demo.base)).header("cookie", &session).send().await.unwrap();
+        assert_eq!(page.status() == 200, ["1001", "1002"].contains(&number), "{number}: {}", page.status());
+    }
+    assert_eq!(signed_in(&demo, "1007").await, None);
+    demo.stop().await;
+}
+
+/// Signs in as the line of the demo says, with any six digits; gives the cookie of the session.
+async fn signed_in(demo: &Demo, number: &str) -> Option<String> {
+    let page = demo.http.get(format!("{}/sign-in", demo.base)).send().await.unwrap();
+    let guest = page.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let body = page.text().await.unwrap();
+    let csrf = body.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let fields = format!("csrf={csrf}&who={number}&pin=123456");
+    let form = demo.http.post(format!("{}/auth/login", demo.base)).header("cookie", guest);
+    let signed = form.header("content-type", "application/x-www-form-urlencoded").body(fields).send().await.unwrap();
+    let cookies = signed.headers().get_all("set-cookie").iter().map(|line| line.to_str().unwrap());
+    let session = cookies.filter_map(|line| line.split(';').next()).find(|line| line.starts_with("opora_session="));
+    session.map(str::to_owned)
+}
+
+#[tokio::test]
 async fn the_front_door_leads_to_the_sign_in_and_the_chat_is_beside_it() {
     let folder = tempfile::tempdir().unwrap();
     let demo = Demo::product(&folder, &[]).await;

@@ -1,14 +1,15 @@
 //! The settings of the business on their page: typed, with defaults, a history, and nobody's change lost.
 
-use workforce::people::Role;
-use workforce::settings::{CANCEL_NOTICE_HOURS, ENABLE_TEST_USERS, MANDATORY_TASK_PENALTY, TIME_ZONE};
+use workforce::people::{self, Role};
+use workforce::settings::{CANCEL_NOTICE_HOURS, ENABLE_TEST_USERS, MANDATORY_TASK_PENALTY, QUESTIONS_GO_TO, TIME_ZONE};
 
 use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
-use crate::firm::Kind;
+use crate::firm::{Kind, NOON};
 
 const PATH: &str = "/settings";
 const PENALTY: &str = "mandatory_task_penalty_roubles";
+const QUESTIONS: &str = "questions_go_to";
 
 #[tokio::test]
 async fn an_owner_changes_settings_and_sees_who_changed_what() {
@@ -48,6 +49,34 @@ async fn settings_are_for_owners_and_test_users_for_operators() {
     owner.get(PATH).await.is(200, "enable_test_users");
     set(&owner, &[("enable_test_users", "false", "true")]).await.leads_to(PATH);
     assert!(cabinet.app.settings.get(&ENABLE_TEST_USERS).await.unwrap());
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn who_answers_questions_is_chosen_among_those_who_may() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let vera = cabinet.hire(1003, "Vera", Role::Manager).await;
+    let page = owner.get(PATH).await;
+    for (value, name) in [("managers", "Managers"), ("owners", "Owners"), ("1001", "Anna"), ("1003", "Vera")] {
+        let is_offered = page.body.contains(&format!("<option value=\"{value}\">{name}</option>"));
+        let is_chosen = page.body.contains(&format!("<option value=\"{value}\" selected>{name}</option>"));
+        assert!(is_offered || is_chosen, "{value}: {}", page.body);
+    }
+    assert!(!page.body.contains("value=\"1002\""), "an employee does not answer: {}", page.body);
+    page.is(200, "Default: Managers.").is(200, "list=\"time-zones\"").is(200, "<option value=\"Asia/Kamchatka\">");
+    set(&owner, &[(QUESTIONS, "managers", "1003")]).await.leads_to(PATH);
+    owner.get(PATH).await.is(200, "Managers → <strong>Vera</strong>");
+    for number in ["1002", "424242"] {
+        set(&owner, &[(QUESTIONS, "1003", number)]).await.is(422, "Nobody with this number may answer questions.");
+    }
+    // Who has left stays chosen until somebody else is: saving another thing changes nothing here.
+    let id = vera.id;
+    let left = cabinet.app.domain.write(move |db| Box::pin(people::take_role(db, id, Role::Manager, None, NOON)));
+    left.await.unwrap();
+    owner.get(PATH).await.is(200, "<option value=\"1003\" selected>1003 (may not answer any more)</option>");
+    set(&owner, &[(QUESTIONS, "1003", "1003"), (PENALTY, "50.00", "60")]).await.leads_to(PATH);
+    assert_eq!(cabinet.app.settings.get(&QUESTIONS_GO_TO).await.unwrap().to_string(), "1003");
     cabinet.close().await;
 }
 

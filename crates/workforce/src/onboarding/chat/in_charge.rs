@@ -3,7 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::people::{Person, Role};
+use sea_orm::{ConnectionTrait, DbErr};
+
+use super::MAY_ANSWER;
+use crate::people::{self, Person, Role};
 
 const MANAGERS: &[Role] = &[Role::Manager];
 const OWNERS: &[Role] = &[Role::Owner, Role::Superadmin];
@@ -19,6 +22,13 @@ pub enum InCharge {
 }
 
 impl InCharge {
+    /// Whether whoever is named may answer, as a commit under way has it. Managers and owners always may.
+    pub async fn may_answer(self, db: &impl ConnectionTrait) -> Result<bool, DbErr> {
+        let Self::Person(telegram_id) = self else { return Ok(true) };
+        let named = people::by_telegram(db, telegram_id).await?;
+        Ok(named.is_some_and(|named| named.may(MAY_ANSWER)))
+    }
+
     /// Those of the people who may answer that are in charge.
     pub(super) fn among(self, able: Vec<Person>) -> Vec<Person> {
         if let Self::Person(telegram_id) = self

@@ -10,14 +10,11 @@ use crate::text;
 use crate::texts::Language;
 use crate::web::{Visitor, moment};
 
-/// How many are drawn at once: each has pictures, which are asked for one by one.
-const SHOWN_MOST: usize = 20;
-
-/// Everybody who waits, with what is needed to decide.
-pub fn queue(visitor: &Visitor, waiting: &[Waiting], notice: Option<&str>) -> Markup {
+/// Those who wait longest of so many, with what is needed to decide.
+pub fn queue(visitor: &Visitor, waiting: &[Waiting], count: u64, notice: Option<&str>) -> Markup {
     let language = visitor.language();
     let title = text!(language, "registration-nav");
-    let shown = waiting.len().min(SHOWN_MOST);
+    let shown = waiting.len() as u64;
     visitor.page(
         &title,
         &html! {
@@ -25,10 +22,10 @@ pub fn queue(visitor: &Visitor, waiting: &[Waiting], notice: Option<&str>) -> Ma
             @if let Some(notice) = notice { p.notice-line role="status" data-testid="notice" { (notice) } }
             div #registrations data-live="registrations" {
                 @if waiting.is_empty() { div.card.empty { (text!(language, "registration-nobody-waits")) } }
-                @if shown < waiting.len() {
-                    p.quiet { (text!(language, "registration-shown-of", shown = shown, count = waiting.len())) }
+                @if shown < count {
+                    p.quiet { (text!(language, "registration-shown-of", shown = shown, count = count)) }
                 }
-                @for one in &waiting[..shown] { (card(visitor, one)) }
+                @for one in waiting { (card(visitor, one)) }
             }
         },
     )
@@ -48,21 +45,25 @@ fn card(visitor: &Visitor, one: &Waiting) -> Markup {
                 @if let Some(email) = &person.email { " · " (email) }
             }
             (to_compare(&one.documents, language))
-            (decision(visitor, person.id))
+            (decision(visitor, one))
         }
     }
 }
 
-fn decision(visitor: &Visitor, person_id: i64) -> Markup {
-    let (language, visit) = (visitor.language(), &visitor.visit);
+/// Both forms name the document that stands above them: what comes later has to be looked at first.
+fn decision(visitor: &Visitor, one: &Waiting) -> Markup {
+    let (language, visit, person_id) = (visitor.language(), &visitor.visit, one.person.id);
+    let main = one.documents.iter().find(|document| document.kind.is_main());
+    let mark = html! { input type="hidden" name="mark" value=(main.map_or("", |document| &document.id)); };
     let approve = html! {
+        (mark)
         button type="submit" data-testid="approve" { (text!(language, "registration-approve-button")) }
     };
     html! {
         div.decision {
             (visit.form(&format!("/registrations/{person_id}/approve"), &approve))
             div {
-                (visit.form(&format!("/registrations/{person_id}/reject"), &reason(language)))
+                (visit.form(&format!("/registrations/{person_id}/reject"), &html! { (mark) (reason(language)) }))
                 p.quiet { (text!(language, "registration-reason-hint")) }
             }
         }

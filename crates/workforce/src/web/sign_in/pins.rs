@@ -1,4 +1,8 @@
 //! PINs: kept as hashes, for five minutes, for one use and a few tries.
+//!
+//! A PIN belongs to a name and to the browser that asked: what a stranger asks for and tries in somebody's name ends
+//! nothing of theirs, and locks the stranger's own browser. How much can be tried over all browsers is up to
+//! [`limits`](super::limits).
 
 use std::time::Duration;
 
@@ -6,24 +10,33 @@ use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, Set};
-use tokio::sync::oneshot;
 
+use super::limits::{TRIES_BY_NAME, TRIES_BY_NAME_AND_ADDRESS};
 use crate::application::App;
 use crate::domain::Writing;
 use crate::people::Person;
 use crate::web::oops::Oops;
 use crate::web::secrets;
 
-const LIFE: Duration = Duration::from_secs(300);
+pub const LIFE: Duration = Duration::from_secs(300);
 /// The wrong try after so many locks the PIN.
 const WRONG_TRIES: i64 = 5;
-/// How long nobody can sign in under a name, or ask for another PIN, after that.
+/// How long a browser can neither sign in under that name, nor ask for another PIN, after that.
 const LOCK: Duration = Duration::from_secs(15 * 60);
+
+/// Who wants to sign in, as far as it is said: the same of somebody and of nobody.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    /// What was typed, in one form.
+    pub name: String,
+    pub address: String,
+    pub cookie: String,
+}
 
 /// A PIN as it is kept.
 #[derive(Debug)]
 pub struct Pin {
-    name: String,
+    place: String,
     hash: String,
     expires_at: Millis,
 }
@@ -37,19 +50,35 @@ pub enum Verdict {
     Expired,
     /// Until then.
     Locked(Millis),
+    /// So much was tried in this name that nothing more is judged for so long.
+    TooMany {
+        wait_ms: u64,
+    },
 }
 
-impl Pin {
-    /// A PIN for the browser with this cookie. One for nobody fits no PIN.
-    pub fn new(name: String, pin: &str, cookie: &str, is_somebodys: bool, now: Millis) -> Self {
-        let hash = if is_somebodys { hash(&name, pin, cookie) } else { String::new() };
-        Self { name, hash, expires_at: now.plus(LIFE) }
+impl Asker {
+    /// Under which name the PIN of this name and this browser is kept.
+    fn place(&self) -> String {
+        secrets::hash(&["pin of", &self.name, &self.cookie])
+    }
+
+    /// The name, and from where it is used.
+    pub fn name_and_address(&self) -> String {
+        format!("{} {}", self.name, self.address)
     }
 }
 
-/// Until when a name is locked, if it is.
-pub async fn locked_until(app: &App, name: &str) -> Result<Option<Millis>, DbErr> {
-    let row = table::Entity::find_by_id(name).one(app.domain.read()).await?;
+impl Pin {
+    /// A PIN for whoever asks. One for nobody fits no PIN.
+    pub fn new(asker: &Asker, person: Option<&Person>, pin: &str, now: Millis) -> Self {
+        let hash = person.map(|person| hash(person, pin, &asker.cookie)).unwrap_or_default();
+        Self { place: asker.place(), hash, expires_at: now.plus(LIFE) }
+    }
+}
+
+/// Until when this browser is locked out of a name, if it is.
+pub async fn locked_until(app: &App, asker: &Asker) -> Result<Option<Millis>, DbErr> {
+    let row = table::Entity::find_by_id(asker.place()).one(app.domain.read()).await?;
     let until = row.map(|row| Millis(row.locked_until));
     Ok(until.filter(|until| *until > app.clock.now()))
 }
@@ -57,10 +86,10 @@ pub async fn locked_until(app: &App, name: &str) -> Result<Option<Millis>, DbErr
 /// Keeps a PIN in place of an earlier one. Wrong tries of one that is not over yet still count: asking anew gives no more.
 pub async fn keep(db: &Writing<'_, '_>, pin: Pin, now: Millis) -> Result<(), WriteError> {
     let over = table::Column::ExpiresAt.lte(now.0).and(table::Column::LockedUntil.lte(now.0));
-    let own = table::Column::Name.eq(pin.name.as_str());
+    let own = table::Column::Name.eq(pin.place.as_str());
     table::Entity::delete_many().filter(own.and(over)).exec(db).await?;
     let row = table::ActiveModel {
-        name: Set(pin.name),
+        name: Set(pin.place),
         pin_hash: Set(pin.hash),
         expires_at: Set(pin.expires_at.0),
         tries: Set(0),
@@ -73,31 +102,9 @@ pub async fn keep(db: &Writing<'_, '_>, pin: Pin, now: Millis) -> Result<(), Wri
 }
 
 /// Judges a PIN, counts the try, and uses it up, in one commit.
-pub async fn check(app: &App, name: String, pin: &str, cookie: &str, now: Millis) -> Result<Verdict, Oops> {
-    let hash = hash(&name, pin, cookie);
-    let (tell, told) = oneshot::channel();
-    app.domain
-        .write(move |db| {
-            Box::pin(async move {
-                let verdict = judge(db, &name, &hash, now).await?;
-                // Whoever asked may have gone.
-                let _ = tell.send(verdict);
-                Ok(())
-            })
-        })
-        .await?;
-    told.await.map_err(|_| anyhow::anyhow!("a PIN was judged and nobody told").into())
-}
-
-/// Under which name the PINs of a person are kept.
-pub fn name_of(person: &Person) -> String {
-    format!("telegram:{}", person.telegram_id)
-}
-
-/// Removes a person's.
-pub async fn forget(db: &Writing<'_, '_>, person: &Person) -> Result<(), WriteError> {
-    table::Entity::delete_by_id(name_of(person)).exec(db).await?;
-    Ok(())
+pub async fn check(app: &App, asker: Asker, person: Option<&Person>, pin: &str, now: Millis) -> Result<Verdict, Oops> {
+    let hash = person.map(|person| hash(person, pin, &asker.cookie));
+    Ok(app.domain.write_and_get(move |db| Box::pin(judge(db, asker, hash, now))).await?)
 }
 
 /// Removes what is over.
@@ -107,22 +114,30 @@ pub async fn forget_expired(db: &Writing<'_, '_>, now: Millis) -> Result<(), Wri
     Ok(())
 }
 
-async fn judge(db: &Writing<'_, '_>, name: &str, hash: &str, now: Millis) -> Result<Verdict, WriteError> {
+async fn judge(db: &Writing<'_, '_>, asker: Asker, hash: Option<String>, now: Millis) -> Result<Verdict, WriteError> {
+    let place = asker.place();
+    let own = || table::Column::Name.eq(place.as_str());
     // Counted first: the row is ours from here on, so that two tries at once are two.
     table::Entity::update_many()
         .col_expr(table::Column::Tries, Expr::col(table::Column::Tries).add(1))
-        .filter(table::Column::Name.eq(name))
+        .filter(own())
         .exec(db)
         .await?;
-    let Some(row) = table::Entity::find_by_id(name).one(db).await? else { return Ok(Verdict::Wrong) };
+    let Some(row) = table::Entity::find_by_id(place.as_str()).one(db).await? else { return Ok(Verdict::Wrong) };
     if row.locked_until > now.0 {
         return Ok(Verdict::Locked(Millis(row.locked_until)));
     }
     if row.expires_at <= now.0 {
         return Ok(Verdict::Expired);
     }
-    if secrets::same(&row.pin_hash, hash) {
-        table::Entity::delete_by_id(name).exec(db).await?;
+    for (limit, name) in [(TRIES_BY_NAME_AND_ADDRESS, asker.name_and_address()), (TRIES_BY_NAME, asker.name.clone())] {
+        let wait_ms = limit.count(db, &name, now).await?;
+        if wait_ms > 0 {
+            return Ok(Verdict::TooMany { wait_ms });
+        }
+    }
+    if hash.is_some_and(|hash| secrets::same(&row.pin_hash, &hash)) {
+        table::Entity::delete_many().filter(own()).exec(db).await?;
         return Ok(Verdict::Right);
     }
     if row.tries <= WRONG_TRIES {
@@ -130,12 +145,12 @@ async fn judge(db: &Writing<'_, '_>, name: &str, hash: &str, now: Millis) -> Res
     }
     let until = now.plus(LOCK);
     let locked = table::ActiveModel { locked_until: Set(until.0), ..Default::default() };
-    table::Entity::update_many().set(locked).filter(table::Column::Name.eq(name)).exec(db).await?;
+    table::Entity::update_many().set(locked).filter(own()).exec(db).await?;
     Ok(Verdict::Locked(until))
 }
 
-fn hash(name: &str, pin: &str, cookie: &str) -> String {
-    secrets::hash(&["pin", name, pin, cookie])
+fn hash(person: &Person, pin: &str, cookie: &str) -> String {
+    secrets::hash(&["pin", &person.id.to_string(), pin, cookie])
 }
 
 mod table {

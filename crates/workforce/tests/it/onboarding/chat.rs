@@ -101,21 +101,34 @@ async fn who_is_in_charge_is_as_the_owner_has_set_it() {
     let firm = firm(Kind::Sqlite).await;
     let _anna = firm.member("Anna", &[Role::Owner]).await;
     let _boris = firm.member("Boris", &[Role::Manager]).await;
-    let vera = firm.member("Vera", &[Role::Manager]).await.key().user.to_string();
+    let vera = firm.member("Vera", &[Role::Manager]).await.key().user;
     let daria = firm.member("Daria", &[Role::Employee]).await;
-    // A number of somebody who cannot answer leaves it to those who can.
-    for (value, name) in [("managers", "Boris"), ("owners", "Anna"), (vera.as_str(), "Vera"), ("424242", "Boris")] {
-        let value = value.to_owned();
+    let set = async |value: String| {
         let set = firm.app.domain.write(move |db| {
             let set = async move { settings::set(db, settings::QUESTIONS_GO_TO.name, &value, None, NOON).await };
             Box::pin(set)
         });
-        set.await.unwrap();
+        set.await
+    };
+    let is_asked = async |name: &str| {
         daria.presses_data("chat:open").await;
         daria.sends("Where are the keys?").await;
         daria.sees(&format!("Passed on to {name}."));
         daria.presses("Close the conversation").await;
+    };
+    for (value, name) in [("managers", "Boris"), ("owners", "Anna"), (&vera.to_string(), "Vera")] {
+        set(value.to_owned()).await.unwrap();
+        is_asked(name).await;
     }
+    // Nobody, and somebody who asks and does not answer.
+    for number in [424_242, daria.key().user] {
+        let refused = set(number.to_string()).await.unwrap_err();
+        assert!(refused.to_string().contains("nobody with this number may answer"), "{refused}");
+    }
+    // Who has left since leaves it to those who can.
+    let revoke = firm.app.domain.write(move |db| Box::pin(people::revoke(db, vera, Role::Manager, NOON)));
+    revoke.await.unwrap();
+    is_asked("Boris").await;
 }
 
 #[tokio::test]

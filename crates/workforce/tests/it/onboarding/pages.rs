@@ -6,7 +6,7 @@ use super::process::presses;
 use crate::cabinet::Cabinet;
 use crate::demo::{ANNA, BORIS};
 use crate::firm::Kind;
-use crate::registration::live::{gives_all_of, written};
+use crate::registration::live::{gives_all_of, mark, written};
 
 const VERA: i64 = 1003;
 
@@ -51,9 +51,10 @@ async fn whoever_is_approved_on_a_page_is_offered_the_questionnaire() {
     chat.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
     gives_all_of(chat, VERA).await;
     chat.hears(VERA, "Done! Your registration is being looked at.").await;
-    let (vera, _) = written(&cabinet.app, VERA).await;
+    let (vera, documents) = written(&cabinet.app, VERA).await;
     owner.get("/registrations").await.is(200, "Anna Smith");
-    owner.post(&format!("/registrations/{}/approve", vera.id), &[]).await.leads_to("/registrations");
+    let approve = format!("/registrations/{}/approve", vera.id);
+    owner.post(&approve, &[("mark", mark(&documents))]).await.leads_to("/registrations");
     chat.hears(VERA, "Welcome to the team! Your registration is approved.").await;
     chat.hears(VERA, "There is a short questionnaire").await;
     presses(chat, VERA, "📝 Questionnaire").await;

@@ -5,8 +5,11 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use opora::clock::{Clock, Millis};
+use workforce::files::installation::{Bond, Installation};
+use workforce::files::{Files, FilesAddress};
 use workforce::registration::cleanup::{Grounds, clean};
 use workforce::registration::keeping;
+use workforce::rooms::Rooms;
 
 use super::{PNG, asked_for, downloads, fetches, folder, kept, person, registered, sends_everything, works};
 use crate::firm::{Firm, Ground, Kind, on_every_database};
@@ -79,6 +82,11 @@ async fn the_command_says_what_it_did(kind: Kind) {
     let ground = Ground::new(kind).await;
     let (database, data) = (ground.database.url(), ground.folder.path().to_str().unwrap());
     let variables = [("DATABASE_URL", database.as_str()), ("DATA_DIR", data)];
+    let domain = ground.domain().await;
+    let files = Files::at(&FilesAddress::Folder(ground.folder.path().join("files")));
+    let installation = Installation { domain: &domain, rooms: &Rooms::all(), files: &files };
+    assert_eq!(installation.settle().await.unwrap(), Bond::Marked);
+    domain.close().await.unwrap();
     let orphan = ground.folder.path().join("files/orphan.jpg");
     put(&orphan, Clock::machine().now(), 72 * HOUR);
     let looked = run(&variables, &["cleanup", "--dry-run"]).await.well().stdout;

@@ -1,11 +1,13 @@
 //! Deciding on registrations, in the bot and by the front door that pages use.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use workforce::audit;
 use workforce::people::{Role, Status};
 use workforce::registration::{DocumentStatus, NotDecided, Registrations};
 
+use super::live::mark;
 use super::{PNG, person, registered, sends_everything, works};
 use crate::firm::{Firm, Kind, on_every_database};
 
@@ -13,6 +15,7 @@ on_every_database! {
     an_owner_approves_and_the_second_one_is_told_who_did,
     of_two_who_decide_at_once_one_does,
     who_is_rejected_hears_why_and_may_register_again,
+    those_who_wait_longest_come_first_and_no_more_are_loaded_than_are_shown,
 }
 
 async fn an_owner_approves_and_the_second_one_is_told_who_did(kind: Kind) {
@@ -57,8 +60,10 @@ async fn of_two_who_decide_at_once_one_does(kind: Kind) {
     let (olga, petr) = (person(&firm, &olga).await.unwrap().id, person(&firm, &petr).await.unwrap().id);
     let registrations = Arc::new(Registrations::of_app(&firm.app));
     let other = Arc::clone(&registrations);
-    let approving = tokio::spawn(async move { registrations.approve(olga, id).await });
-    let rejecting = tokio::spawn(async move { other.reject(petr, id, "the picture is dark").await });
+    let looked_at = mark(&registrations.of(id).await.unwrap()).to_owned();
+    let again = looked_at.clone();
+    let approving = tokio::spawn(async move { registrations.approve(olga, id, &looked_at).await });
+    let rejecting = tokio::spawn(async move { other.reject(petr, id, &again, "the picture is dark").await });
     let (approved, rejected) = (approving.await.unwrap(), rejecting.await.unwrap());
     let status = person(&firm, &anna).await.unwrap().status;
     match (approved, rejected) {
@@ -127,9 +132,37 @@ async fn the_list_shows_who_waits_to_those_who_decide_and_to_nobody_else() {
     }
     let registrations = Registrations::of_app(&firm.app);
     let (anna, vera) = (person(&firm, &anna).await.unwrap().id, person(&firm, &vera).await.unwrap().id);
-    assert!(matches!(registrations.approve(vera, anna).await, Err(NotDecided::NotAllowed)));
-    let waiting = registrations.waiting().await.unwrap();
+    assert!(matches!(registrations.approve(vera, anna, "").await, Err(NotDecided::NotAllowed)));
+    let waiting = registrations.waiting(9).await.unwrap();
     assert_eq!((waiting.len(), waiting[0].documents.len()), (1, 2));
+}
+
+/// Who was rejected and comes again waits since then, and not since the first time.
+async fn those_who_wait_longest_come_first_and_no_more_are_loaded_than_are_shown(kind: Kind) {
+    let firm = Firm::open(kind).await;
+    let olga = firm.member("Olga", &[Role::Owner]).await;
+    let anna = registered(&firm, "Anna").await;
+    olga.presses("❌ Reject").await;
+    olga.sends("The passport is not readable.").await;
+    let (boris, vera) = (firm.stage.person("Boris"), firm.stage.person("Vera"));
+    for someone in [&boris, &vera] {
+        firm.stage.passes(Duration::from_secs(60)).await;
+        sends_everything(someone).await;
+        works(&firm, PNG).await;
+    }
+    firm.stage.passes(Duration::from_secs(60)).await;
+    sends_everything_again(&anna).await;
+    works(&firm, PNG).await;
+    let registrations = Registrations::of_app(&firm.app);
+    assert_eq!(registrations.count().await.unwrap(), 3);
+    let in_turn = [&boris, &vera, &anna].map(|someone| someone.key().user);
+    for most in [9, 2] {
+        let waiting = registrations.waiting(most).await.unwrap();
+        assert!(waiting.iter().all(|one| one.documents.len() == 2), "{waiting:?}");
+        let ids: Vec<_> = waiting.into_iter().map(|one| one.person.telegram_id).collect();
+        assert_eq!(ids, in_turn[..ids.len()]);
+        assert_eq!(ids.len() as u64, most.min(3));
+    }
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use opora::bot::Stop;
 use serde_json::json;
 use tokio::net::TcpListener;
 use workforce::people::{self, Grant, Person, Role};
-use workforce::registration::{Document, Registrations};
+use workforce::registration::{Document, DocumentStatus, Registrations};
 use workforce::rooms::Rooms;
 use workforce::run::Product;
 use workforce::texts::Language;
@@ -50,7 +50,7 @@ async fn anna_registers_and_hears_that_she_is_welcome(kind: Kind) {
     assert_eq!((count(&folder.join("files")), count(&folder.join("downloads"))), (2, 0));
 
     let boris = app.people.by_telegram(BORIS).await.unwrap().unwrap();
-    Registrations::of_app(&app).approve(boris.id, person.id).await.unwrap();
+    Registrations::of_app(&app).approve(boris.id, person.id, mark(&documents)).await.unwrap();
     emulator.hears(ANNA, "Welcome to the team!").await;
     stop.stop();
     running.await.unwrap().unwrap();
@@ -71,6 +71,12 @@ pub async fn written(app: &workforce::application::App, who: i64) -> (Person, Ve
     let person = app.people.by_telegram(who).await.unwrap().unwrap();
     let documents = Registrations::of_app(app).of(person.id).await.unwrap();
     (person, documents)
+}
+
+/// What a decision names: the document that waits.
+pub fn mark(documents: &[Document]) -> &str {
+    let waits = |one: &&Document| one.kind.is_main() && one.status == DocumentStatus::Pending;
+    documents.iter().find(waits).map_or("", |one| &one.id)
 }
 
 /// How many plain files a folder has.

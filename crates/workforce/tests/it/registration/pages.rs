@@ -3,15 +3,17 @@
 use sea_orm::ConnectionTrait;
 use serde_json::json;
 use workforce::people::{Role, Status};
-use workforce::registration::DocumentStatus;
+use workforce::registration::{DocumentStatus, Registrations};
 
-use super::live::{gives_all_of, written};
+use super::live::{gives_all_of, mark, written};
+use super::newcomer::{DONE, Newcomer};
 use crate::cabinet::Cabinet;
-use crate::demo::{ANNA, BORIS};
+use crate::demo::{ANNA, BORIS, PATIENCE};
 use crate::firm::{Kind, on_every_database};
 
 on_every_database! {
     an_owner_decides_on_a_page_and_the_person_hears_it,
+    a_page_that_is_out_of_date_does_not_decide_on_documents_that_nobody_saw,
 }
 
 const VERA: i64 = 1003;
@@ -28,15 +30,46 @@ async fn an_owner_decides_on_a_page_and_the_person_hears_it(kind: Kind) {
 
     let (approve, reject) =
         (format!("/registrations/{}/approve", vera.id), format!("/registrations/{}/reject", vera.id));
-    owner.post(&reject, &[("reason", " ")]).await.is(422, "in 1 to 300 characters");
-    owner.post(&reject, &[("reason", "The <b>picture</b> is dark.")]).await.leads_to("/registrations");
+    let looked_at = ("mark", mark(&documents));
+    owner.get("/registrations").await.is(200, &format!("name=\"mark\" value=\"{}\"", looked_at.1));
+    owner.post(&reject, &[("reason", " "), looked_at]).await.is(422, "in 1 to 300 characters");
+    owner.post(&reject, &[("reason", "The <b>picture</b> is dark."), looked_at]).await.leads_to("/registrations");
     cabinet.emulator.hears(VERA, "Your registration was declined.\nReason: The <b>picture</b> is dark.").await;
-    owner.post(&approve, &[]).await.is(409, "Already rejected by Anna.");
+    owner.post(&approve, &[looked_at]).await.is(409, "Already rejected by Anna.");
     let (vera, documents) = written(&cabinet.app, VERA).await;
     assert_eq!(vera.status, Status::Rejected);
     assert!(documents.iter().all(|document| document.status == DocumentStatus::Rejected));
     let page = owner.get(&format!("/people/{}", vera.id)).await;
     page.is(200, "The &lt;b&gt;picture&lt;/b&gt; is dark.");
+    cabinet.close().await;
+}
+
+/// Another owner has rejected, and the person has registered again with other documents.
+async fn a_page_that_is_out_of_date_does_not_decide_on_documents_that_nobody_saw(kind: Kind) {
+    let cabinet = Cabinet::open(kind).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    cabinet.emulator.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
+    let mut newcomer = Newcomer::new(&cabinet.emulator, VERA, PATIENCE);
+    newcomer.gives_all().await;
+    newcomer.hears(DONE).await;
+    let (vera, first) = written(&cabinet.app, VERA).await;
+    let (registrations, anna) = (Registrations::of_app(&cabinet.app), cabinet.person(ANNA).await.id);
+    registrations.reject(anna, vera.id, mark(&first), "The picture is dark.").await.unwrap();
+    newcomer.hears("Your registration was declined.").await;
+    newcomer.gives_all().await;
+    newcomer.hears(DONE).await;
+    drop(newcomer);
+    let decide = format!("/registrations/{}", vera.id);
+    for stale in [mark(&first), "", "%"] {
+        let told = "the documents have changed since you opened the page";
+        owner.post(&format!("{decide}/approve"), &[("mark", stale)]).await.is(409, told);
+        owner.post(&format!("{decide}/reject"), &[("mark", stale), ("reason", "No.")]).await.is(409, told);
+    }
+    owner.post(&format!("{decide}/approve"), &[]).await.is(409, "the documents have changed");
+    let (vera, documents) = written(&cabinet.app, VERA).await;
+    assert_eq!((vera.status, documents.len()), (Status::Pending, 4));
+    owner.post(&format!("{decide}/approve"), &[("mark", mark(&documents))]).await.leads_to("/registrations");
+    assert_eq!(cabinet.person(VERA).await.status, Status::Verified);
     cabinet.close().await;
 }
 
@@ -56,6 +89,10 @@ async fn documents_are_shown_to_owners_and_refused_to_others_by_direct_link_too(
         [("content-type", "image/png"), ("cache-control", "no-store"), ("x-content-type-options", "nosniff")]
     {
         assert_eq!(shown.header(name), value, "{name}");
+    }
+    // A queue has dozens of pictures: they are not counted as pages.
+    for _ in 0..220 {
+        owner.get(&path).await.is(200, "");
     }
     cabinet.emulator.post("/users", json!({"id": 1004, "first_name": "Max", "language_code": "en"})).await;
     for other in [cabinet.signed_in(BORIS).await, cabinet.signed_in(1004).await] {

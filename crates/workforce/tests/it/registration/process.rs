@@ -154,6 +154,9 @@ async fn sixty_people_register_at_once(kind: Kind) {
 
 async fn files_without_an_owner_go_by_the_job_and_by_hand(kind: Kind) {
     let office = Office::new(kind).await;
+    let run = office.run();
+    run.logs("opora starts").await;
+    run.stops().await;
     let (files, now) = (office.ground.folder.path().join("files"), Clock::machine().now());
     let (orphan, young) = (files.join("orphan.jpg"), files.join("young.jpg"));
     put(&orphan, now, 49 * HOUR);

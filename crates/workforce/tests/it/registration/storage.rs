@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use opora::clock::Clock;
 use workforce::config::Secret;
-use workforce::domain::Domain;
+use workforce::domain::{Address, Domain};
+use workforce::files::installation::Apart;
 use workforce::files::{Accepts, BucketAddress, Files, FilesAddress, MediaType};
 use workforce::registration::cleanup::{Grounds, clean};
 use workforce::registration::repair::{Mend, Outcome, repair};
@@ -100,6 +101,16 @@ async fn documents_lie_in_the_bucket_and_are_cleaned_up_and_mended_there() {
     assert_eq!((report.deleted.len(), report.deleted[0].0.as_str()), (1, "renamed"));
     grounds.domain.close().await.unwrap();
     office.has_registered(1).await;
+
+    // Another database, as a missing setting makes one.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let other = Address::Sqlite(elsewhere.path().join("other.db"));
+    let grounds = Grounds { domain: Domain::beside(&other).await.unwrap(), ..grounds };
+    let refused = clean(&grounds, now.plus(Duration::from_secs(49 * 3600)), false).await.unwrap_err();
+    assert_eq!(refused.downcast::<Apart>().unwrap(), Apart::DatabaseUnmarked);
+    assert_eq!(files.all().await.unwrap().len(), 2);
+    grounds.domain.close().await.unwrap();
+    office.has_registered(1).await;
     drop(anna);
     stored.office.emulator.stop().await;
 }
@@ -113,6 +124,10 @@ async fn an_earlier_try_is_recognised_and_what_is_no_image_does_not_come_there()
     std::fs::write(&bill, "%PDF-1.7").unwrap();
     let kept = files.keep("ab".into(), picture.clone(), Accepts::Images).await.unwrap();
     assert_eq!((kept.media_type, kept.size_bytes), (MediaType::Png, TOWER.len() as u64));
+    for (part, meant) in [(1..4, "PNG".as_bytes()), (2..3, &TOWER[2..3])] {
+        assert_eq!(files.read_part("ab".into(), part).await.unwrap().as_deref(), Some(meant));
+    }
+    assert_eq!(files.read_part("gone".into(), 0..1).await.unwrap(), None);
     std::fs::remove_file(&picture).unwrap();
     assert_eq!(files.keep("ab".into(), picture.clone(), Accepts::Images).await.unwrap(), kept);
     assert!(files.keep("cd".into(), picture, Accepts::Images).await.is_err());

@@ -3,6 +3,7 @@
 use opora::clock::Clock;
 use opora::effects::Asked;
 use opora::testing::chat::Someone;
+use sea_orm::ConnectionTrait;
 use serde_json::json;
 use workforce::application::App;
 use workforce::attachments::{self, Attachment};
@@ -16,6 +17,8 @@ use crate::registration::cleaning::{HOUR, age, put};
 
 on_every_database! {
     a_photo_is_asked_for_with_the_mark_and_kept_once_whatever_is_repeated,
+    what_could_not_be_fetched_is_tried_again_by_the_job_later_and_later,
+    what_an_older_instance_has_taken_beside_this_one_is_fetched_too,
 }
 
 pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a picture";
@@ -93,6 +96,62 @@ async fn a_photo_is_asked_for_with_the_mark_and_kept_once_whatever_is_repeated(k
     let report = clean(&grounds, now, false).await.unwrap();
     assert_eq!((report.known, report.deleted.len(), report.deleted[0].0.as_str()), (1, 1, "orphan.jpg"));
     assert_eq!(app.files.all().await.unwrap()[0].name, name);
+}
+
+/// The job, as often as it comes. No bot runs here, so what is wanted stays wanted.
+pub async fn looks_after(app: &App) {
+    let job = app.rooms.jobs().into_iter().find(|job| job.name == "attachments").unwrap();
+    drop((job.run)(app.clone()).await);
+}
+
+async fn writes(app: &App, sql: String) {
+    let write = app.domain.write(move |db| {
+        Box::pin(async move {
+            db.execute_unprepared(&sql).await?;
+            Ok(())
+        })
+    });
+    write.await.unwrap();
+}
+
+async fn what_could_not_be_fetched_is_tried_again_by_the_job_later_and_later(kind: Kind) {
+    let yard = Yard::open(kind).await;
+    let anna = at_work(&yard).await;
+    let (file, app) = (anna.sends_photo().await, yard.firm.app.clone());
+    yard.firm.stage.fails("download", "Bad Request: file is temporarily unavailable").await;
+    let now = app.clock.now();
+    for (tries, hours) in [(0, 1), (1, 2), (4, 16)] {
+        let since = now.minus(hours * HOUR).0;
+        writes(&app, format!("UPDATE attachments SET tries = {tries}, failed_at = {since}")).await;
+        looks_after(&app).await;
+        assert_eq!(standing(&app, &file).await, Some(Attachment::Failed), "not yet, after {tries} tries");
+        writes(&app, format!("UPDATE attachments SET failed_at = {since} - 1")).await;
+        looks_after(&app).await;
+        assert_eq!(standing(&app, &file).await, Some(Attachment::Awaited), "after {tries} tries");
+    }
+    for never in ["tries = 5, failed_at = 1", "tries = 0, is_too_large = TRUE"] {
+        writes(&app, format!("UPDATE attachments SET {never}")).await;
+        looks_after(&app).await;
+        assert_ne!(standing(&app, &file).await, Some(Attachment::Awaited), "{never}");
+    }
+}
+
+/// It knows of no attachments, and writes no rows for them.
+async fn what_an_older_instance_has_taken_beside_this_one_is_fetched_too(kind: Kind) {
+    let yard = Yard::open(kind).await;
+    at_work(&yard).await;
+    let app = yard.firm.app.clone();
+    for (file, days) in [("older", 1), ("oldest", 4)] {
+        let at = app.clock.now().minus(days * 24 * HOUR).0;
+        let sent = format!(
+            "INSERT INTO task_media (shift_task_id, kind, telegram_file, unique_id, created_at) \
+             SELECT MIN(id), 'photo', '{file}', '{file}', {at} FROM shift_tasks"
+        );
+        writes(&app, sent).await;
+    }
+    looks_after(&app).await;
+    assert_eq!(standing(&app, "older").await, Some(Attachment::Awaited));
+    assert_eq!(standing(&app, "oldest").await, None, "that was no update");
 }
 
 #[tokio::test]

@@ -1,12 +1,13 @@
 //! Photos of tasks on pages, and with the real program: shown to those who may see the shift, and to nobody else.
 
-use sea_orm::ConnectionTrait;
+use sea_orm::{ConnectionTrait, Statement};
 use serde_json::json;
 use workforce::application::App;
 use workforce::people::{Person, Role};
 use workforce::sites::{AboutContract, AboutTask, ContractStatus, Permission, Scope, Sites};
 
 use super::killed::prepare;
+use super::photos::looks_after;
 use super::{HERE, about_site, task};
 use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS, Demo, PATIENCE, until};
@@ -106,6 +107,11 @@ async fn a_photo_is_shown_to_those_who_may_see_the_shift_and_to_nobody_else(kind
     let part = own.send(axum::http::Method::GET, path, "", &[("range", "bytes=1-3")]).await;
     part.is(206, "PNG");
     assert_eq!(part.header("content-range"), format!("bytes 1-3/{}", TOWER.len()));
+    // How long it is, the row says: nothing else of the file is read.
+    cabinet.app.domain.write(|db| Box::pin(run(db, "UPDATE attachments SET size_bytes = 999999"))).await.unwrap();
+    let part = own.send(axum::http::Method::GET, path, "", &[("range", "bytes=1-3")]).await;
+    part.is(206, "PNG");
+    assert_eq!(part.header("content-range"), "bytes 1-3/999999");
     for other in [mia, vera] {
         let other = cabinet.signed_in(other).await;
         other.get(path).await.is(403, "This page is for others");
@@ -143,6 +149,26 @@ async fn a_page_tells_what_has_become_of_a_file_and_lets_it_be_tried_again() {
     set("UPDATE attachments SET name = NULL").await.is(200, "It is being fetched from Telegram.");
     let large = set("UPDATE attachments SET is_too_large = TRUE, failed_at = 1").await;
     large.is(200, "It is larger than 20 MB.").is(200, "Send me 1 file in Telegram");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn the_job_fetches_what_could_not_be_fetched_before() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    shop(&cabinet.app, &[&cabinet.person(BORIS).await]).await;
+    let refused = json!({"method": "getFile", "status": 400, "description": "Bad Request: wrong file_id"});
+    cabinet.emulator.post("/faults", refused).await;
+    works(&cabinet.emulator, BORIS, "Boris", HILL).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    page_with(&owner, "It could not be fetched from Telegram.").await;
+    cabinet.app.domain.write(|db| Box::pin(run(db, "UPDATE attachments SET failed_at = 1"))).await.unwrap();
+    looks_after(&cabinet.app).await;
+    page_with(&owner, "<img src=\"/shifts/1/media/1\"").await;
+    let tried = cabinet.app.domain.read().query_one_raw(Statement::from_string(
+        cabinet.app.domain.read().get_database_backend(),
+        "SELECT tries FROM attachments",
+    ));
+    assert_eq!(tried.await.unwrap().unwrap().try_get_by_index::<i64>(0).unwrap(), 1);
     cabinet.close().await;
 }
 
