@@ -30,6 +30,9 @@ const STEPS: &[Step] = &[
     Step { name: "payroll_sites", sql: include_str!("migrations/payroll_sites.sql") },
     Step { name: "long_histories", sql: include_str!("migrations/long_histories.sql") },
     Step { name: "attachments", sql: include_str!("migrations/attachments.sql") },
+    Step { name: "proof_kinds", sql: include_str!("migrations/proof_kinds.sql") },
+    Step { name: "sent_forms", sql: include_str!("migrations/sent_forms.sql") },
+    Step { name: "late_shifts", sql: include_str!("migrations/late_shifts.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";
