@@ -20,12 +20,14 @@ pub use self::address::Address;
 pub use self::among::among;
 pub use self::done::{NotDone, Rule};
 pub use self::migrations::Look;
+pub use self::once::{Once, forget_sent};
 pub use self::writing::{InTurn, Writing};
 
 mod address;
 mod among;
 mod done;
 mod migrations;
+mod once;
 mod writing;
 
 /// How many pages and handlers read at once.

@@ -19,7 +19,9 @@ use sea_orm::DbErr;
 use serde_json::Value;
 
 pub use self::kind::Kind;
-pub use self::ledger::{Changed, DayOfMonth, Earnings, Entry, Line, Month, PAGE, Payment, Reported, Sheet};
+pub use self::ledger::{
+    Changed, DayOfMonth, Earnings, Entry, Line, LineMark, Month, PAGE, Payment, Reported, Seen, Sheet,
+};
 pub use self::money::{Hours, Money, NotMoney};
 pub use self::pages::months;
 pub use self::period::Period;
@@ -31,7 +33,7 @@ pub use self::rules::{
 pub use self::why::{NotDone, Why};
 use crate::application::App;
 use crate::cabinet::RUNNERS;
-use crate::domain::{Domain, Writing};
+use crate::domain::{Domain, Once, Writing};
 use crate::key;
 use crate::people::{People, Person, Role};
 use crate::rooms::{Job, MenuItem, Room};
@@ -166,6 +168,19 @@ impl Payroll {
         amount: Money,
         reason: &str,
     ) -> Result<(), NotDone> {
+        self.add_manual_once(by, user_id, day, amount, reason, Once::default()).await
+    }
+
+    /// The same for a form that counts once.
+    pub async fn add_manual_once(
+        &self,
+        by: i64,
+        user_id: i64,
+        day: NaiveDate,
+        amount: Money,
+        reason: &str,
+        once: Once,
+    ) -> Result<(), NotDone> {
         let (reason, at) = (reason_of(reason)?, self.clock.now());
         if amount == Money::ZERO {
             return Err(Why::BadAmount.into());
@@ -174,7 +189,13 @@ impl Payroll {
             return Err(Why::Gone.into());
         }
         let manual = changes::Manual { user_id, day, amount, reason, by };
-        Ok(self.domain.write(move |db| Box::pin(changes::add(db, manual, at))).await?)
+        let add = self.domain.write(move |db| {
+            Box::pin(async move {
+                once.keep(db, at).await?;
+                changes::add(db, manual, at).await
+            })
+        });
+        Ok(add.await?)
     }
 
     /// Changes what was written by hand; `version` is what was seen. In a closed month it becomes a correction.
@@ -222,18 +243,19 @@ impl Payroll {
         Ok(self.domain.write(move |db| Box::pin(changes::take_back(db, payment, by, at))).await?)
     }
 
-    /// Closes a month that is over, for good.
+    /// Closes a month that is over, for good, as it stands.
     pub async fn close_period(&self, by: i64, period: Period) -> Result<(), NotDone> {
-        self.close_period_as_seen(by, period, None).await
+        let seen = self.of_period(period, 0).await?.seen();
+        self.close_period_as_seen(by, period, seen).await
     }
 
-    /// The same if everybody's total is still what was seen.
-    pub async fn close_period_as_seen(&self, by: i64, period: Period, total: Option<Money>) -> Result<(), NotDone> {
+    /// The same if nothing in it has changed since it was seen.
+    pub async fn close_period_as_seen(&self, by: i64, period: Period, seen: Seen) -> Result<(), NotDone> {
         if self.today().await? <= period.last_day() {
             return Err(Why::NotOver.into());
         }
         let at = self.clock.now();
-        Ok(self.domain.write(move |db| Box::pin(changes::close(db, period, total, by, at))).await?)
+        Ok(self.domain.write(move |db| Box::pin(changes::close(db, period, seen, by, at))).await?)
     }
 
     /// How each amount of a shift came about: what it is for, how much, and in words.

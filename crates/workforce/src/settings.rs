@@ -219,14 +219,19 @@ impl Settings {
     /// All changes, the oldest first.
     pub async fn history(&self) -> Result<Vec<Change>, DbErr> {
         let rows = change::Entity::find().order_by_asc(change::Column::Id).all(self.domain.read()).await?;
-        let change = |row: change::Model| Change {
-            name: row.name,
-            old: row.old_value,
-            new: row.new_value,
-            at: Millis(row.changed_at),
-            by: row.changed_by,
-        };
-        Ok(rows.into_iter().map(change).collect())
+        Ok(rows.into_iter().map(Change::from).collect())
+    }
+
+    /// The last changes, the newest first.
+    pub async fn latest(&self, most: u64) -> Result<Vec<Change>, DbErr> {
+        let newest = change::Entity::find().order_by_desc(change::Column::Id).limit(most);
+        Ok(newest.all(self.domain.read()).await?.into_iter().map(Change::from).collect())
+    }
+}
+
+impl From<change::Model> for Change {
+    fn from(row: change::Model) -> Self {
+        Self { name: row.name, old: row.old_value, new: row.new_value, at: Millis(row.changed_at), by: row.changed_by }
     }
 }
 

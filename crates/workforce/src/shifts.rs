@@ -13,7 +13,7 @@ use opora::store::WriteError;
 use sea_orm::DbErr;
 use serde_json::Value;
 
-pub use self::chat::fit;
+pub use self::chat::{caption, fit};
 pub use self::doors::{Overview, Shifts};
 pub use self::listing::{From, Listed, Mark, Whose};
 pub use self::plans::{
@@ -39,11 +39,13 @@ mod chat;
 mod closing;
 mod doors;
 pub mod jobs;
+mod lateness;
 mod leaving;
 mod listing;
 mod marking;
 mod mine;
 mod opening;
+pub mod paging;
 mod planning;
 mod plans;
 mod records;

@@ -26,7 +26,8 @@ pub use self::records::{AboutSite, AboutSlot, AboutTask, KOPECKS_MOST, Site, Slo
 pub use self::rules::{Hours, Period, Position, WorkingDays, local, monday_of};
 pub use self::schedule::DayOfSlots;
 pub use self::slots::{
-    copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, restore_slot, slot, take_place,
+    copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, hold_slot, restore_slot, slot,
+    take_place,
 };
 pub use self::why::{NotDone, Why, kept};
 use crate::application::App;
@@ -35,6 +36,7 @@ use crate::key;
 use crate::people::{Person, Role};
 use crate::rooms::{Job, MenuItem, Room};
 
+mod allowed;
 mod changes;
 mod contracts;
 mod doors;
@@ -49,6 +51,7 @@ mod schedule;
 mod slots;
 mod tables;
 mod why;
+mod workers;
 
 /// Who looks after sites: owners everywhere, managers where they were permitted.
 pub const KEEPERS: &[Role] = &[Role::Manager, Role::Owner, Role::Superadmin];

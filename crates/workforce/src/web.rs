@@ -23,10 +23,12 @@ pub use self::oops::Oops;
 pub use self::sign_in::send_left_pins;
 pub use self::visit::Visit;
 use crate::application::App;
-use crate::domain::Writing;
+use crate::cabinet::RUNNERS;
+use crate::domain::{self, Writing};
 use crate::key;
 use crate::people::{Person, Role};
 use crate::rooms::{Job, Room};
+use crate::sites::Permission;
 
 mod admin;
 mod assets;
@@ -115,13 +117,18 @@ impl Room for Web {
 
     fn nav(&self) -> Vec<NavItem> {
         vec![
-            NavItem { caption: key!("web-nav-people"), path: "/people", roles: OWNERS, needs: None },
+            NavItem {
+                caption: key!("web-nav-people"),
+                path: "/people",
+                roles: RUNNERS,
+                needs: Some(Permission::Employees),
+            },
             NavItem { caption: key!("web-nav-admin"), path: "/admin", roles: OPERATORS, needs: None },
         ]
     }
 }
 
-/// Removes sessions, PINs and counts that are over.
+/// Removes sessions, PINs, counts and the keys of forms that are over.
 async fn tidy(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     app.domain
@@ -129,6 +136,7 @@ async fn tidy(app: App) -> anyhow::Result<()> {
             Box::pin(async move {
                 sessions::forget_expired(db, now).await?;
                 sign_in::forget_idle(db, now).await?;
+                domain::forget_sent(db, now).await?;
                 sign_in::forget_expired(db, now).await
             })
         })

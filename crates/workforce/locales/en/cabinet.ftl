@@ -44,6 +44,8 @@ cabinet-day-3 = Thu
 cabinet-day-4 = Fri
 cabinet-day-5 = Sat
 cabinet-day-6 = Sun
+cabinet-open-site = Open the site
+cabinet-close-site = Close the site
 cabinet-delete-site = Delete this site
 cabinet-delete-site-about = A deleted site can be brought back.
 
@@ -61,6 +63,10 @@ cabinet-needs-media = needs a photo
 cabinet-who = Who
 cabinet-when = Began
 cabinet-no-shifts = There were no shifts in these days.
+cabinet-mine = Only mine
+cabinet-mine-about = Your own shifts, at whichever site they were
+cabinet-shifts-cut = Not more than { $most } days are shown at once: these are the days from { $from } on.
+cabinet-shifts-before = Those until { $to }
 cabinet-at-work = at work
 cabinet-completed = completed
 cabinet-cancelled = cancelled
@@ -110,6 +116,13 @@ cabinet-month = Month
 cabinet-choose-site = Choose a site to add slots.
 cabinet-nobody-yet = nobody yet
 cabinet-who-comes = Who comes
+cabinet-put-somebody = Put somebody here
+cabinet-put-button = Put here
+cabinet-nobody-free = Nobody who works here by a contract is free then.
+cabinet-other-overlap = This person has another shift planned at that time.
+cabinet-other-no-contract = This person has no active contract for this site.
+cabinet-take-out = Cancel
+cabinet-take-out-sure = Cancel this plan? The person is told, and it costs them nothing.
 cabinet-new-slot = New slot
 cabinet-day = Day
 cabinet-starts = From
@@ -140,6 +153,10 @@ cabinet-reject = Reject it
 
 cabinet-contracts = Contracts
 cabinet-contracts-edit = Contracts: add and edit
+cabinet-offer-contract = Offer a contract
+cabinet-offer-about = For somebody who is verified and has no contract here yet.
+cabinet-offer-whom = Telegram number, phone or @username
+cabinet-contract-elsewhere = This contract counts at other sites too: an owner changes it.
 cabinet-new-contract = New contract
 cabinet-own-rate = Own rate per hour, ₽
 cabinet-rate-of-site = that of the slot or the site
@@ -180,6 +197,8 @@ cabinet-free-places-here = { $count ->
    *[other] { $count } free places
 }
 cabinet-take-place = Take it
+cabinet-cancel-in-bot = You cancel a shift in the bot, with a reason: press “{ $button }” there.
+cabinet-to-bot = To the bot
 
 cabinet-warns-long = { $hours } h: more than a day's work
 cabinet-warns-meets = overlaps another slot: { $when }

@@ -101,6 +101,7 @@ payroll-close = Close { $month }
 payroll-close-about = A closed month cannot be changed or opened again. Later changes become corrections in the next month.
 payroll-close-sure = Close this month for good?
 payroll-open-about = This month can be closed when it is over.
+payroll-newest = To the newest
 payroll-amounts = What it is made of
 payroll-amount = Amount, ₽
 payroll-reason = Reason

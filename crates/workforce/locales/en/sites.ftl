@@ -24,12 +24,14 @@ why-decided-toast = This has been decided already.
 
 # News for those who are concerned.
 notice-plan-moved = Your shift at { $site } has been moved: { $before } is now { $after }.
+notice-plan-made = You have been put down for a shift at { $site }: { $when }.
 notice-plan-cancelled = Your shift at { $site } on { $when } has been cancelled. You do not have to come.
 notice-plan-restored = Your shift at { $site } on { $when } takes place after all.
 notice-reminder = A reminder: your shift at { $site } is soon, { $when }.
 notice-missed = { $name } has not come to { $site }, { $when }.
 notice-you-missed = You were expected at { $site }, { $when }. If something has happened, please tell your manager.
 notice-closed-by-time = I have closed your shift at { $site }, because its time was over. It ended at { $end }; total: { $total }.
+notice-closed-by-staff = Your shift at { $site } was closed for you. It ended at { $end }; total: { $total }.
 notice-cancelled = { $name } has cancelled a shift at { $site }, { $when }. The reason waits under "Today".
 notice-reason-accepted = Your reason for cancelling the shift at { $site }, { $when }, was accepted.
 notice-reason-rejected = Your reason for cancelling the shift at { $site }, { $when }, was not accepted. Deducted: { $fine }.
@@ -58,6 +60,7 @@ sites-new-slot = Write the day, the hours and the number of places in one line, 
 sites-slot-not-understood = I did not understand this. An example: 31.12 09:00-18:00 2
 sites-slot-made = There is a new slot at { $site }: { $when }.
 sites-cancellation = { $name } does not come to { $site }, { $when }. The reason: { $reason }
+sites-proof-on-page = What proves it is in the cabinet, under "Cancellations".
 sites-accept-button = ✅ Accept
 sites-reject-button = ❌ Reject
 sites-accepted = The reason is accepted.

@@ -60,6 +60,7 @@ web-people-count = { $count ->
     [one] { $count } person
    *[other] { $count } people
 }
+web-people-of-sites = People with a contract for the sites whose employees you look after.
 web-search = Search
 web-search-hint = Name, @username, phone or number
 web-nobody-found = Nobody was found.

@@ -44,6 +44,8 @@ cabinet-day-3 = Чт
 cabinet-day-4 = Пт
 cabinet-day-5 = Сб
 cabinet-day-6 = Вс
+cabinet-open-site = Открыть объект
+cabinet-close-site = Закрыть объект
 cabinet-delete-site = Удалить объект
 cabinet-delete-site-about = Удалённый объект можно вернуть.
 
@@ -61,6 +63,10 @@ cabinet-needs-media = нужно фото
 cabinet-who = Кто
 cabinet-when = Начало
 cabinet-no-shifts = В эти дни смен не было.
+cabinet-mine = Только мои
+cabinet-mine-about = Ваши собственные смены, на каком бы объекте они ни были
+cabinet-shifts-cut = Больше { $most } дней сразу не показывается: здесь дни начиная с { $from }.
+cabinet-shifts-before = Те, что до { $to }
 cabinet-at-work = на смене
 cabinet-completed = завершена
 cabinet-cancelled = отменена
@@ -112,6 +118,13 @@ cabinet-month = Месяц
 cabinet-choose-site = Чтобы добавить слоты, выберите объект.
 cabinet-nobody-yet = пока никого
 cabinet-who-comes = Кто придёт
+cabinet-put-somebody = Поставить в этот слот
+cabinet-put-button = Поставить
+cabinet-nobody-free = Никто из тех, кто работает здесь по договору, в это время не свободен.
+cabinet-other-overlap = На это время у сотрудника уже запланирована другая смена.
+cabinet-other-no-contract = У сотрудника нет действующего договора на этот объект.
+cabinet-take-out = Отменить
+cabinet-take-out-sure = Отменить этот план? Сотрудник получит сообщение, штрафа не будет.
 cabinet-new-slot = Новый слот
 cabinet-day = День
 cabinet-starts = С
@@ -142,6 +155,10 @@ cabinet-reject = Отклонить
 
 cabinet-contracts = Договоры
 cabinet-contracts-edit = Договоры: добавить и изменить
+cabinet-offer-contract = Предложить договор
+cabinet-offer-about = Для проверенного сотрудника, у которого здесь ещё нет договора.
+cabinet-offer-whom = Номер в Telegram, телефон или @имя
+cabinet-contract-elsewhere = Этот договор действует и на других объектах: изменить его может владелец.
 cabinet-new-contract = Новый договор
 cabinet-own-rate = Своя ставка в час, ₽
 cabinet-rate-of-site = ставка слота или объекта
@@ -184,6 +201,8 @@ cabinet-free-places-here = { $count ->
    *[other] { $count } свободных мест
 }
 cabinet-take-place = Занять
+cabinet-cancel-in-bot = Отменить смену можно в боте, указав причину: нажмите там «{ $button }».
+cabinet-to-bot = Перейти в бот
 
 cabinet-warns-long = { $hours } ч: длиннее рабочего дня
 cabinet-warns-meets = пересекается с другим слотом: { $when }

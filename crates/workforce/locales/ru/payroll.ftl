@@ -105,6 +105,7 @@ payroll-close = Закрыть: { $month }
 payroll-close-about = Закрытый месяц нельзя изменить или открыть снова. Позднейшие правки станут исправлениями в следующем месяце.
 payroll-close-sure = Закрыть этот месяц окончательно?
 payroll-open-about = Месяц можно закрыть, когда он закончится.
+payroll-newest = К самым новым
 payroll-amounts = Из чего складывается
 payroll-amount = Сумма, ₽
 payroll-reason = Причина

@@ -24,12 +24,14 @@ why-decided-toast = Это уже решено.
 
 # Новости для тех, кого они касаются.
 notice-plan-moved = Ваша смена на объекте { $site } перенесена: вместо { $before } теперь { $after }.
+notice-plan-made = Вас записали на смену на объекте { $site }: { $when }.
 notice-plan-cancelled = Ваша смена на объекте { $site } { $when } отменена. Приходить не нужно.
 notice-plan-restored = Ваша смена на объекте { $site } { $when } всё-таки состоится.
 notice-reminder = Напоминаю: скоро ваша смена на объекте { $site }, { $when }.
 notice-missed = { $name } не вышел(ла) на объект { $site }, { $when }.
 notice-you-missed = Вас ждали на объекте { $site }, { $when }. Если что-то случилось, сообщите, пожалуйста, управляющему.
 notice-closed-by-time = Я закрыл вашу смену на объекте { $site }: её время вышло. Окончание { $end }, итого { $total }.
+notice-closed-by-staff = Вашу смену на объекте { $site } закрыли за вас. Окончание { $end }, итого { $total }.
 notice-cancelled = { $name } отменяет смену на объекте { $site }, { $when }. Причина ждёт решения в разделе «Сегодня».
 notice-reason-accepted = Причина отмены смены на объекте { $site }, { $when }, принята.
 notice-reason-rejected = Причина отмены смены на объекте { $site }, { $when }, не принята. Удержано: { $fine }.
@@ -59,6 +61,7 @@ sites-new-slot = Напишите день, часы и число мест од
 sites-slot-not-understood = Не понял. Пример: 31.12 09:00-18:00 2
 sites-slot-made = Новый слот на объекте { $site }: { $when }.
 sites-cancellation = { $name } не выйдет на объект { $site }, { $when }. Причина: { $reason }
+sites-proof-on-page = Подтверждение — в кабинете, в разделе «Отмены».
 sites-accept-button = ✅ Принять
 sites-reject-button = ❌ Отклонить
 sites-accepted = Причина принята.

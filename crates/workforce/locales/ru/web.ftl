@@ -63,6 +63,7 @@ web-people-count = { $count ->
     [few] { $count } человека
    *[many] { $count } человек
 }
+web-people-of-sites = Люди с договором на объекты, за сотрудников которых вы отвечаете.
 web-search = Найти
 web-search-hint = Имя, @имя, телефон или номер
 web-nobody-found = Никого не нашлось.

@@ -2,7 +2,7 @@
 
 use crate::application::App;
 use crate::people::{Person, Role};
-use crate::sites::{NotDone, Permission, Scope, Site, Sites, Why};
+use crate::sites::{Contract, NotDone, Permission, Scope, Site, Sites, Why};
 use crate::web::{OWNERS, Oops};
 
 /// Asked once for a page.
@@ -35,6 +35,19 @@ impl Access {
         self.is_owner || self.permitted.iter().any(|(_, permitted)| *permitted == what)
     }
 
+    /// Whether a contract may be handled so: by a permission at all of its sites, or for the contract itself.
+    pub fn may_with(&self, what: Permission, contract: &Contract) -> bool {
+        let sites = &contract.about.sites;
+        let at_all = !sites.is_empty() && sites.iter().all(|site| self.may(what, *site));
+        self.is_owner || at_all || self.permitted.contains(&(Scope::Contract(contract.id), what))
+    }
+
+    /// Whether a contract is of somebody whom this person looks after: by one of its sites, or by itself.
+    pub fn sees(&self, contract: &Contract) -> bool {
+        let what = Permission::Employees;
+        contract.about.sites.iter().any(|site| self.may(what, *site)) || self.may_with(what, contract)
+    }
+
     /// The sites that this person may see.
     pub async fn sites(&self, app: &App) -> Result<Vec<Site>, Oops> {
         let mut sites = Sites::of_app(app).list().await?;
@@ -48,6 +61,7 @@ pub fn why(error: NotDone) -> Result<Why, Oops> {
     match error {
         NotDone::Refused(Why::NotAllowed) => Err(Oops::Forbidden),
         NotDone::Refused(why) => Ok(why),
+        NotDone::Repeated => Err(Oops::NotPossible),
         NotDone::Failed(error) => Err(error.into()),
     }
 }

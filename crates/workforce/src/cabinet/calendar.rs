@@ -17,13 +17,16 @@ use super::tasks;
 use crate::application::App;
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Plan, Shifts};
-use crate::sites::{AboutSlot, DayOfSlots, Hours, Period, Permission, Site, Sites, Slot, Task, local, monday_of};
+use crate::sites::{AboutSlot, DayOfSlots, Hours, Period, Permission, Site, Sites, Slot, local, monday_of};
 use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, seen, time_of, version_of};
 use crate::web::{Oops, SignedIn, Visitor};
 
+mod slot;
 mod view;
 mod warnings;
 
+use self::slot::{answer as slot_answer, page as slot_page, path as slot_path};
+pub use self::slot::{cancel, put, show as show_slot};
 use self::warnings::Warning;
 
 /// A month is shown by whole weeks.
@@ -65,18 +68,6 @@ struct Shown {
     is_new: bool,
 }
 
-/// What a slot's page shows.
-struct Whole {
-    access: Access,
-    site: Site,
-    slot: Slot,
-    plans: Vec<Plan>,
-    /// Its own, besides the site's.
-    tasks: Vec<Task>,
-    names: HashMap<i64, String>,
-    warnings: Vec<Warning>,
-}
-
 /// `GET /calendar`.
 pub async fn show(
     State(app): State<App>,
@@ -96,15 +87,6 @@ pub async fn create(
     let doors = Sites::of_app(&app);
     let act = async |about| doors.create_slot(&visitor.person, site, about).await.map(drop);
     answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read_slot, act).await?).await
-}
-
-/// `GET /calendar/slots/<id>`.
-pub async fn show_slot(
-    State(app): State<App>,
-    SignedIn(visitor): SignedIn,
-    Path(id): Path<i64>,
-) -> Result<Response, Oops> {
-    slot_page(&app, &visitor, id, Attempt::default()).await
 }
 
 /// `POST /calendar/slots/<id>`.
@@ -235,17 +217,6 @@ async fn answer(app: &App, visitor: &Visitor, wanted: &Wanted, went: Result<(), 
     }
 }
 
-async fn slot_answer(app: &App, visitor: &Visitor, id: i64, went: Result<(), Attempt>) -> Result<Response, Oops> {
-    match went {
-        Ok(()) => Ok(Redirect::to(&slot_path(id)).into_response()),
-        Err(attempt) => slot_page(app, visitor, id, attempt).await,
-    }
-}
-
-fn slot_path(id: i64) -> String {
-    format!("/calendar/slots/{id}")
-}
-
 fn back(site: i64, day: NaiveDate) -> Response {
     Redirect::to(&format!("/calendar?site={site}&day={day}")).into_response()
 }
@@ -310,29 +281,6 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
         deleted,
         is_new,
     })
-}
-
-async fn slot_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
-    let access = Access::of(app, &visitor.person).await?;
-    let doors = Sites::of_app(app);
-    let slot = doors.slot(id).await?.ok_or(Oops::NotFound)?;
-    if !access.may(Permission::View, slot.site_id) {
-        return Err(Oops::Forbidden);
-    }
-    let site = doors.of(slot.site_id).await?.ok_or(Oops::NotFound)?;
-    let plans = Shifts::of_app(app).plans_for(std::slice::from_ref(&slot)).await?;
-    let people: BTreeSet<i64> = plans.iter().map(|plan| plan.user_id).collect();
-    // A day to either side: nights begin on one and end on another.
-    let before = slot.about.day.checked_sub_days(Days::new(1)).unwrap_or(slot.about.day);
-    let around = Period::of_days(before, 3, site.about.time_zone).ok_or(Oops::NotFound)?;
-    let everywhere = Shifts::of_app(app).plans_of_people(&people, around).await?;
-    let here = [site.id];
-    let (names, beside) = tokio::try_join!(app.people.names(people), doors.slots(&here, around))?;
-    let warnings = warnings::about(&slot, &site, &beside, &everywhere);
-    let tasks = doors.tasks_of_slot(id).await?;
-    let whole = Whole { access, site, slot, plans, tasks, names, warnings };
-    let page = view::slot(visitor, &whole, &attempt);
-    Ok((attempt.status(), page).into_response())
 }
 
 /// A slot as its form shows it.

@@ -1,13 +1,16 @@
 //! Charts of a month: hours, cost and lateness by day, as pictures that the server draws, with the same values as a table.
 
+use std::collections::BTreeMap;
+
 use axum::extract::{Query, State};
-use chrono::Datelike;
+use chrono::{Datelike, NaiveDate};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use self::picture::{Bar, Scale};
 use crate::application::App;
 use crate::payroll::{DayOfMonth, Hours, Money, Period, months};
+use crate::shifts::Shifts;
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Oops, Owner};
@@ -31,18 +34,41 @@ enum Chart {
     Late,
 }
 
+/// What a month was like, day by day.
+struct Month {
+    period: Period,
+    days: Vec<DayOfMonth>,
+    late: BTreeMap<NaiveDate, i64>,
+}
+
 /// `GET /charts`.
 pub async fn show(State(app): State<App>, Owner(visitor): Owner, Query(wanted): Query<Wanted>) -> Result<Markup, Oops> {
     let current = Period::of(app.payroll.today().await?);
     let period = if wanted.period.is_empty() { current } else { wanted.period.parse().map_err(|_| Oops::NotFound)? };
-    let days = app.payroll.by_day(period.first_day(), period.last_day()).await?;
+    let (first, last, shifts) = (period.first_day(), period.last_day(), Shifts::of_app(&app));
+    let (days, late) = tokio::try_join!(app.payroll.by_day(first, last), shifts.late_starts(first, last))?;
+    let month = Month { period, days, late };
     let language = visitor.language();
     let title = text!(language, "cabinet-nav-charts");
     let body = html! {
         div.headline { h1 { (title) } (months("/charts", period, current, language)) }
-        @for chart in [Chart::Hours, Chart::Cost, Chart::Late] { (chart.card(period, &days, language)) }
+        @for chart in [Chart::Hours, Chart::Cost, Chart::Late] { (chart.card(&month, language)) }
     };
     Ok(visitor.page(&title, &body))
+}
+
+impl Month {
+    /// What a day was like, 1 to 31.
+    fn value(&self, chart: Chart, day: u32) -> i64 {
+        let pay = || self.days.iter().find(|one| one.day_of_month() == Some(day));
+        match chart {
+            Chart::Hours => pay().map_or(0, |one| one.hours().hundredths()),
+            Chart::Cost => pay().map_or(0, |one| one.cost().kopecks()),
+            Chart::Late => {
+                self.period.first_day().with_day(day).and_then(|day| self.late.get(&day).copied()).unwrap_or(0)
+            }
+        }
+    }
 }
 
 impl Chart {
@@ -59,14 +85,6 @@ impl Chart {
             Self::Hours => text!(language, "payroll-hours"),
             Self::Cost => text!(language, "cabinet-cost"),
             Self::Late => text!(language, "cabinet-late-starts"),
-        }
-    }
-
-    fn value(self, day: &DayOfMonth) -> i64 {
-        match self {
-            Self::Hours => day.hours().hundredths(),
-            Self::Cost => day.cost().kopecks(),
-            Self::Late => day.late,
         }
     }
 
@@ -99,10 +117,10 @@ impl Chart {
         }
     }
 
-    fn card(self, period: Period, days: &[DayOfMonth], language: Language) -> Markup {
+    fn card(self, month: &Month, language: Language) -> Markup {
+        let period = month.period;
         let bars = (1..=period.last_day().day()).map(|day| {
-            let found = days.iter().find(|one| one.day_of_month() == Some(day));
-            let value = found.map_or(0, |one| self.value(one));
+            let value = month.value(self, day);
             Bar { day, value, words: self.words(value, language) }
         });
         let bars: Vec<Bar> = bars.collect();

@@ -19,7 +19,7 @@ use crate::web::{OWNERS, Oops, Owner, Section, Visitor, moment};
 /// The field that says what was looked at.
 const SEEN: &str = "seen";
 /// How many lines of history are shown.
-const LINES: usize = 50;
+const LINES: u64 = 50;
 
 /// A manager and everything about them.
 struct Whole {
@@ -90,10 +90,8 @@ async fn manager(app: &App, id: i64) -> Result<Person, Oops> {
 
 async fn page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
     let (person, doors) = (manager(app, id).await?, Sites::of_app(app));
-    let lines = audit::about(&app.domain, ("manager", id));
-    let (sites, permits, mut lines) = tokio::try_join!(doors.list(), doors.permits_of(id), lines)?;
-    lines.reverse();
-    lines.truncate(LINES);
+    let lines = audit::latest(&app.domain, ("manager", id), LINES);
+    let (sites, permits, lines) = tokio::try_join!(doors.list(), doors.permits_of(id), lines)?;
     let names = app.people.names(lines.iter().filter_map(|line| line.actor)).await?;
     let whole = Whole { person, sites, permits, lines, names };
     Ok((attempt.status(), draw(visitor, &whole, &attempt)).into_response())

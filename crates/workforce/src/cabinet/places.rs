@@ -79,7 +79,11 @@ async fn page(app: &App, visitor: &Visitor, attempt: &Attempt) -> Result<Respons
         h1 { (title) }
         (attempt.notice(language))
         div #schedule data-live="shifts sites" {
-            section.card { h2 { (text!(language, "cabinet-my-plans")) } (plans(&schedule, language)) }
+            section.card {
+                h2 { (text!(language, "cabinet-my-plans")) }
+                (plans(&schedule, language))
+                @if !schedule.plans.is_empty() { (way_to_cancel(app, language)) }
+            }
             section.card {
                 h2 { (text!(language, "cabinet-free-now")) }
                 @if schedule.places.is_empty() { p.quiet { (text!(language, "cabinet-nothing-free")) } }
@@ -109,6 +113,17 @@ fn plans(schedule: &Schedule, language: Language) -> Markup {
             @for plan in &schedule.plans {
                 li { div { strong { (name(schedule, plan.site_id)) } p.quiet { (when(schedule, plan.site_id, plan.period, language)) } } }
             }
+        }
+    }
+}
+
+/// A reason is given and judged in the bot, so a plan is cancelled there.
+fn way_to_cancel(app: &App, language: Language) -> Markup {
+    let button = text!(language, "shifts-mine-button");
+    html! {
+        p.quiet data-testid="how-to-cancel" {
+            (text!(language, "cabinet-cancel-in-bot", button = button)) " "
+            a href={ "tg://user?id=" (app.bot_id) } { (text!(language, "cabinet-to-bot")) }
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::web::{OPERATORS, Oops, Owner, Visitor, moment};
 
 const PATH: &str = "/settings";
 /// How many changes are shown.
-const CHANGES: usize = 50;
+const CHANGES: u64 = 50;
 /// What a field that says what was looked at begins with.
 const SEEN: &str = "seen-";
 /// The id of the list of time zones.
@@ -70,9 +70,7 @@ pub async fn edit(State(app): State<App>, Owner(visitor): Owner, Form(typed): Fo
 }
 
 async fn page(app: &App, visitor: &Visitor, attempt: Attempt) -> Result<Response, Oops> {
-    let (values, mut changes) = tokio::try_join!(app.settings.all(), app.settings.history())?;
-    changes.reverse();
-    changes.truncate(CHANGES);
+    let (values, changes) = tokio::try_join!(app.settings.all(), app.settings.latest(CHANGES))?;
     let (names, able) = tokio::try_join!(
         app.people.names(changes.iter().filter_map(|change| change.by)),
         app.people.with_any(MAY_ANSWER)

@@ -38,6 +38,8 @@ pub struct Wanted {
     from: String,
     to: String,
     site: String,
+    /// Whether one's own are wanted, wherever they were; any text.
+    mine: String,
     /// Where another page ended.
     before: String,
     after: String,
@@ -47,12 +49,18 @@ pub struct Wanted {
 struct List {
     from: NaiveDate,
     to: NaiveDate,
+    /// Where the days begin that were asked for, if they are more than are shown at once.
+    cut_from: Option<NaiveDate>,
     site: Option<i64>,
+    /// One's own alone.
+    is_mine: bool,
     /// Where the pages around this one begin.
     newer: Option<Mark>,
     older: Option<Mark>,
     shifts: Vec<Shift>,
+    /// Those that may be chosen, and those of the shifts.
     sites: Vec<Site>,
+    seen_sites: Vec<Site>,
     names: HashMap<i64, String>,
     totals: HashMap<i64, Money>,
 }
@@ -72,7 +80,7 @@ struct Whole {
     may_close: bool,
 }
 
-/// `GET /shifts`: everybody's where one may see them, else one's own.
+/// `GET /shifts`: everybody's where one may see them, or one's own wherever they were.
 pub async fn list(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
@@ -82,24 +90,30 @@ pub async fn list(
     let zone = app.settings.get(&TIME_ZONE).await?;
     let today = local(app.clock.now(), zone).date();
     let to = day_or(&wanted.to, today)?;
-    let from = day_or(&wanted.from, to.checked_sub_days(Days::new(USUAL_DAYS)).unwrap_or(to))?.min(to);
-    let days = u64::try_from((to - from).num_days()).unwrap_or_default().min(DAYS_MOST) + 1;
+    let wanted_from = day_or(&wanted.from, to.checked_sub_days(Days::new(USUAL_DAYS)).unwrap_or(to))?.min(to);
+    // Of too many days the last ones are shown, with a way to those before.
+    let from = wanted_from.max(to.checked_sub_days(Days::new(DAYS_MOST - 1)).unwrap_or(to));
+    let days = u64::try_from((to - from).num_days()).unwrap_or_default() + 1;
     let period = Period::of_days(from, days, zone).ok_or(Oops::BadRequest)?;
     let (from_mark, site) = (from_mark(&wanted)?, wanted.site.parse::<i64>().ok());
-    let is_everybodys = access.may_somewhere(Permission::View);
-    let mut sites = if is_everybodys { access.sites(&app).await? } else { Vec::new() };
+    let may_see_others = access.may_somewhere(Permission::View);
+    let is_mine = !may_see_others || !wanted.mine.is_empty();
+    let sites = if may_see_others { access.sites(&app).await? } else { Vec::new() };
     let ids: Vec<i64> = sites.iter().map(|one| one.id).filter(|id| site.is_none_or(|site| site == *id)).collect();
-    let whose = if is_everybodys { Whose::Sites(&ids) } else { Whose::Person(visitor.person.id) };
+    let whose = if is_mine { Whose::Person(visitor.person.id) } else { Whose::Sites(&ids) };
     let Listed { shifts, newer, older } = Shifts::of_app(&app).listed(whose, period, from_mark, PAGE).await?;
-    if !is_everybodys {
-        sites = Sites::of_app(&app).with_ids(&shifts.iter().map(|shift| shift.site_id).collect::<Vec<_>>()).await?;
-    }
+    let seen_sites = if is_mine {
+        Sites::of_app(&app).with_ids(&shifts.iter().map(|shift| shift.site_id).collect::<Vec<_>>()).await?
+    } else {
+        sites.clone()
+    };
     let mut seen: Vec<i64> = shifts.iter().filter(|one| sees_pay(&access, &visitor, one)).map(|one| one.id).collect();
     seen.sort_unstable();
     let totals = app.payroll.totals_of_shifts(&seen).await?;
     let names = app.people.names(shifts.iter().map(|shift| shift.user_id)).await?;
-    let list = List { from, to, site, newer, older, shifts, sites, names, totals };
-    Ok(view::list(&visitor, &list, is_everybodys).into_response())
+    let cut_from = (wanted_from < from).then_some(wanted_from);
+    let list = List { from, to, cut_from, site, is_mine, newer, older, shifts, sites, seen_sites, names, totals };
+    Ok(view::list(&visitor, &list, may_see_others).into_response())
 }
 
 /// `GET /shifts/<id>`.

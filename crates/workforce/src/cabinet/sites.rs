@@ -14,7 +14,7 @@ use crate::application::App;
 use crate::settings::TIME_ZONE;
 use crate::shifts::Shifts;
 use crate::sites::{AboutSite, NotDone, Permission, Position, Site, Sites, WorkingDays};
-use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, seen, time_of, version_of};
+use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, once, seen, time_of, version_of};
 use crate::web::{Oops, SignedIn, Visitor};
 
 mod view;
@@ -48,13 +48,14 @@ pub async fn create(
     SignedIn(visitor): SignedIn,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let mut made = 0;
+    let (mut made, doors) = (None, Sites::of_app(&app).once(once(&visitor, &typed)));
     let went = carry_out(&visitor, typed, read_site, async |about| {
-        made = Sites::of_app(&app).create(&visitor.person, about).await?;
+        made = Some(doors.create(&visitor.person, about).await?);
         Ok::<_, NotDone>(())
     });
     match went.await? {
-        Ok(()) => Ok(Redirect::to(&format!("/sites/{made}")).into_response()),
+        // By a second click it is in the list already.
+        Ok(()) => Ok(Redirect::to(&made.map_or("/sites".to_owned(), |id| format!("/sites/{id}"))).into_response()),
         Err(attempt) => list_page(&app, &visitor, 1, attempt).await,
     }
 }
@@ -98,6 +99,18 @@ pub async fn restore(
     let doors = Sites::of_app(&app);
     let went = carry_out(&visitor, Fields::new(), seen, async |_| doors.restore(&visitor.person, id).await);
     answer(&app, &visitor, id, went.await?).await
+}
+
+/// `POST /sites/<id>/open`.
+pub async fn open(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+    let act = async |_| Shifts::of_app(&app).open_site(&visitor.person, id).await;
+    answer(&app, &visitor, id, carry_out(&visitor, Fields::new(), seen, act).await?).await
+}
+
+/// `POST /sites/<id>/close`.
+pub async fn close(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+    let act = async |_| Shifts::of_app(&app).close_site(&visitor.person, id).await;
+    answer(&app, &visitor, id, carry_out(&visitor, Fields::new(), seen, act).await?).await
 }
 
 /// `POST /sites/<id>/tasks`.
@@ -168,10 +181,10 @@ async fn site_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> R
     if !access.may(Permission::View, id) {
         return Err(Oops::Forbidden);
     }
-    let doors = Sites::of_app(app);
-    let (site, tasks) = tokio::try_join!(doors.of(id), doors.tasks_of_site(id))?;
-    let site = site.ok_or(Oops::NotFound)?;
-    Ok((attempt.status(), view::site(visitor, &access, &site, &tasks, &attempt)).into_response())
+    let (doors, shifts, here) = (Sites::of_app(app), Shifts::of_app(app), [id]);
+    let (site, tasks, openings) = tokio::try_join!(doors.of(id), doors.tasks_of_site(id), shifts.openings(&here))?;
+    let shown = view::Shown { access, site: site.ok_or(Oops::NotFound)?, tasks, is_open: !openings.is_empty() };
+    Ok((attempt.status(), view::site(visitor, &shown, &attempt)).into_response())
 }
 
 /// A site as its form shows it.

@@ -6,7 +6,9 @@ use crate::application::App;
 use crate::payroll::Money;
 use crate::sites::{AboutTask, Sites, Task};
 use crate::text;
-use crate::web::form::{Attempt, Fields, Filled, Reader, Sheet, carry_out, fields, money_field, seen, version_of};
+use crate::web::form::{
+    Attempt, Fields, Filled, Reader, Sheet, carry_out, fields, money_field, once, seen, version_of,
+};
 use crate::web::{Oops, Visitor};
 
 /// Where the tasks of a page are, and whether they may be changed.
@@ -25,7 +27,7 @@ pub async fn create(
     slot_id: Option<i64>,
     typed: Fields,
 ) -> Result<Result<(), Attempt>, Oops> {
-    let doors = Sites::of_app(app);
+    let doors = Sites::of_app(app).once(once(visitor, &typed));
     let act = async |about| doors.create_task(&visitor.person, site_id, slot_id, about).await.map(drop);
     carry_out(visitor, typed, read, act).await
 }

@@ -1,19 +1,25 @@
 //! Today, on the front page: who works where, who is late, who has not come, and which sites are open.
+//!
+//! A day is that of each site, by its own clock; what goes on over midnight is shown until it is over.
 
 use std::collections::{BTreeMap, HashMap};
 
+use chrono::NaiveDate;
+use chrono_tz::Tz;
 use maud::{Markup, html};
 use opora::clock::Millis;
 
 use super::access::Access;
 use crate::application::App;
 use crate::people::Person;
-use crate::settings::TIME_ZONE;
 use crate::shifts::{Overview, Plan, PlanStatus, Shift, Shifts, minutes_late};
 use crate::sites::{Period, Permission, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Oops, Section};
+
+/// No day is longer, also where clocks are put back in it.
+const LONGEST_DAY_MS: i64 = 25 * 60 * 60 * 1000;
 
 /// What the page is drawn from.
 struct Today<'a> {
@@ -25,23 +31,51 @@ struct Today<'a> {
     language: Language,
 }
 
+/// The day at each site, by its own clock.
+struct Clocks {
+    now: Millis,
+    today: HashMap<i64, (Tz, NaiveDate)>,
+}
+
 /// For whoever runs something: the sites of today. Others get nothing here.
 pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, Oops> {
     let access = Access::of(app, viewer).await?;
     if !access.may_somewhere(Permission::View) {
         return Ok(Vec::new());
     }
-    let (sites, zone) = (access.sites(app).await?, app.settings.get(&TIME_ZONE).await?);
-    let now = app.clock.now();
-    let period = Period::of_day(local(now, zone).date(), zone).ok_or(Oops::NotPossible)?;
+    let (sites, now) = (access.sites(app).await?, app.clock.now());
     let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
-    let overview = Shifts::of_app(app).today(&ids, period).await?;
-    let slots = Sites::of_app(app).slots(&ids, period).await?;
+    let around = Period { from: Millis(now.0 - LONGEST_DAY_MS), to: Millis(now.0 + LONGEST_DAY_MS) };
+    let mut overview = Shifts::of_app(app).today(&ids, around).await?;
+    let mut slots = Sites::of_app(app).slots(&ids, around).await?;
+    let clock = Clocks::of(&sites, now);
+    overview.plans.retain(|plan| clock.is_today(plan.site_id, plan.period.from) || clock.is_now(plan.period));
+    overview.shifts.retain(|shift| shift.ended_at.is_none() || clock.is_today(shift.site_id, shift.started_at));
+    slots.retain(|slot| clock.is_today(slot.site_id, slot.period.from));
     let people = overview.plans.iter().map(|plan| plan.user_id).chain(overview.shifts.iter().map(|one| one.user_id));
     let names = app.people.names(people.collect::<std::collections::BTreeSet<_>>()).await?;
     let language = viewer.language;
     let today = Today { sites: &sites, overview: &overview, slots: &slots, names: &names, now, language };
     Ok(vec![Section { title: text!(language, "cabinet-today"), body: today.draw() }])
+}
+
+impl Clocks {
+    fn of(sites: &[Site], now: Millis) -> Self {
+        let today = sites.iter().map(|site| {
+            let zone = site.about.time_zone;
+            (site.id, (zone, local(now, zone).date()))
+        });
+        Self { now, today: today.collect() }
+    }
+
+    fn is_today(&self, site_id: i64, at: Millis) -> bool {
+        self.today.get(&site_id).is_some_and(|(zone, day)| local(at, *zone).date() == *day)
+    }
+
+    /// What began yesterday may go on still.
+    fn is_now(&self, period: Period) -> bool {
+        period.from <= self.now && self.now < period.to
+    }
 }
 
 impl Today<'_> {
@@ -145,7 +179,7 @@ impl Today<'_> {
 
     /// The start is over, and nobody came.
     fn is_missing(&self, plan: &Plan) -> bool {
-        plan.status == PlanStatus::Planned && plan.period.from < self.now
+        plan.status == PlanStatus::Planned && plan.expected_at() < self.now
     }
 
     fn name(&self, id: i64) -> &str {

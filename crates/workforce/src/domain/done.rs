@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use sea_orm::DbErr;
 
 use super::NotWritten;
+use super::once::REPEATED;
 
 /// The rules of a room, as commits refuse by them.
 pub trait Rule: Copy + Debug + Sized {
@@ -17,8 +18,22 @@ pub trait Rule: Copy + Debug + Sized {
 pub enum NotDone<W: Rule> {
     #[error("refused: {0:?}")]
     Refused(W),
+    /// It was done before: the same form came twice.
+    #[error("carried out before")]
+    Repeated,
     #[error(transparent)]
     Failed(anyhow::Error),
+}
+
+impl<W: Rule> NotDone<W> {
+    /// The same in other words.
+    pub fn told_as<V: Rule>(self, tell: impl FnOnce(W) -> V) -> NotDone<V> {
+        match self {
+            Self::Refused(why) => NotDone::Refused(tell(why)),
+            Self::Repeated => NotDone::Repeated,
+            Self::Failed(error) => NotDone::Failed(error),
+        }
+    }
 }
 
 impl<W: Rule> From<W> for NotDone<W> {
@@ -36,6 +51,7 @@ impl<W: Rule> From<DbErr> for NotDone<W> {
 impl<W: Rule> From<NotWritten> for NotDone<W> {
     fn from(error: NotWritten) -> Self {
         match error {
+            NotWritten::Refused(refusal) if refusal == REPEATED => Self::Repeated,
             NotWritten::Refused(refusal) => match W::of(&refusal) {
                 Some(why) => Self::Refused(why),
                 None => Self::Failed(anyhow::anyhow!(refusal)),

@@ -33,6 +33,9 @@ const STEPS: &[Step] = &[
     Step { name: "pins_to_send", sql: include_str!("migrations/pins_to_send.sql") },
     Step { name: "installation", sql: include_str!("migrations/installation.sql") },
     Step { name: "attachment_tries", sql: include_str!("migrations/attachment_tries.sql") },
+    Step { name: "proof_kinds", sql: include_str!("migrations/proof_kinds.sql") },
+    Step { name: "sent_forms", sql: include_str!("migrations/sent_forms.sql") },
+    Step { name: "late_shifts", sql: include_str!("migrations/late_shifts.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";

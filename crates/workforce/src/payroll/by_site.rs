@@ -1,18 +1,14 @@
 //! Reading pay by site: what was earned in shifts there. What somebody wrote by hand, and payments, are of no site.
 
 use sea_orm::sea_query::{Expr, ExprTrait};
-use sea_orm::{
-    ColumnTrait, DbErr, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, Select,
-};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Select};
 
-use super::ledger::{line, whole_sum};
+use super::kind::earned_names;
+use super::ledger::{line, page_of_lines, whole_sum};
 use super::tables::adjustment;
-use super::{Earnings, Entry, Hours, Kind, Line, Money, PAGE, Payroll, Period, Sheet};
+use super::{Earnings, Entry, Hours, Line, LineMark, Money, PAGE, Payroll, Period, Sheet};
 
-/// How many rows of one person and month are shown at most.
-const LINES_MOST: u64 = 500;
-
-#[derive(Debug, FromQueryResult)]
+#[derive(Debug, Default, FromQueryResult)]
 struct Sums {
     user_id: i64,
     hours: i64,
@@ -25,37 +21,40 @@ struct Sums {
 impl Payroll {
     /// A month of those who earned something at these sites, and a page of them. Pages are counted from zero.
     pub async fn at_sites(&self, sites: &[i64], period: Period, page: u64) -> Result<Sheet, DbErr> {
-        let db = self.domain.read();
+        // The rows are gone through once: how many people there are and what they sum up to follows from each one's sums.
         let by_person = summed(sites, period)
             .column(adjustment::Column::UserId)
             .group_by(adjustment::Column::UserId)
             .order_by_desc(whole_sum("amount_kopecks"))
             .order_by_asc(adjustment::Column::UserId)
-            .limit(PAGE)
-            .offset(page.saturating_mul(PAGE))
             .into_model::<Sums>();
-        let all = summed(sites, period).column_as(Expr::cust("CAST(0 AS BIGINT)"), "user_id").into_model::<Sums>();
-        let people = of_sites(sites, period).select_only().column(adjustment::Column::UserId).distinct();
-        let (month, rows, sum, people) =
-            tokio::try_join!(self.month(period), by_person.all(db), all.one(db), people.count(db))?;
-        let sum = sum.ok_or_else(|| DbErr::RecordNotFound("the sums of a month".into()))?;
-        let entries: Vec<Entry> = rows.into_iter().map(Entry::from).collect();
+        let (month, rows) = tokio::try_join!(self.month(period), by_person.all(self.domain.read()))?;
+        let (people, sum) = (rows.len() as u64, rows.iter().fold(Sums::default(), Sums::plus));
+        let (first, most) = (usize::try_from(page.saturating_mul(PAGE)), usize::try_from(PAGE));
+        let shown = rows.into_iter().skip(first.unwrap_or(usize::MAX)).take(most.unwrap_or(usize::MAX));
+        let entries: Vec<Entry> = shown.map(Entry::from).collect();
         let names = self.people.names(entries.iter().map(|entry| entry.user_id)).await?;
         Ok(Sheet { month, entries, people, sum: sum.into(), names })
     }
 
-    /// A person's month as far as it was earned at these sites.
-    pub async fn of_person_at(&self, sites: &[i64], user_id: i64, period: Period) -> Result<Earnings, DbErr> {
+    /// A person's month as far as it was earned at these sites, with the page of rows that begins after this place.
+    pub async fn of_person_at(
+        &self,
+        sites: &[i64],
+        user_id: i64,
+        period: Period,
+        after: Option<&LineMark>,
+    ) -> Result<Earnings, DbErr> {
         let db = self.domain.read();
         let own = adjustment::Column::UserId.eq(user_id);
-        let rows = of_sites(sites, period).filter(own.clone());
-        let rows = rows.order_by_desc(adjustment::Column::Day).order_by_asc(adjustment::Column::Id).limit(LINES_MOST);
+        let rows = page_of_lines(db, of_sites(sites, period).filter(own.clone()), after);
         let sums = summed(sites, period).filter(own).column_as(Expr::cust("CAST(0 AS BIGINT)"), "user_id");
-        let (month, rows, sum) = tokio::try_join!(self.month(period), rows.all(db), sums.into_model::<Sums>().one(db))?;
+        let (month, (rows, further), sum) =
+            tokio::try_join!(self.month(period), rows, sums.into_model::<Sums>().one(db))?;
         let none = std::collections::HashMap::new();
         let lines: Vec<Line> = rows.into_iter().map(|row| line(row, &none)).collect::<Result<_, _>>()?;
         let entry = sum.filter(|_| !lines.is_empty()).map(Entry::from);
-        Ok(Earnings { month, entry, lines, payments: Vec::new(), changes: Vec::new() })
+        Ok(Earnings { month, entry, lines, further, payments: Vec::new(), changes: Vec::new() })
     }
 }
 
@@ -67,9 +66,7 @@ fn of_sites(sites: &[i64], period: Period) -> Select<adjustment::Entity> {
 
 /// The sums that a person's entry has, of what was earned there.
 fn summed(sites: &[i64], period: Period) -> Select<adjustment::Entity> {
-    let earned: Vec<String> =
-        Kind::ALL.iter().filter(|kind| kind.is_earned()).map(|kind| format!("'{}'", kind.name())).collect();
-    let earned = earned.join(", ");
+    let earned = earned_names();
     let only = |which: String| whole_sum(&format!("CASE WHEN {which} THEN amount_kopecks ELSE 0 END"));
     of_sites(sites, period)
         .select_only()
@@ -78,6 +75,20 @@ fn summed(sites: &[i64], period: Period) -> Select<adjustment::Entity> {
         .column_as(only(format!("kind NOT IN ({earned}) AND amount_kopecks >= 0")), "bonus")
         .column_as(only(format!("kind NOT IN ({earned}) AND amount_kopecks < 0")), "deduction")
         .column_as(whole_sum("amount_kopecks"), "total")
+}
+
+impl Sums {
+    /// Everybody's together.
+    fn plus(self, other: &Self) -> Self {
+        Self {
+            user_id: 0,
+            hours: self.hours + other.hours,
+            earned: self.earned + other.earned,
+            bonus: self.bonus + other.bonus,
+            deduction: self.deduction + other.deduction,
+            total: self.total + other.total,
+        }
+    }
 }
 
 impl From<Sums> for Entry {

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::ledger::{credit_before, whole_sum};
 use super::posting::{self, Deltas, Sums};
 use super::tables::{adjustment, change, entry, payment, period};
-use super::{Basis, Kind, Money, Period, Why};
+use super::{Basis, Kind, Money, Period, Seen, Why};
 use crate::audit;
 use crate::domain::Writing;
 
@@ -165,14 +165,8 @@ pub async fn take_back(db: &Writing<'_, '_>, id: i64, by: i64, at: Millis) -> Re
     note(db, "payment taken back", ("user", found.user_id), &found.period, by, at).await
 }
 
-/// Closes a month for good; refused where its total is not what was seen.
-pub async fn close(
-    db: &Writing<'_, '_>,
-    month: Period,
-    seen: Option<Money>,
-    by: i64,
-    at: Millis,
-) -> Result<(), WriteError> {
+/// Closes a month for good; refused where it is not what was seen.
+pub async fn close(db: &Writing<'_, '_>, month: Period, seen: Seen, by: i64, at: Millis) -> Result<(), WriteError> {
     if is_closed(db, &month.to_string()).await? {
         return Err(Why::Closed.refuse());
     }
@@ -189,15 +183,17 @@ pub async fn close(
     if done.rows_affected == 0 {
         return Err(Why::Closed.refuse());
     }
-    // The month is ours alone by now, so its total stays.
-    let total: Option<i64> = entry::Entity::find()
+    // The month is ours alone by now, so its sums stay.
+    let stands: Option<(i64, i64)> = entry::Entity::find()
         .filter(entry::Column::Period.eq(month.as_str()))
         .select_only()
         .column_as(whole_sum("total_kopecks"), "total")
+        .column_as(whole_sum("version"), "version")
         .into_tuple()
         .one(db)
         .await?;
-    if seen.is_some_and(|seen| seen != Money::from_kopecks(total.unwrap_or_default())) {
+    let (total, version) = stands.unwrap_or_default();
+    if seen != (Seen { total: Money::from_kopecks(total), version }) {
         return Err(Why::Stale.refuse());
     }
     let number = month.replace('-', "").parse().unwrap_or_default();

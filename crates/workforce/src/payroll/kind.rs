@@ -96,6 +96,12 @@ impl Kind {
     }
 }
 
+/// The names of what is earned by work, as SQL lists them.
+pub fn earned_names() -> String {
+    let earned = Kind::ALL.iter().filter(|kind| kind.is_earned());
+    earned.map(|kind| format!("'{}'", kind.name())).collect::<Vec<_>>().join(", ")
+}
+
 impl FromStr for Kind {
     type Err = String;
 

@@ -6,11 +6,13 @@ use opora::clock::Millis;
 use sea_orm::sea_query::Expr;
 
 pub use self::days::{DayOfMonth, Reported};
+pub use self::lines::{LineMark, page as page_of_lines};
 pub use self::persons::{credit_before, export, line};
 use super::tables::{change, entry, payment};
 use super::{Basis, Hours, Kind, Money, Period};
 
 mod days;
+mod lines;
 mod months;
 mod persons;
 
@@ -29,6 +31,7 @@ pub struct Entry {
     pub paid: Money,
     /// What was paid beyond what was due in all months before, together; it counts as paid here.
     pub credit: Money,
+    /// Raised by every change; of a sum, those of all its entries together.
     pub version: i64,
 }
 
@@ -51,6 +54,14 @@ pub struct Sheet {
     pub sum: Entry,
     /// By id; of those on this page.
     pub names: HashMap<i64, String>,
+}
+
+/// What somebody has seen of a month who closes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub total: Money,
+    /// Those of all its entries together. Every change raises one, also where the total stays.
+    pub version: i64,
 }
 
 /// An amount and where it comes from.
@@ -102,10 +113,19 @@ pub struct Earnings {
     pub month: Month,
     /// None if there is nothing in it.
     pub entry: Option<Entry>,
-    /// The newest day first.
+    /// A page of them, the newest day first.
     pub lines: Vec<Line>,
+    /// Where the next page begins, if there is one.
+    pub further: Option<LineMark>,
     pub payments: Vec<Payment>,
     pub changes: Vec<Changed>,
+}
+
+impl Sheet {
+    /// By which a change since then is noticed.
+    pub fn seen(&self) -> Seen {
+        Seen { total: self.sum.total, version: self.sum.version }
+    }
 }
 
 impl Entry {

@@ -11,11 +11,11 @@ use axum::{Form, Router};
 use chrono::NaiveDate;
 use serde::Deserialize;
 
-use super::{EARNERS, Money, NotDone, Period, Why, export};
+use super::{EARNERS, LineMark, Money, NotDone, Period, Seen, Why, export};
 use crate::application::App;
 use crate::people::Person;
 use crate::text;
-use crate::web::form::{Attempt, Fields, carry_out, seen};
+use crate::web::form::{Attempt, Fields, carry_out, once, seen};
 use crate::web::{Event, OWNERS, Oops, Owner, Section, SignedIn, Visitor};
 
 pub use self::sheet::months;
@@ -39,6 +39,14 @@ struct Wanted {
     period: String,
     /// Counted from one.
     page: u64,
+    /// Where another page of a person's amounts ended.
+    after: String,
+}
+
+impl Wanted {
+    fn after(&self) -> Result<Option<LineMark>, Oops> {
+        if self.after.is_empty() { Ok(None) } else { self.after.parse().map(Some).map_err(|_| Oops::NotFound) }
+    }
 }
 
 pub fn routes() -> Router<App> {
@@ -93,9 +101,8 @@ async fn show(
 
 /// `POST /payroll/close`.
 async fn close(State(app): State<App>, Owner(visitor): Owner, Form(typed): Form<Fields>) -> Result<Response, Oops> {
-    let seen_total = typed.contains_key("total").then(|| amount_of(&typed, "total")).transpose();
-    let (period, seen_total) = (period_of(&typed)?, seen_total.map_err(|_| Oops::BadRequest)?);
-    let act = async |_| app.payroll.close_period_as_seen(visitor.person.id, period, seen_total).await;
+    let (period, seen_month) = (period_of(&typed)?, seen_of(&typed)?);
+    let act = async |_| app.payroll.close_period_as_seen(visitor.person.id, period, seen_month).await;
     match carry_out(&visitor, typed, seen, act).await? {
         Ok(()) => {
             tell(&app);
@@ -134,7 +141,7 @@ async fn show_person(
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Oops> {
     let (period, _) = chosen(&app, &wanted.period).await?;
-    person_page(&app, &visitor, id, period, Attempt::default()).await
+    person_page(&app, &visitor, id, (period, wanted.after()?), Attempt::default()).await
 }
 
 /// `GET /earnings`.
@@ -144,7 +151,7 @@ async fn show_own(
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Oops> {
     let (period, _) = chosen(&app, &wanted.period).await?;
-    person_page(&app, &visitor, visitor.person.id, period, Attempt::default()).await
+    person_page(&app, &visitor, visitor.person.id, (period, wanted.after()?), Attempt::default()).await
 }
 
 /// `POST /payroll/people/<id>/amounts`.
@@ -161,7 +168,8 @@ async fn add(
         (Ok(amount), "bonus") if !amount.is_negative() => Ok(amount),
         _ => Err(Why::BadAmount),
     };
-    let act = async |_| app.payroll.add_manual(by, id, day, amount?, &reason).await;
+    let once = once(&visitor, &typed);
+    let act = async |_| app.payroll.add_manual_once(by, id, day, amount?, &reason, once).await;
     try_on(&app, &visitor, id, typed, act).await
 }
 
@@ -241,7 +249,7 @@ async fn try_on(
             app.events.publish(Event::to_person(TOPIC, user_id));
             Ok(Redirect::to(&format!("/payroll/people/{user_id}?period={period}")).into_response())
         }
-        Err(attempt) => person_page(app, visitor, user_id, period, attempt).await,
+        Err(attempt) => person_page(app, visitor, user_id, (period, None), attempt).await,
     }
 }
 
@@ -266,7 +274,7 @@ async fn person_page(
     app: &App,
     visitor: &Visitor,
     id: i64,
-    period: Period,
+    (period, after): (Period, Option<LineMark>),
     attempt: Attempt,
 ) -> Result<Response, Oops> {
     let is_own = id == visitor.person.id;
@@ -274,12 +282,14 @@ async fn person_page(
     let person = if is_own { Some(visitor.person.clone()) } else { app.people.by_id(id).await? };
     let person: Person = person.ok_or(Oops::NotFound)?;
     let earnings = match &sight {
-        Sight::All => app.payroll.of_person(id, period).await?,
-        Sight::Sites(sites) => sight::earnings(app, sites, id, period).await?,
+        Sight::All => app.payroll.of_person_after(id, period, after.as_ref()).await?,
+        Sight::Sites(sites) => sight::earnings(app, sites, id, period, after.as_ref()).await?,
     };
     let authors = earnings.changes.iter().map(|change| change.by).chain(earnings.payments.iter().map(|paid| paid.by));
     let names = app.people.names(authors.collect::<std::collections::BTreeSet<_>>()).await?;
-    let drawn = person::page(visitor, &person, &earnings, &names, (&sight, &attempt));
+    let shown =
+        person::Shown { visitor, person: &person, earnings: &earnings, names: &names, is_first: after.is_none() };
+    let drawn = person::page(shown, &sight, &attempt);
     Ok((attempt.status(), drawn).into_response())
 }
 
@@ -294,6 +304,12 @@ fn amount_of(typed: &Fields, name: &str) -> Result<Money, Why> {
 /// The month and the person that a form is about; it says them itself.
 fn period_of(typed: &Fields) -> Result<Period, Oops> {
     word(typed, "period").parse().map_err(|_| Oops::BadRequest)
+}
+
+/// What was seen of a month; nobody closes one unseen.
+fn seen_of(typed: &Fields) -> Result<Seen, Oops> {
+    let number = |name| word(typed, name).parse::<i64>().map_err(|_| Oops::BadRequest);
+    Ok(Seen { total: Money::from_kopecks(number("total")?), version: number("version")? })
 }
 
 fn user_of(typed: &Fields) -> Result<i64, Oops> {

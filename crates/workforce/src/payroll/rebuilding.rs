@@ -1,22 +1,37 @@
 //! The nightly look at the sums: those of open months are compared with their rows, and put right where they differ.
 //!
-//! They never should: every commit that writes a row writes the sums. What is put right is told in the log.
+//! They never should: every commit that writes a row writes the sums. The database compares, month by month, so that nobody
+//! waits for long and only differences are read. What is put right is told in the log.
 
 use std::collections::BTreeSet;
 
+use anyhow::Context;
 use chrono::Timelike;
 use opora::store::WriteError;
 use sea_orm::sea_query::ExprTrait;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Statement,
+};
 
+use super::kind::earned_names;
 use super::posting::{self, Deltas, Sums};
-use super::tables::{adjustment, entry, period};
+use super::tables::period;
 use super::{Hours, Money, Period};
 use crate::application::App;
 use crate::domain::Writing;
 
 /// The hour of the night, by the clock of the business.
 const HOUR: u32 = 4;
+
+/// What a person's rows of a month are more than their sums.
+#[derive(Debug, FromQueryResult)]
+struct Difference {
+    user_id: i64,
+    hours: i64,
+    earned: i64,
+    bonus: i64,
+    deduction: i64,
+}
 
 /// The job: every hour, and at its own it works.
 pub async fn nightly(app: App) -> anyhow::Result<()> {
@@ -27,36 +42,66 @@ pub async fn nightly(app: App) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes sure that there is a month to write into, and that all sums agree with their rows.
+/// Makes sure that there is a month to write into, and that all sums agree with their rows. A month that cannot be put
+/// right keeps no other from it.
 pub async fn rebuild(app: &App, current: Period) -> anyhow::Result<()> {
-    app.domain.write(move |db| Box::pin(put_right(db, current))).await?;
-    Ok(())
+    app.domain
+        .write(move |db| Box::pin(async move { posting::open_periods(db, &BTreeSet::from([current])).await.map(drop) }))
+        .await?;
+    let open = period::Entity::find().filter(period::Column::Status.eq(posting::OPEN));
+    let open = open.order_by_asc(period::Column::Id).select_only().column(period::Column::Id);
+    let mut went = Ok(());
+    for month in open.into_tuple::<String>().all(app.domain.read()).await? {
+        let name = month.clone();
+        let done = app.domain.write(move |db| Box::pin(put_right(db, month))).await;
+        went = went.and(done.with_context(|| format!("the sums of {name}")));
+    }
+    went
 }
 
-async fn put_right(db: &Writing<'_, '_>, current: Period) -> Result<(), WriteError> {
-    posting::open_periods(db, &BTreeSet::from([current])).await?;
-    // Alone with the open months: whoever posts shares their rows.
-    let open = period::Entity::find().filter(period::Column::Status.eq(posting::OPEN)).lock_exclusive().all(db).await?;
-    let months: Vec<String> = open.into_iter().map(|row| row.id).collect();
-    let counts = adjustment::Column::Period.is_in(months.clone()).and(adjustment::Column::DeletedAt.is_null());
-    let rows = adjustment::Entity::find().filter(counts).all(db).await?;
+async fn put_right(db: &Writing<'_, '_>, month: String) -> Result<(), WriteError> {
+    // Alone with the month: whoever posts shares its row. One that was closed meanwhile stays as it is.
+    let open = period::Column::Id.eq(month.as_str()).and(period::Column::Status.eq(posting::OPEN));
+    if period::Entity::find().filter(open).lock_exclusive().one(db).await?.is_none() {
+        return Ok(());
+    }
+    let compare = Statement::from_sql_and_values(db.get_database_backend(), differences(), [month.as_str().into()]);
     let mut deltas = Deltas::new();
-    for row in &rows {
-        posting::add(&mut deltas, row, Sums::of(row));
-    }
-    for row in entry::Entity::find().filter(entry::Column::Period.is_in(months)).all(db).await? {
-        let stands = Sums {
-            hours: Hours::from_hundredths(row.hours_hundredths),
-            earned: Money::from_kopecks(row.earned_kopecks),
-            bonus: Money::from_kopecks(row.bonus_kopecks),
-            deduction: Money::from_kopecks(row.deduction_kopecks),
-        };
-        let one = deltas.entry((row.period, row.user_id)).or_default();
-        *one = one.plus(stands.minus());
-    }
-    deltas.retain(|_, sums| *sums != Sums::default());
-    for (month, user) in deltas.keys() {
+    for found in Difference::find_by_statement(compare).all(db).await? {
+        let user = found.user_id;
         tracing::warn!(month, user, "payroll: the sums did not agree with their rows, and are put right");
+        deltas.insert((month.clone(), user), Sums::from(found));
     }
-    posting::apply(db, deltas).await
+    if deltas.is_empty() { Ok(()) } else { posting::apply(db, deltas).await }
+}
+
+/// The rows of a month, with its sums taken away: of whom something is left over.
+fn differences() -> String {
+    let earned = earned_names();
+    let columns = ["hours", "earned", "bonus", "deduction"];
+    let sums = columns.map(|name| format!("CAST(SUM({name}) AS BIGINT) AS {name}")).join(", ");
+    let differ = columns.map(|name| format!("SUM({name}) <> 0")).join(" OR ");
+    format!(
+        "SELECT user_id, {sums} FROM (
+            SELECT user_id, hours_hundredths AS hours,
+                CASE WHEN kind IN ({earned}) THEN amount_kopecks ELSE 0 END AS earned,
+                CASE WHEN kind NOT IN ({earned}) AND amount_kopecks >= 0 THEN amount_kopecks ELSE 0 END AS bonus,
+                CASE WHEN kind NOT IN ({earned}) AND amount_kopecks < 0 THEN amount_kopecks ELSE 0 END AS deduction
+            FROM adjustments WHERE period = $1 AND deleted_at IS NULL
+            UNION ALL
+            SELECT user_id, -hours_hundredths, -earned_kopecks, -bonus_kopecks, -deduction_kopecks
+            FROM payroll_entries WHERE period = $1
+        ) AS both_sides GROUP BY user_id HAVING {differ} ORDER BY user_id"
+    )
+}
+
+impl From<Difference> for Sums {
+    fn from(row: Difference) -> Self {
+        Self {
+            hours: Hours::from_hundredths(row.hours),
+            earned: Money::from_kopecks(row.earned),
+            bonus: Money::from_kopecks(row.bonus),
+            deduction: Money::from_kopecks(row.deduction),
+        }
+    }
 }

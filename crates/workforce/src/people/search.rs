@@ -8,6 +8,7 @@ use sea_orm::{QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 
 use super::tables::{role as user_role, user};
 use super::{People, Person, Status, find, person};
+use crate::domain::among;
 use crate::texts::Language;
 
 /// How many people a page has.
@@ -98,8 +99,14 @@ impl People {
 
     /// A page of those whose name, username, phone or number has this in it; of everybody if it is empty.
     pub async fn page(&self, wanted: &str, page: u64) -> Result<Page, DbErr> {
+        self.page_of(None, wanted, page).await
+    }
+
+    /// The same of these people only, if any are given.
+    pub async fn page_of(&self, of: Option<&[i64]>, wanted: &str, page: u64) -> Result<Page, DbErr> {
         let wanted: String = wanted.trim().chars().take(LONGEST).collect();
         let found = user::Entity::find()
+            .apply_if(of, |query, ids| query.filter(among(user::Column::Id, ids)))
             .apply_if((!wanted.is_empty()).then_some(wanted), |query, wanted| query.filter(matching(&wanted)));
         let db = self.domain.read();
         let total = found.clone().count(db).await?;

@@ -1,14 +1,17 @@
 //! Cancelling a plan: the reason, a paper that proves it, a photo. The place is free at once; staff judge the reason.
 
+use std::collections::{HashMap, HashSet};
+
 use opora::prelude::*;
+use sea_orm::DbErr;
 
 use super::chat::{self, LIFE, last_words, refused, worker};
 use super::plans::{self, Excuse};
-use super::{Happened, Reason, Shifts, Update, mine, when};
+use super::{Happened, MediumKind, Reason, Shifts, Update, mine, when};
 use crate::application::App;
 use crate::attachments;
 use crate::domain::InTurn;
-use crate::people::Role;
+use crate::people::{Person, Role};
 use crate::sites::{Permission, Sites, Why};
 use crate::texts::Language;
 use crate::web::OWNERS;
@@ -134,8 +137,12 @@ async fn photo(
     document: Option<String>,
     image: Image,
 ) -> Step<CancelPlan> {
-    let photo_file = Some(image.file_id().to_owned());
-    cancel(turn, plan_id, Excuse { reason, words, document, photo_file }, image.size()).await
+    let kind = match &image {
+        Image::Photo(_) => MediumKind::Photo,
+        Image::Document(_) => MediumKind::Document,
+    };
+    let photo = Some((kind, image.file_id().to_owned()));
+    cancel(turn, plan_id, Excuse { reason, words, document, photo }, image.size()).await
 }
 
 async fn no_photo(
@@ -146,7 +153,7 @@ async fn no_photo(
     document: Option<String>,
     _: Press,
 ) -> Step<CancelPlan> {
-    cancel(turn, plan_id, Excuse { reason, words, document, photo_file: None }, None).await
+    cancel(turn, plan_id, Excuse { reason, words, document, photo: None }, None).await
 }
 
 async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>) -> Step<CancelPlan> {
@@ -160,10 +167,10 @@ async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>
     let site = Sites::of_app(&app).of(plan.site_id).await?;
     let Some(site) = site else { return chat::give_up(turn, Why::Gone, language) };
     let notice_hours = shifts.fines().await?.notice_hours;
-    let told = judges(&app, site.id).await?;
+    let told = judges(&app, &[site.id]).await?.remove(&site.id).unwrap_or_default();
     let who = (person.id, person.full_name.clone());
     // Only now: what is refused leaves no file that nobody names.
-    if let Some(file) = &excuse.photo_file {
+    if let Some((_, file)) = &excuse.photo {
         attachments::fetch(turn, file, size);
     }
     turn.write(move |db| Box::pin(plans::cancel(db, plan_id, who, excuse, notice_hours, told, at)));
@@ -173,12 +180,16 @@ async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>
     Ok(Next::End)
 }
 
-/// Who judges reasons at a site.
-pub async fn judges(app: &App, site_id: i64) -> Result<Vec<i64>, BoxError> {
+/// Who judges reasons at each of these sites, by site.
+pub async fn judges(app: &App, sites: &[i64]) -> Result<HashMap<i64, Vec<i64>>, DbErr> {
     let staff = app.people.with_any(&[OWNERS, &[Role::Manager]].concat()).await?;
-    let permitted = Sites::of_app(app).permitted_at(site_id, Permission::Employees).await?;
-    let is_judge = |id: &i64| permitted.contains(id);
-    Ok(staff.iter().filter(|one| one.may(OWNERS) || is_judge(&one.id)).map(|one| one.id).collect())
+    let permitted = Sites::of_app(app).permitted_at(sites, Permission::Employees).await?;
+    let permitted: HashSet<(i64, i64)> = permitted.into_iter().collect();
+    let of_site = |site: i64| {
+        let is_judge = |one: &&Person| one.may(OWNERS) || permitted.contains(&(site, one.id));
+        (site, staff.iter().filter(is_judge).map(|one| one.id).collect())
+    };
+    Ok(sites.iter().copied().map(of_site).collect())
 }
 
 async fn timed_out(turn: &mut Turn, _: CancelPlan) -> Step<CancelPlan> {

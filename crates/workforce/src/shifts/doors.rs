@@ -199,6 +199,10 @@ impl Shifts {
         settings_of(&self.app).await
     }
 
+    pub(super) fn app(&self) -> &App {
+        &self.app
+    }
+
     pub(super) fn reading(&self) -> &DatabaseConnection {
         self.app.domain.read()
     }
@@ -218,14 +222,17 @@ impl Shifts {
 
 /// Changes, from pages. Each says who wants it.
 impl Shifts {
-    /// Plans for somebody: oneself, or whom the person may plan for.
+    /// Plans for oneself, or for somebody whom the person may plan for, and who is told.
     pub async fn plan(&self, by: &Person, user_id: i64, slot_id: i64) -> Result<i64, NotDone> {
         if by.id != user_id {
             let slot = Sites::of_app(&self.app).slot(slot_id).await?.ok_or(Why::Gone)?;
             self.permitted(by, Permission::Schedule, slot.site_id).await?;
         }
         let update = Update::new(Happened::PlanCreated, user_id);
-        self.change(by, update, move |db, by| Box::pin(plans::plan(db, user_id, slot_id, by.at))).await
+        if by.id == user_id {
+            return self.change(by, update, move |db, by| Box::pin(plans::plan(db, user_id, slot_id, by.at))).await;
+        }
+        self.change(by, update, move |db, by| Box::pin(plans::plan_for(db, user_id, slot_id, by))).await
     }
 
     /// Cancels somebody's plan; the person is told, and it costs nothing.
@@ -246,7 +253,7 @@ impl Shifts {
         self.change(by, update, move |db, by| Box::pin(plans::judge(db, id, is_accepted, fines, by))).await
     }
 
-    /// Closes somebody's shift now.
+    /// Closes somebody's shift now; the person is told.
     pub async fn close(&self, by: &Person, shift_id: i64) -> Result<(), NotDone> {
         let shift = self.of(shift_id).await?.ok_or(Why::Gone)?;
         self.permitted(by, Permission::Schedule, shift.site_id).await?;
@@ -259,8 +266,9 @@ impl Shifts {
             mandatory_task_penalty,
             at,
         };
-        let update = Update::of_shift(Happened::ShiftClosed, shift_id, shift.user_id);
-        self.change(by, update, move |db, by| Box::pin(close_by_staff(db, end(by.at), by))).await
+        let (update, is_own) =
+            (Update::of_shift(Happened::ShiftClosed, shift_id, shift.user_id), by.id == shift.user_id);
+        self.change(by, update, move |db, by| Box::pin(close_by_staff(db, end(by.at), is_own, by))).await
     }
 
     pub async fn open_site(&self, by: &Person, site_id: i64) -> Result<(), NotDone> {
@@ -296,8 +304,12 @@ impl Shifts {
     }
 }
 
-async fn close_by_staff(db: &Writing<'_, '_>, end: End, by: By) -> Result<(), WriteError> {
-    working::close(db, end).await?;
+async fn close_by_staff(db: &Writing<'_, '_>, end: End, is_own: bool, by: By) -> Result<(), WriteError> {
+    if is_own {
+        working::close(db, end).await?;
+    } else {
+        working::close_for(db, end).await?;
+    }
     by.note(db, "shift closed", ("shift", end.shift_id), json!({})).await
 }
 

@@ -1,19 +1,19 @@
 //! What happens to plans and shifts by themselves. Each may run again at any time, and does nothing twice.
 
 use opora::clock::Millis;
-use opora::store::WriteError;
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
+use opora::store::{StoreError, WriteError};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 
 use super::cancelling::judges;
-use super::records::{ClosedBy, Plan, PlanStatus, Shift, ShiftStatus, tasks_of};
-use super::rules::{overdue, reckon};
+use super::records::{ClosedBy, Plan, PlanStatus, Shift, ShiftStatus};
+use super::rules::overdue;
 use super::tables::{plan, shift};
 use super::updates::{Happened, Update};
 use super::working::{self, End};
 use super::{Shifts, when};
 use crate::application::App;
 use crate::domain::{NotWritten, Writing};
-use crate::sites::{Notice, Site, Sites, local, notices};
+use crate::sites::{Notice, Site, Sites, notices};
 
 const HOUR_MS: i64 = 3_600_000;
 /// A reminder comes so long before the start.
@@ -67,6 +67,8 @@ pub async fn note_missed(app: App) -> anyhow::Result<()> {
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
         .filter(plan::Column::StartsAt.lte(now.0 - MISSED_MS))
         .filter(plan::Column::StartsAt.gt(now.0 - FORGOTTEN_MS))
+        // Who took a place in a slot that had begun is awaited from then on.
+        .filter(plan::Column::CreatedAt.lte(now.0 - MISSED_MS))
         .filter(plan::Column::MissedAt.is_null())
         .limit(AT_ONCE)
         .all(app.domain.read())
@@ -76,22 +78,21 @@ pub async fn note_missed(app: App) -> anyhow::Result<()> {
     }
     let sites = Sites::of_app(&app).with_ids(&rows.iter().map(|row| row.site_id).collect::<Vec<_>>()).await?;
     let people = app.people.with_ids(&rows.iter().map(|row| row.user_id).collect::<Vec<_>>()).await?;
-    let mut judges_of = Vec::with_capacity(sites.len());
-    for site in &sites {
-        let staff = judges(&app, site.id).await.map_err(|error| anyhow::anyhow!(error))?;
-        judges_of.push((site.id, staff));
-    }
+    let judges = judges(&app, &sites.iter().map(|site| site.id).collect::<Vec<_>>()).await?;
     for row in rows {
-        let plan = Plan::try_from(row)?;
+        let id = row.id;
+        let Some(plan) = read(Plan::try_from(row), "plan", id) else { continue };
         let site = sites.iter().find(|site| site.id == plan.site_id);
         let (Some(site), Some(person)) = (site, people.iter().find(|one| one.id == plan.user_id)) else { continue };
         let (name, when) = (site.about.name.clone(), when(plan.period, site));
         let mut told = vec![(person.id, Notice::YouMissed { site: name.clone(), when: when.clone() })];
-        let staff = judges_of.iter().find(|(id, _)| *id == site.id).map(|(_, staff)| staff.clone());
+        let staff = judges.get(&site.id).into_iter().flatten();
         let missed = Notice::Missed { name: person.full_name.clone(), site: name, when };
-        told.extend(staff.unwrap_or_default().into_iter().map(|id| (id, missed.clone())));
-        app.domain.write(move |db| Box::pin(miss(db, plan.id, told, now))).await?;
-        Update::new(Happened::PlanMissed, person.id).publish(&app);
+        told.extend(staff.map(|id| (*id, missed.clone())));
+        let noted = app.domain.write(move |db| Box::pin(miss(db, id, told, now))).await;
+        if was_done(noted, "plan", id)? {
+            Update::new(Happened::PlanMissed, person.id).publish(&app);
+        }
     }
     notices::soon(&app).await;
     Ok(())
@@ -116,8 +117,9 @@ pub async fn close_overdue(app: App) -> anyhow::Result<()> {
     let sites = Sites::of_app(&app).with_ids(&rows.iter().map(|row| row.site_id).collect::<Vec<_>>()).await?;
     let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
     for row in rows {
-        let shift = Shift::try_from(row)?;
-        let Some(site) = sites.iter().find(|site| site.id == shift.site_id).cloned() else { continue };
+        let id = row.id;
+        let Some(shift) = read(Shift::try_from(row), "shift", id) else { continue };
+        let Some(site) = sites.iter().find(|site| site.id == shift.site_id) else { continue };
         let over = overdue(shift.started_at, shift.planned.map(|planned| planned.to), &site.about);
         if over.due_at > now {
             continue;
@@ -131,27 +133,13 @@ pub async fn close_overdue(app: App) -> anyhow::Result<()> {
             at: now,
         };
         let update = Update::of_shift(Happened::ShiftClosed, shift.id, shift.user_id);
-        match app.domain.write(move |db| Box::pin(close_and_tell(db, shift, site, end))).await {
-            Ok(()) => update.publish(&app),
-            // The person was faster.
-            Err(NotWritten::Refused(_)) => {}
-            Err(error) => return Err(error.into()),
+        let closed = app.domain.write(move |db| Box::pin(working::close_for(db, end))).await;
+        if was_done(closed, "shift", id)? {
+            update.publish(&app);
         }
     }
     notices::soon(&app).await;
     Ok(())
-}
-
-async fn close_and_tell(db: &Writing<'_, '_>, shift: Shift, site: Site, end: End) -> Result<(), WriteError> {
-    working::close(db, end).await?;
-    let tasks = tasks_of(db, shift.id).await?;
-    let rows = reckon(&shift, &tasks, end.ended_at, &site, end.mandatory_task_penalty);
-    let notice = Notice::ClosedByTime {
-        end: local(end.ended_at, site.about.time_zone).format("%d.%m %H:%M").to_string(),
-        total: rows.iter().map(|row| row.amount).sum(),
-        site: site.about.name,
-    };
-    notices::write(db, vec![(shift.user_id, notice)], end.at).await
 }
 
 /// A safety net: shifts that are over and have no amounts get them.
@@ -166,8 +154,28 @@ pub async fn post_missing(app: App) -> anyhow::Result<()> {
         let posted = app.payroll.totals_of_shifts(ids).await?;
         for id in ids.iter().copied().filter(|id| !posted.contains_key(id)) {
             tracing::warn!(shift = id, "a shift that is over had no amounts; they are posted now");
-            app.domain.write(move |db| Box::pin(working::post(db, id, mandatory, now))).await?;
+            let posted = app.domain.write(move |db| Box::pin(working::post(db, id, mandatory, now))).await;
+            was_done(posted, "shift", id)?;
         }
     }
     Ok(())
+}
+
+/// Whether it was done. One that cannot be done keeps nobody else from theirs; a database that is away ends the run.
+fn was_done(written: Result<(), NotWritten>, what: &'static str, id: i64) -> anyhow::Result<bool> {
+    match written {
+        Ok(()) => Ok(true),
+        // The person was faster.
+        Err(NotWritten::Refused(_)) => Ok(false),
+        Err(NotWritten::Failed(StoreError::WritesFailed(error))) => {
+            tracing::error!(%error, what, id, "a job passes over one that it cannot write; it is tried again");
+            Ok(false)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn read<T>(row: Result<T, DbErr>, what: &'static str, id: i64) -> Option<T> {
+    let failed = |error: &DbErr| tracing::error!(%error, what, id, "a job passes over one that it cannot read");
+    row.inspect_err(failed).ok()
 }

@@ -85,6 +85,7 @@ async fn give_places_back(db: &Writing<'_, '_>, user_id: i64, at: Millis) -> Res
         .filter(plan::Column::UserId.eq(user_id))
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()));
     for row in planned.all(db).await? {
+        sites::hold_slot(db, row.slot_id).await?;
         plans::end(db, row.id, PlanStatus::Cancelled, at).await?;
         sites::free_place(db, row.slot_id).await?;
         By { person: None, at }.note(db, "plan cancelled", ("plan", row.id), json!({})).await?;

@@ -3,10 +3,12 @@
 use opora::clock::Millis;
 use opora::prelude::*;
 
-use super::chat::{last_words_and, worker};
+use super::chat::{fit, worker};
+use super::paging::{Page, offset, turn_page};
 use super::planning::PlanShift;
 use super::{Plan, PlanStatus, Shift, Shifts, cancelling, planning, when};
 use crate::application::App;
+use crate::front::menu_button;
 use crate::payroll::{Hours, Money};
 use crate::sites::{Period, Site, Sites};
 use crate::text;
@@ -16,10 +18,9 @@ pub const MINE: &str = "shifts:mine";
 
 /// What is over is shown for so long.
 const BEHIND_MS: i64 = 14 * 24 * 3_600_000;
-const PLANS_MOST: usize = 10;
 const SHIFTS_MOST: usize = 5;
 
-pub async fn show(turn: &mut Turn, _: Press) -> Step<PlanShift> {
+pub async fn show(turn: &mut Turn, press: Press) -> Step<PlanShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
     let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
     let shifts = Shifts::of_app(&app);
@@ -30,13 +31,14 @@ pub async fn show(turn: &mut Turn, _: Press) -> Step<PlanShift> {
     let sites = Sites::of_app(&app).with_ids(&ids).await?;
     let site_of = |id: i64| sites.iter().find(|site| site.id == id);
     let mut lines = vec![text!(language, "shifts-mine")];
-    let mut buttons = Vec::new();
-    for plan in plans.iter().take(PLANS_MOST) {
+    let mut rows = Vec::new();
+    let page = Page::of(&plans, offset(&press));
+    for plan in page.items {
         let Some(site) = site_of(plan.site_id) else { continue };
         lines.push(plan_line(plan, site));
         if plan.status == PlanStatus::Planned {
             let caption = text!(language, "shifts-cancel-choice", when = when(plan.period, site));
-            buttons.push(Button::raw(caption, format!("{}{}", cancelling::BEGIN, plan.id)));
+            rows.push(vec![Button::raw(caption, format!("{}{}", cancelling::BEGIN, plan.id))]);
         }
     }
     if plans.is_empty() {
@@ -45,9 +47,16 @@ pub async fn show(turn: &mut Turn, _: Press) -> Step<PlanShift> {
     for shift in worked.iter().take(SHIFTS_MOST) {
         lines.extend(site_of(shift.site_id).map(|site| shift_line(shift, site, now, language)));
     }
-    buttons.push(Button::raw(text!(language, "shifts-plan-button"), planning::BEGIN));
-    turn.say(last_words_and(lines.join("\n"), buttons, language));
-    Ok(Next::Stay)
+    rows.extend(page.turns(&format!("{MINE}:"), language));
+    rows.push(vec![Button::raw(text!(language, "shifts-plan-button"), planning::BEGIN)]);
+    rows.push(vec![menu_button(language)]);
+    let words = fit(lines.join("\n"));
+    // From the menu it is a new list, from a page of it another page.
+    if press.rest.is_empty() {
+        turn.say(Say::text(words).buttons(rows));
+        return Ok(Next::Stay);
+    }
+    turn_page(turn, &press, Some((words, rows)))
 }
 
 fn plan_line(plan: &Plan, site: &Site) -> String {

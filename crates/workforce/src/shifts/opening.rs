@@ -4,6 +4,7 @@ use opora::clock::Millis;
 use opora::prelude::*;
 
 use super::chat::{self, LIFE, Typed, last_words_and, refused, worker};
+use super::paging::{self, Page, Question, offset};
 use super::rules::EARLIEST_MS;
 use super::working::{self, Start};
 use super::{Happened, Plan, PlanStatus, ShiftTask, Shifts, Update, closing, marking, planning, when};
@@ -17,6 +18,7 @@ use crate::{key, text};
 pub const BEGIN: &str = "open:begin";
 const PLAN: &str = "open:plan:";
 const SITE: &str = "open:site:";
+const MORE: &str = "open:more:";
 
 /// Where opening stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -46,6 +48,7 @@ pub fn dialogue() -> Dialogue<OpenShift> {
         .ask(OpenShift::CHOOSE, ask_what)
         .on(OpenShift::CHOOSE, button(PLAN), plan)
         .on(OpenShift::CHOOSE, button(SITE), site)
+        .on(OpenShift::CHOOSE, button(MORE), more)
         .ask(OpenShift::POSITION, ask_position)
         .on(OpenShift::POSITION, location(), position)
         .on(OpenShift::POSITION, text(), typed)
@@ -71,23 +74,37 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<OpenShift> {
 }
 
 async fn ask_what(turn: &mut Turn) -> Result<(), BoxError> {
-    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let question = what(turn, 0).await?;
+    paging::ask(turn, question);
+    Ok(())
+}
+
+async fn more(turn: &mut Turn, press: Press) -> Step<OpenShift> {
+    let question = what(turn, offset(&press)).await?;
+    paging::turn_page(turn, &press, question)
+}
+
+/// Plans first, then sites without one.
+async fn what(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(None) };
     let (app, language, now) = (turn.context::<App>(), person.language, turn.now());
     let choices = choices(&app, &person, now).await?;
-    let mut rows = Vec::new();
-    for plan in &choices.plans {
-        if let Some(site) = choices.known.iter().find(|site| site.id == plan.site_id) {
-            let words = format!("🗓 {} · {}", when(plan.period, site), site.about.name);
-            rows.push(vec![Button::new(chat::caption(&words), format!("{PLAN}{}", plan.id))]);
-        }
-    }
-    for site in &choices.sites {
+    let plan = |plan: &Plan| {
+        let site = choices.known.iter().find(|site| site.id == plan.site_id)?;
+        let words = format!("🗓 {} · {}", when(plan.period, site), site.about.name);
+        Some((chat::caption(&words), format!("{PLAN}{}", plan.id)))
+    };
+    let site = |site: &Site| {
         let words = text!(language, "shifts-without-plan-choice", site = chat::caption(&site.about.name));
-        rows.push(vec![Button::new(chat::caption(&words), format!("{SITE}{}", site.id))]);
-    }
+        (chat::caption(&words), format!("{SITE}{}", site.id))
+    };
+    let all: Vec<_> = choices.plans.iter().filter_map(plan).chain(choices.sites.iter().map(site)).collect();
+    let page = Page::of(&all, offset);
+    let mut rows: Vec<_> =
+        page.items.iter().map(|(words, data)| vec![Button::new(words.as_str(), data.as_str())]).collect();
+    rows.extend(page.turns(MORE, language));
     rows.push(vec![menu_button(language)]);
-    turn.say(Say::text(text!(language, "shifts-open-what")).buttons(rows));
-    Ok(())
+    Ok(Some((text!(language, "shifts-open-what"), rows)))
 }
 
 async fn plan(turn: &mut Turn, press: Press) -> Step<OpenShift> {

@@ -5,6 +5,7 @@ use opora::clock::Millis;
 use opora::prelude::*;
 
 use super::chat::{self, LIFE, last_words, last_words_and, refused, way_out, worker};
+use super::paging::{self, Page, Question, offset};
 use super::rules::{LONG_DAY_MINUTES, minutes_of_day};
 use super::{Happened, Shifts, Update, mine, plans, when};
 use crate::application::App;
@@ -17,6 +18,10 @@ use crate::{key, text};
 
 pub const BEGIN: &str = "plan:begin";
 const SITE: &str = "plan:site:";
+const MORE_SITES: &str = "plan:sites:";
+const MORE_FREE: &str = "plan:places:";
+const MORE_DAYS: &str = "plan:days:";
+const MORE_SLOTS: &str = "plan:slots:";
 const FREE: &str = "plan:free";
 const DAY: &str = "plan:day:";
 const SLOT: &str = "plan:slot:";
@@ -25,8 +30,6 @@ const YES: &str = "plan:yes";
 const DAY_MS: i64 = 24 * 3_600_000;
 /// How far ahead people plan.
 const AHEAD_MS: i64 = 21 * DAY_MS;
-/// Choices in one message.
-const SHOWN_MOST: usize = 10;
 
 /// Where planning stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -54,12 +57,16 @@ pub fn dialogue() -> Dialogue<PlanShift> {
         .start(button(mine::MINE), mine::show)
         .ask(PlanShift::SITE, ask_site)
         .on(PlanShift::SITE, button(SITE), site)
+        .on(PlanShift::SITE, button(MORE_SITES), more_sites)
         .on(PlanShift::SITE, button(FREE), free)
         .ask(PlanShift::FREE, ask_free)
+        .on(PlanShift::FREE, button(MORE_FREE), more_free)
         .on(PlanShift::FREE, button(SLOT), slot_anywhere)
         .ask(PlanShift::DAY, ask_day)
+        .on(PlanShift::DAY, button(MORE_DAYS), more_days)
         .on(PlanShift::DAY, button(DAY), day)
         .ask(PlanShift::SLOT, ask_slot)
+        .on(PlanShift::SLOT, button(MORE_SLOTS), more_slots)
         .on(PlanShift::SLOT, button(SLOT), slot)
         .ask(PlanShift::CONFIRM, ask_yes)
         .on(PlanShift::CONFIRM, button(YES), yes)
@@ -79,15 +86,27 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<PlanShift> {
 }
 
 async fn ask_site(turn: &mut Turn) -> Result<(), BoxError> {
-    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let question = which_site(turn, 0).await?;
+    paging::ask(turn, question);
+    Ok(())
+}
+
+async fn more_sites(turn: &mut Turn, press: Press) -> Step<PlanShift> {
+    let question = which_site(turn, offset(&press)).await?;
+    paging::turn_page(turn, &press, question)
+}
+
+async fn which_site(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(None) };
     let language = person.language;
     let sites = Sites::of_app(&turn.context::<App>()).of_worker(person.id).await?;
+    let page = Page::of(&sites, offset);
     let site = |site: &Site| vec![Button::new(chat::caption(&site.about.name), format!("{SITE}{}", site.id))];
-    let mut rows: Vec<_> = sites.iter().map(site).collect();
+    let mut rows: Vec<_> = page.items.iter().map(site).collect();
+    rows.extend(page.turns(MORE_SITES, language));
     rows.push(vec![Button::new(text!(language, "shifts-free-button"), FREE)]);
     rows.push(vec![crate::front::menu_button(language)]);
-    turn.say(Say::text(text!(language, "shifts-plan-site")).buttons(rows));
-    Ok(())
+    Ok(Some((text!(language, "shifts-plan-site"), rows)))
 }
 
 async fn site(_: &mut Turn, press: Press) -> Step<PlanShift> {
@@ -100,7 +119,18 @@ async fn free(_: &mut Turn, _: Press) -> Step<PlanShift> {
 }
 
 async fn ask_free(turn: &mut Turn) -> Result<(), BoxError> {
-    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let question = which_free(turn, 0).await?;
+    paging::ask(turn, question);
+    Ok(())
+}
+
+async fn more_free(turn: &mut Turn, press: Press) -> Step<PlanShift> {
+    let question = which_free(turn, offset(&press)).await?;
+    paging::turn_page(turn, &press, question)
+}
+
+async fn which_free(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(None) };
     let (app, now) = (turn.context::<App>(), turn.now());
     let sites = Sites::of_app(&app).of_worker(person.id).await?;
     let free = free_slots(&app, &person, &sites, now).await?;
@@ -109,16 +139,24 @@ async fn ask_free(turn: &mut Turn) -> Result<(), BoxError> {
         let words = format!("{} · {}", when(slot.period, site), site.about.name);
         Some(vec![Button::new(chat::caption(&words), format!("{SLOT}{}", slot.id))])
     };
-    let rows: Vec<_> = free.iter().filter_map(choice).take(SHOWN_MOST).collect();
-    offer(turn, rows, key!("shifts-plan-free"), person.language);
-    Ok(())
+    let page = Page::of(&free, offset);
+    let rows = page.items.iter().filter_map(choice).chain(page.turns(MORE_FREE, person.language)).collect();
+    Ok(Some(offered(rows, key!("shifts-plan-free"), person.language)))
 }
 
 async fn ask_day(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
-    let Some(person) = worker(turn).await? else { return Ok(()) };
-    let (app, now) = (turn.context::<App>(), turn.now());
-    let Some(site) = Sites::of_app(&app).of(site_id).await? else { return Ok(()) };
-    let free = free_slots(&app, &person, std::slice::from_ref(&site), now).await?;
+    let question = which_day(turn, site_id, 0).await?;
+    paging::ask(turn, question);
+    Ok(())
+}
+
+async fn more_days(turn: &mut Turn, site_id: i64, press: Press) -> Step<PlanShift> {
+    let question = which_day(turn, site_id, offset(&press)).await?;
+    paging::turn_page(turn, &press, question)
+}
+
+async fn which_day(turn: &mut Turn, site_id: i64, offset: usize) -> Result<Question, BoxError> {
+    let Some((person, _, free)) = free_at(turn, site_id).await? else { return Ok(None) };
     let mut days: Vec<(NaiveDate, usize)> = Vec::new();
     for slot in &free {
         match days.last_mut() {
@@ -130,9 +168,9 @@ async fn ask_day(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
         let words = format!("{} {} · {count}", weekday(day.weekday(), person.language), day.format("%d.%m"));
         vec![Button::new(words, format!("{DAY}{day}"))]
     };
-    let rows = days.iter().take(SHOWN_MOST).map(choice).collect();
-    offer(turn, rows, key!("shifts-plan-day"), person.language);
-    Ok(())
+    let page = Page::of(&days, offset);
+    let rows = page.items.iter().map(choice).chain(page.turns(MORE_DAYS, person.language)).collect();
+    Ok(Some(offered(rows, key!("shifts-plan-day"), person.language)))
 }
 
 async fn day(_: &mut Turn, site_id: i64, press: Press) -> Step<PlanShift> {
@@ -141,19 +179,27 @@ async fn day(_: &mut Turn, site_id: i64, press: Press) -> Step<PlanShift> {
 }
 
 async fn ask_slot(turn: &mut Turn, site_id: i64, day: NaiveDate) -> Result<(), BoxError> {
-    let Some(person) = worker(turn).await? else { return Ok(()) };
-    let (app, now) = (turn.context::<App>(), turn.now());
-    let Some(site) = Sites::of_app(&app).of(site_id).await? else { return Ok(()) };
-    let free = free_slots(&app, &person, std::slice::from_ref(&site), now).await?;
+    let question = which_slot(turn, site_id, day, 0).await?;
+    paging::ask(turn, question);
+    Ok(())
+}
+
+async fn more_slots(turn: &mut Turn, site_id: i64, day: NaiveDate, press: Press) -> Step<PlanShift> {
+    let question = which_slot(turn, site_id, day, offset(&press)).await?;
+    paging::turn_page(turn, &press, question)
+}
+
+async fn which_slot(turn: &mut Turn, site_id: i64, day: NaiveDate, offset: usize) -> Result<Question, BoxError> {
+    let Some((person, site, mut free)) = free_at(turn, site_id).await? else { return Ok(None) };
+    free.retain(|slot| slot.about.day == day);
     let choice = |slot: &Slot| {
         let words = format!("{} · {} · {}", when(slot.period, &site), slot.about.title, slot.places_left());
         let words = words.replace(" ·  · ", " · ");
         vec![Button::new(chat::caption(&words), format!("{SLOT}{}", slot.id))]
     };
-    let of_day = free.iter().filter(|slot| slot.about.day == day);
-    let rows = of_day.take(SHOWN_MOST).map(choice).collect();
-    offer(turn, rows, key!("shifts-plan-slot"), person.language);
-    Ok(())
+    let page = Page::of(&free, offset);
+    let rows = page.items.iter().map(choice).chain(page.turns(MORE_SLOTS, person.language)).collect();
+    Ok(Some(offered(rows, key!("shifts-plan-slot"), person.language)))
 }
 
 async fn slot(_: &mut Turn, _: i64, _: NaiveDate, press: Press) -> Step<PlanShift> {
@@ -211,6 +257,15 @@ async fn timed_out(turn: &mut Turn, _: PlanShift) -> Step<PlanShift> {
     chat::timed_out(turn, key!("shifts-plan-button"), BEGIN).await
 }
 
+/// Who asks, the site, and its free places.
+async fn free_at(turn: &mut Turn, site_id: i64) -> Result<Option<(Person, Site, Vec<Slot>)>, BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(None) };
+    let (app, now) = (turn.context::<App>(), turn.now());
+    let Some(site) = Sites::of_app(&app).of(site_id).await? else { return Ok(None) };
+    let free = free_slots(&app, &person, std::slice::from_ref(&site), now).await?;
+    Ok(Some((person, site, free)))
+}
+
 /// Free places that do not meet a plan of the person's own.
 async fn free_slots(app: &App, person: &Person, sites: &[Site], now: Millis) -> Result<Vec<Slot>, BoxError> {
     let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
@@ -249,10 +304,10 @@ async fn found(app: &App, slot_id: i64) -> Result<Option<(Slot, Site)>, BoxError
 }
 
 /// Choices with a question, or that there are none.
-fn offer(turn: &mut Turn, mut rows: Vec<Vec<Button>>, question: &'static str, language: Language) {
+fn offered(mut rows: Vec<Vec<Button>>, question: &'static str, language: Language) -> (String, Vec<Vec<Button>>) {
     let words = if rows.is_empty() { text!(language, "shifts-nothing-free") } else { language.text(question) };
     rows.push(way_out(language));
-    turn.say(Say::text(words).buttons(rows));
+    (words, rows)
 }
 
 /// What people call a day of the week, short.

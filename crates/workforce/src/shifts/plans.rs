@@ -5,13 +5,14 @@
 
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set,
+    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder,
+    QuerySelect, Set,
 };
 use serde_json::json;
 
-use super::records::{Judgement, Plan, PlanStatus, Reason, ShiftStatus};
+use super::records::{Judgement, MediumKind, Plan, PlanStatus, Reason, ShiftStatus};
 use super::tables::{cancellation, plan, shift};
 use super::{records, when};
 use crate::domain::Writing;
@@ -26,7 +27,8 @@ pub struct Excuse {
     pub reason: Reason,
     pub words: Option<String>,
     pub document: Option<String>,
-    pub photo_file: Option<String>,
+    /// What proves it, and as what it was sent.
+    pub photo: Option<(MediumKind, String)>,
 }
 
 /// What cancelling costs, once the reason was rejected. Prices: the fines that come of them are below zero.
@@ -39,7 +41,7 @@ pub struct Fines {
 
 /// Takes a place in a slot.
 pub async fn plan(db: &Writing<'_, '_>, user_id: i64, slot_id: i64, at: Millis) -> Result<i64, WriteError> {
-    let slot = sites::slot(db, slot_id).await?.filter(|slot| slot.deleted_at.is_none());
+    let slot = sites::hold_slot(db, slot_id).await?.filter(|slot| slot.deleted_at.is_none());
     let slot = slot.ok_or_else(|| Why::Gone.refusal())?;
     if slot.period.to <= at {
         return Err(Why::Past.refusal());
@@ -62,6 +64,16 @@ pub async fn plan(db: &Writing<'_, '_>, user_id: i64, slot_id: i64, at: Millis) 
     Ok(row.insert(db).await.map_err(kept)?.id)
 }
 
+/// Takes a place for somebody else, who is told.
+pub async fn plan_for(db: &Writing<'_, '_>, user_id: i64, slot_id: i64, by: By) -> Result<i64, WriteError> {
+    let id = plan(db, user_id, slot_id, by.at).await?;
+    let made = records::plan(db, id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let site = sites::site(db, made.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let notice = Notice::PlanMade { site: site.about.name.clone(), when: when(made.period, &site) };
+    notices::write(db, vec![(user_id, notice)], by.at).await?;
+    Ok(id)
+}
+
 /// Gives a place back, with a reason that somebody is to judge. `told` are the people who judge.
 pub async fn cancel(
     db: &Writing<'_, '_>,
@@ -72,17 +84,21 @@ pub async fn cancel(
     told: Vec<i64>,
     at: Millis,
 ) -> Result<(), WriteError> {
-    let plan = records::plan(db, plan_id).await?.filter(|plan| plan.user_id == user_id);
-    let plan = plan.ok_or_else(|| Why::Gone.refusal())?;
+    let plan = held(db, plan_id).await?;
+    if plan.user_id != user_id {
+        return Err(Why::Gone.refusal());
+    }
     if plan.period.to <= at {
         return Err(Why::Past.refusal());
     }
     end(db, plan_id, PlanStatus::Cancelled, at).await?;
     sites::free_place(db, plan.slot_id).await?;
+    let (photo_kind, photo_file) = excuse.photo.unzip();
     let row = cancellation::ActiveModel {
         words: Set(excuse.words),
         document: Set(excuse.document),
-        photo_file: Set(excuse.photo_file),
+        photo_file: Set(photo_file),
+        photo_kind: Set(photo_kind.map(|kind| kind.name().to_owned())),
         is_short_notice: Set(plan.period.from.0 - at.0 < notice_hours * HOUR_MS),
         ..cancelled(&plan, excuse.reason, at)
     };
@@ -94,7 +110,7 @@ pub async fn cancel(
 
 /// Cancels somebody else's plan: no reason has to be judged, and the person is told.
 pub async fn cancel_by_staff(db: &Writing<'_, '_>, plan_id: i64, by: By) -> Result<(), WriteError> {
-    let plan = records::plan(db, plan_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let plan = held(db, plan_id).await?;
     let site = sites::site(db, plan.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
     end(db, plan_id, PlanStatus::Cancelled, by.at).await?;
     sites::free_place(db, plan.slot_id).await?;
@@ -259,9 +275,18 @@ pub(super) async fn end(db: &Writing<'_, '_>, id: i64, to: PlanStatus, at: Milli
     if ended.rows_affected == 0 { Err(Why::PlanUsed.refusal()) } else { Ok(()) }
 }
 
+/// A plan whose slot, and so whose hours, nobody changes until this commits.
+async fn held(db: &Writing<'_, '_>, id: i64) -> Result<Plan, WriteError> {
+    let seen = records::plan(db, id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    sites::hold_slot(db, seen.slot_id).await?;
+    records::plan(db, id).await?.ok_or_else(|| Why::Gone.refusal())
+}
+
+/// The plans of a slot that were not used yet, kept so until this commits: nobody opens a shift by one meanwhile.
 async fn planned_for(db: &Writing<'_, '_>, slot_id: i64) -> Result<Vec<Plan>, DbErr> {
     let planned = plan::Column::SlotId.eq(slot_id).and(plan::Column::Status.eq(PlanStatus::Planned.name()));
-    plan::Entity::find().filter(planned).all(db).await?.into_iter().map(Plan::try_from).collect()
+    let held = plan::Entity::find().filter(planned).order_by_asc(plan::Column::Id).lock(LockType::NoKeyUpdate);
+    held.all(db).await?.into_iter().map(Plan::try_from).collect()
 }
 
 fn cancelled(plan: &Plan, reason: Reason, at: Millis) -> cancellation::ActiveModel {

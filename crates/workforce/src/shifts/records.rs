@@ -20,6 +20,8 @@ pub struct Plan {
     pub site_id: i64,
     pub period: Period,
     pub status: PlanStatus,
+    /// When the place was taken.
+    pub created_at: Millis,
     /// It was noticed that nobody came.
     pub missed_at: Option<Millis>,
     pub version: i64,
@@ -44,7 +46,7 @@ pub struct Shift {
     pub plan_id: Option<i64>,
     pub contract_id: Option<i64>,
     pub status: ShiftStatus,
-    /// None for shifts without a plan.
+    /// From when the person was awaited to the end of the slot; none for shifts without a plan.
     pub planned: Option<Period>,
     pub started_at: Millis,
     pub ended_at: Option<Millis>,
@@ -135,6 +137,8 @@ pub struct Cancellation {
     pub words: Option<String>,
     pub document: Option<String>,
     pub photo_file: Option<String>,
+    /// As what it was sent; none where nobody noted it.
+    pub photo_kind: Option<MediumKind>,
     pub is_short_notice: bool,
     pub cancelled_at: Millis,
     pub status: Judgement,
@@ -208,6 +212,13 @@ impl Reason {
     }
 }
 
+impl Plan {
+    /// From when on the person is awaited: who takes a place in a slot that has begun is not late by what was before.
+    pub fn expected_at(&self) -> Millis {
+        self.period.from.max(self.created_at)
+    }
+}
+
 impl ShiftTask {
     /// A task as it will be in a shift that is about to be opened.
     pub fn to_come(task: &Task) -> Self {
@@ -267,6 +278,7 @@ impl TryFrom<plan::Model> for Plan {
             site_id: row.site_id,
             period: period(row.starts_at, row.ends_at),
             status: row.status.parse().map_err(DbErr::Custom)?,
+            created_at: Millis(row.created_at),
             missed_at: row.missed_at.map(Millis),
             version: row.version,
         })
@@ -355,6 +367,7 @@ impl TryFrom<cancellation::Model> for Cancellation {
             words: row.words,
             document: row.document,
             photo_file: row.photo_file,
+            photo_kind: row.photo_kind.map(|name| name.parse()).transpose().map_err(DbErr::Custom)?,
             is_short_notice: row.is_short_notice,
             cancelled_at: Millis(row.cancelled_at),
             status: row.status.parse().map_err(DbErr::Custom)?,

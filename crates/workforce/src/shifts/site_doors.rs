@@ -4,6 +4,7 @@ use opora::prelude::*;
 
 use super::chat::{self, LIFE, Typed, last_words, last_words_and, refused, worker};
 use super::closing::CloseShift;
+use super::paging::{self, Page, Question, offset};
 use super::{Happened, Shifts, Update, opening, working};
 use crate::application::App;
 use crate::domain::InTurn;
@@ -15,6 +16,7 @@ use crate::{key, text};
 pub const OPEN: &str = "site:open";
 pub const CLOSE: &str = "site:close";
 const SITE: &str = "site:is:";
+const MORE: &str = "site:more:";
 
 /// Where it stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -39,11 +41,13 @@ pub fn dialogue() -> Dialogue<SiteDoors> {
         .calls::<CloseShift>()
         .ask(SiteDoors::OPEN_WHICH, ask_open)
         .on(SiteDoors::OPEN_WHICH, button(SITE), open_this)
+        .on(SiteDoors::OPEN_WHICH, button(MORE), more_to_open)
         .ask(SiteDoors::POSITION, ask_position)
         .on(SiteDoors::POSITION, location(), position)
         .on(SiteDoors::POSITION, text(), typed)
         .ask(SiteDoors::CLOSE_WHICH, ask_close)
         .on(SiteDoors::CLOSE_WHICH, button(SITE), close_this)
+        .on(SiteDoors::CLOSE_WHICH, button(MORE), more_to_close)
         .returned(SiteDoors::CLOSING, shift_is_closed)
         .life(LIFE)
         .timeout(timed_out)
@@ -68,22 +72,37 @@ async fn close(turn: &mut Turn, _: Press) -> Step<SiteDoors> {
 }
 
 async fn ask_open(turn: &mut Turn) -> Result<(), BoxError> {
-    ask_which(turn, false).await
+    let question = which(turn, false, 0).await?;
+    paging::ask(turn, question);
+    Ok(())
 }
 
 async fn ask_close(turn: &mut Turn) -> Result<(), BoxError> {
-    ask_which(turn, true).await
+    let question = which(turn, true, 0).await?;
+    paging::ask(turn, question);
+    Ok(())
 }
 
-async fn ask_which(turn: &mut Turn, is_open: bool) -> Result<(), BoxError> {
-    let Some(person) = worker(turn).await? else { return Ok(()) };
+async fn more_to_open(turn: &mut Turn, press: Press) -> Step<SiteDoors> {
+    let question = which(turn, false, offset(&press)).await?;
+    paging::turn_page(turn, &press, question)
+}
+
+async fn more_to_close(turn: &mut Turn, press: Press) -> Step<SiteDoors> {
+    let question = which(turn, true, offset(&press)).await?;
+    paging::turn_page(turn, &press, question)
+}
+
+async fn which(turn: &mut Turn, is_open: bool, offset: usize) -> Result<Question, BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(None) };
     let sites = sites_that_are(&turn.context::<App>(), &person, is_open).await?;
+    let page = Page::of(&sites, offset);
     let row = |site: &Site| vec![Button::new(chat::caption(&site.about.name), format!("{SITE}{}", site.id))];
-    let mut rows: Vec<_> = sites.iter().map(row).collect();
+    let mut rows: Vec<_> = page.items.iter().map(row).collect();
+    rows.extend(page.turns(MORE, person.language));
     rows.push(vec![menu_button(person.language)]);
     let question = if is_open { key!("shifts-close-which") } else { key!("shifts-open-which") };
-    turn.say(Say::text(person.language.text(question)).buttons(rows));
-    Ok(())
+    Ok(Some((person.language.text(question), rows)))
 }
 
 async fn open_this(_: &mut Turn, press: Press) -> Step<SiteDoors> {

@@ -41,6 +41,7 @@ pub mod cancellation {
         pub words: Option<String>,
         pub document: Option<String>,
         pub photo_file: Option<String>,
+        pub photo_kind: Option<String>,
         pub is_short_notice: bool,
         pub cancelled_at: i64,
         pub status: String,

@@ -1,14 +1,15 @@
 //! What open pages are told of plans, shifts and openings: what has happened, to which shift, and whose it is.
 //!
-//! Numbers only, and only to staff and to the person: what people typed is nowhere in it.
+//! Numbers only, and only to staff and to the person: what people typed is nowhere in it. Others who plan are told that
+//! there is something new, and not what.
 
 use opora::bot::Bot;
 use opora::turn::Turn;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::TOPIC;
 use super::doors::Shifts;
+use super::{TOPIC, WORKERS};
 use crate::application::App;
 use crate::web::{Event, STAFF};
 
@@ -50,10 +51,14 @@ impl Update {
         Self { happened, shift_id: Some(shift_id), user_id }
     }
 
-    /// Tells open pages: those of staff, and the person's.
+    /// Tells open pages: those of staff, and the person's; and of those who plan, that places have changed.
     pub fn publish(self, app: &App) {
         app.events.publish(Event::to_roles(TOPIC, STAFF).with(&self));
         app.events.publish(Event::to_person(TOPIC, self.user_id).with(&self));
+        // A place was taken, or is free again: whoever plans looks anew, and is not told whose it is.
+        if matches!(self.happened, Happened::PlanCreated | Happened::PlanCancelled) {
+            app.events.publish(Event::to_roles(TOPIC, WORKERS));
+        }
     }
 
     /// The same once a turn has committed.

@@ -5,8 +5,8 @@
 
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
-use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, Set};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SimpleExpr};
+use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Set};
 
 use super::plans::{self, works_somebody};
 use super::records::{self, ClosedBy, MediumKind, PlanStatus, ShiftStatus, tasks_of};
@@ -15,7 +15,7 @@ use super::tables::{medium, opening, plan, shift, task};
 use crate::attachments;
 use crate::domain::Writing;
 use crate::payroll::{Money, Payroll, rate_of};
-use crate::sites::{self, Position, Task, Why, kept};
+use crate::sites::{self, Notice, Position, Task, Why, kept, local, notices};
 
 /// Photos of one task, at most.
 const MEDIA_MOST: i64 = 10;
@@ -76,7 +76,7 @@ pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError>
         slot_id: Set(slot.as_ref().map(|slot| slot.id)),
         plan_id: Set(plan_id),
         contract_id: Set(Some(contract.id)),
-        planned_start: Set(plan.as_ref().map(|plan| plan.period.from.0)),
+        planned_start: Set(plan.as_ref().map(|plan| plan.expected_at().0)),
         planned_end: Set(plan.as_ref().map(|plan| plan.period.to.0)),
         started_at: Set(at.0),
         rate_kopecks: Set(rate.kopecks()),
@@ -119,11 +119,8 @@ pub async fn attach(
     (proof, is_too_large): (Proof, bool),
     at: Millis,
 ) -> Result<(), WriteError> {
+    keep_open(db, user_id, task_id).await?;
     let row = task::Entity::find_by_id(task_id).one(db).await?.ok_or_else(|| Why::Gone.refusal())?;
-    let shift = records::shift(db, row.shift_id).await?;
-    if !shift.is_some_and(|shift| shift.user_id == user_id && shift.status == ShiftStatus::Active) {
-        return Err(Why::NotWorking.refusal());
-    }
     let medium = medium::ActiveModel {
         shift_task_id: Set(task_id),
         kind: Set(proof.kind.name().to_owned()),
@@ -188,6 +185,22 @@ pub async fn close(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
     Ok(())
 }
 
+/// Closes somebody's shift for them, and tells them when it ended and what it came to.
+pub async fn close_for(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
+    close(db, end).await?;
+    let shift = records::shift(db, end.shift_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let site = sites::site(db, shift.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let rows = reckon(&shift, &tasks_of(db, shift.id).await?, end.ended_at, &site, end.mandatory_task_penalty);
+    let total = rows.iter().map(|row| row.amount).sum();
+    let ended = local(end.ended_at, site.about.time_zone).format("%d.%m %H:%M").to_string();
+    let site = site.about.name;
+    let notice = match end.closed_by {
+        ClosedBy::Time => Notice::ClosedByTime { site, end: ended, total },
+        ClosedBy::Staff | ClosedBy::Person => Notice::ClosedByStaff { site, end: ended, total },
+    };
+    notices::write(db, vec![(shift.user_id, notice)], end.at).await
+}
+
 /// Posts what a shift that is over comes to; what was posted already stays.
 pub async fn post(db: &Writing<'_, '_>, shift_id: i64, mandatory: Money, at: Millis) -> Result<(), WriteError> {
     let shift = records::shift(db, shift_id).await?.ok_or_else(|| Why::Gone.refusal())?;
@@ -211,7 +224,7 @@ pub async fn close_site(db: &Writing<'_, '_>, site_id: i64, user_id: i64, at: Mi
     if shut(db, site_id, Some(user_id), at).await? { Ok(()) } else { Err(Why::SiteClosed.refusal()) }
 }
 
-/// Uses a plan up; answers it.
+/// Uses a plan up; answers it as it is then.
 async fn used(
     db: &Writing<'_, '_>,
     id: i64,
@@ -219,6 +232,8 @@ async fn used(
     site_id: i64,
     at: Millis,
 ) -> Result<records::Plan, WriteError> {
+    // First it is used, then it is read: its hours stay as they are from then on.
+    plans::end(db, id, PlanStatus::InProgress, at).await?;
     let plan = records::plan(db, id).await?.filter(|plan| plan.user_id == user_id && plan.site_id == site_id);
     let plan = plan.ok_or_else(|| Why::Gone.refusal())?;
     if plan.period.to <= at {
@@ -227,7 +242,6 @@ async fn used(
     if plan.period.from.0 - EARLIEST_MS > at.0 {
         return Err(Why::Early.refusal());
     }
-    plans::end(db, id, PlanStatus::InProgress, at).await?;
     Ok(plan)
 }
 
@@ -266,27 +280,23 @@ async fn set_mark(
     user_id: i64,
     task_id: i64,
     marked: task::ActiveModel,
-    where_not_yet: sea_orm::sea_query::SimpleExpr,
+    where_not_yet: SimpleExpr,
 ) -> Result<(), WriteError> {
-    let own = Query::select()
-        .column(shift::Column::Id)
-        .from(shift::Entity)
-        .and_where(shift::Column::UserId.eq(user_id))
-        .and_where(shift::Column::Status.eq(ShiftStatus::Active.name()))
-        .take();
-    let changed = task::Entity::update_many()
-        .set(marked)
-        .filter(task::Column::Id.eq(task_id))
-        .filter(task::Column::ShiftId.in_subquery(own.clone()))
-        .filter(where_not_yet)
-        .exec(db)
-        .await
-        .map_err(kept)?;
-    if changed.rows_affected == 0 {
-        let is_own = task::Column::Id.eq(task_id).and(task::Column::ShiftId.in_subquery(own));
-        if task::Entity::find().filter(is_own).one(db).await?.is_none() {
-            return Err(Why::NotWorking.refusal());
-        }
-    }
+    keep_open(db, user_id, task_id).await?;
+    let of_task = task::Entity::update_many().set(marked).filter(task::Column::Id.eq(task_id));
+    of_task.filter(where_not_yet).exec(db).await.map_err(kept)?;
     Ok(())
+}
+
+/// Refuses unless a task is of a shift that this person has open. Whoever closes that shift waits for this commit, and
+/// sees what it has marked; so nothing is done that was not paid.
+async fn keep_open(db: &Writing<'_, '_>, user_id: i64, task_id: i64) -> Result<(), WriteError> {
+    let of_task =
+        Query::select().column(task::Column::ShiftId).from(task::Entity).and_where(task::Column::Id.eq(task_id)).take();
+    let open = shift::Entity::find()
+        .filter(shift::Column::Id.in_subquery(of_task))
+        .filter(shift::Column::UserId.eq(user_id))
+        .filter(shift::Column::Status.eq(ShiftStatus::Active.name()));
+    let found = open.lock_shared().one(db).await?;
+    if found.is_some() { Ok(()) } else { Err(Why::NotWorking.refusal()) }
 }

@@ -1,4 +1,4 @@
-//! The front door: what there is, who may do what, and changes from pages.
+//! The front door: what there is, and changes from pages.
 //!
 //! Every change checks the person's permission first. In turns the functions of the room are called within the turn's
 //! commit instead, after the same check.
@@ -7,18 +7,19 @@ use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
-use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
 
 use super::changes::{self, By};
 use super::contracts::{self, AboutContract, Contract, Permission, Scope};
 use super::records::{AboutSite, AboutSlot, AboutTask, Site, Slot, Task};
-use super::tables::{contract, contract_site, permission, site, slot, task};
+use super::tables::{contract, contract_site, site, slot, task};
 use super::{NotDone, Why, notices, slots};
 use crate::application::App;
-use crate::domain::Writing;
-use crate::people::{Person, Role};
-use crate::web::{Event, OWNERS, STAFF};
+use crate::domain::{Once, Writing};
+use crate::people::Person;
+use crate::shifts::WORKERS;
+use crate::web::{Event, STAFF};
 
 /// What pages name in `data-live` to hear of sites, slots, tasks and contracts.
 pub const TOPIC: &str = "sites";
@@ -30,12 +31,19 @@ const DELETED_MOST: u64 = 20;
 #[derive(Clone, Debug)]
 pub struct Sites {
     pub(super) app: App,
+    once: Once,
 }
 
 /// What there is.
 impl Sites {
     pub fn of_app(app: &App) -> Self {
-        Self { app: app.clone() }
+        Self { app: app.clone(), once: Once::default() }
+    }
+
+    /// The same for a form that counts once: what it changes is refused the second time.
+    #[must_use]
+    pub fn once(self, once: Once) -> Self {
+        Self { once, ..self }
     }
 
     /// Every site that is not deleted, by name.
@@ -60,24 +68,6 @@ impl Sites {
         self.sites(site::Column::Id.is_in(ids.iter().copied())).await
     }
 
-    /// Where a person may do something: owners everywhere, managers where they were permitted.
-    pub async fn where_may(&self, person: &Person, what: Permission) -> Result<Vec<Site>, DbErr> {
-        if person.may(OWNERS) {
-            return self.list().await;
-        }
-        if !person.may(&[Role::Manager]) {
-            return Ok(Vec::new());
-        }
-        let permitted = Query::select()
-            .column(permission::Column::SiteId)
-            .from(permission::Entity)
-            .and_where(permission::Column::UserId.eq(person.id))
-            .and_where(permission::Column::Permission.eq(what.name()))
-            .and_where(permission::Column::SiteId.is_not_null())
-            .take();
-        self.sites(site::Column::DeletedAt.is_null().and(site::Column::Id.in_subquery(permitted))).await
-    }
-
     /// Where a person works by a contract that is active.
     pub async fn of_worker(&self, user_id: i64) -> Result<Vec<Site>, DbErr> {
         let by_contract = Query::select()
@@ -94,51 +84,6 @@ impl Sites {
             .and_where(contract::Column::DeletedAt.is_null())
             .take();
         self.sites(site::Column::DeletedAt.is_null().and(site::Column::Id.in_subquery(by_contract))).await
-    }
-
-    /// Whether a person may do something at a site.
-    pub async fn may(&self, person: &Person, what: Permission, site_id: i64) -> Result<bool, DbErr> {
-        if person.may(OWNERS) {
-            return Ok(true);
-        }
-        Ok(self.where_may(person, what).await?.iter().any(|site| site.id == site_id))
-    }
-
-    /// Whether a person may do something with a contract: by that contract, or by one of its sites.
-    pub async fn may_with(&self, person: &Person, what: Permission, contract: &Contract) -> Result<bool, DbErr> {
-        if person.may(OWNERS) {
-            return Ok(true);
-        }
-        if !person.may(&[Role::Manager]) {
-            return Ok(false);
-        }
-        let here = Condition::any()
-            .add(permission::Column::ContractId.eq(contract.id))
-            .add(permission::Column::SiteId.is_in(contract.about.sites.iter().copied()));
-        let own = permission::Entity::find().filter(permission::Column::UserId.eq(person.id)).filter(here);
-        let found = own.filter(permission::Column::Permission.eq(what.name())).one(self.app.domain.read()).await?;
-        Ok(found.is_some())
-    }
-
-    /// The managers who may do something at a site.
-    pub async fn permitted_at(&self, site_id: i64, what: Permission) -> Result<Vec<i64>, DbErr> {
-        let here = permission::Entity::find().filter(permission::Column::SiteId.eq(site_id));
-        let rows = here.filter(permission::Column::Permission.eq(what.name())).all(self.app.domain.read()).await?;
-        Ok(rows.into_iter().map(|row| row.user_id).collect())
-    }
-
-    /// What a manager may do, and where.
-    pub async fn permissions_of(&self, user_id: i64) -> Result<Vec<(Scope, Permission)>, DbErr> {
-        let own = permission::Entity::find().filter(permission::Column::UserId.eq(user_id));
-        let rows = own.order_by_asc(permission::Column::Id).all(self.app.domain.read()).await?;
-        let read = |row: permission::Model| {
-            let scope = match (row.site_id, row.contract_id) {
-                (Some(id), _) => Scope::Site(id),
-                (None, id) => Scope::Contract(id.unwrap_or_default()),
-            };
-            Ok((scope, row.permission.parse().map_err(DbErr::Custom)?))
-        };
-        rows.into_iter().map(read).collect()
     }
 
     /// The tasks of a site and of its slots, in their order; deleted ones only if they are asked for.
@@ -187,7 +132,7 @@ impl Sites {
         self.app.domain.read()
     }
 
-    async fn sites(&self, which: impl IntoCondition) -> Result<Vec<Site>, DbErr> {
+    pub(super) async fn sites(&self, which: impl IntoCondition) -> Result<Vec<Site>, DbErr> {
         let found = site::Entity::find().filter(which).order_by_asc(site::Column::Name).order_by_asc(site::Column::Id);
         found.all(self.app.domain.read()).await?.into_iter().map(Site::try_from).collect()
     }
@@ -252,12 +197,15 @@ impl Sites {
 
     pub async fn create_slot(&self, by: &Person, site_id: i64, about: AboutSlot) -> Result<i64, NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
+        self.rate_permitted(by, site_id, None, about.rate_kopecks).await?;
         self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::create_slot(db, site_id, about, by)))
             .await
     }
 
     pub async fn edit_slot(&self, by: &Person, id: i64, version: i64, about: AboutSlot) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
+        let seen = self.slot(id).await?.ok_or(Why::Gone)?;
+        self.permitted(by, Permission::Schedule, seen.site_id).await?;
+        self.rate_permitted(by, seen.site_id, seen.about.rate_kopecks, about.rate_kopecks).await?;
         self.change_and_tell(by, rescheduled(by.id), move |db, by| {
             Box::pin(slots::edit_slot(db, id, version, about, by))
         })
@@ -293,27 +241,25 @@ impl Sites {
         like: AboutSlot,
     ) -> Result<u64, NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
+        self.rate_permitted(by, site_id, None, like.rate_kopecks).await?;
         self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::fill(db, site_id, days, like, by)))
             .await
     }
 
     pub async fn create_contract(&self, by: &Person, user_id: i64, about: AboutContract) -> Result<i64, NotDone> {
         self.permitted_at_all(by, Permission::Employees, &about.sites).await?;
+        if about.rate_kopecks.is_some() {
+            self.permitted_at_all(by, Permission::Rates, &about.sites).await?;
+        }
         self.change(by, move |db, by| Box::pin(contracts::create_contract(db, user_id, about, by))).await
     }
 
+    /// Whoever changes a contract needs to be permitted wherever it counts, before and after.
     pub async fn edit_contract(&self, by: &Person, id: i64, version: i64, about: AboutContract) -> Result<(), NotDone> {
         let contract = self.contract(id).await?.ok_or(Why::Gone)?;
-        if !self.may_with(by, Permission::Employees, &contract).await? {
-            return Err(Why::NotAllowed.into());
-        }
-        let new: Vec<_> = about.sites.iter().copied().filter(|site| !contract.about.sites.contains(site)).collect();
-        if !new.is_empty() {
-            self.permitted_at_all(by, Permission::Employees, &new).await?;
-        }
-        if contract.about.rate_kopecks != about.rate_kopecks && !self.may_with(by, Permission::Rates, &contract).await?
-        {
-            return Err(Why::NotAllowed.into());
+        self.permitted_with(by, Permission::Employees, &contract, &about.sites).await?;
+        if contract.about.rate_kopecks != about.rate_kopecks {
+            self.permitted_with(by, Permission::Rates, &contract, &about.sites).await?;
         }
         self.change(by, move |db, by| Box::pin(contracts::edit_contract(db, id, version, about, by))).await
     }
@@ -346,34 +292,32 @@ impl Sites {
         T: Send + 'static,
         F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
     {
-        self.change_and_tell(by, Event::to_roles(TOPIC, STAFF), run).await
+        self.change_and_tell(by, [Event::to_roles(TOPIC, &[STAFF, WORKERS].concat())], run).await
     }
 
     /// The same, saying what pages are told.
-    async fn change_and_tell<T, F>(&self, by: &Person, event: Event, run: F) -> Result<T, NotDone>
+    async fn change_and_tell<T, F>(
+        &self,
+        by: &Person,
+        events: impl IntoIterator<Item = Event>,
+        run: F,
+    ) -> Result<T, NotDone>
     where
         T: Send + 'static,
         F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
     {
         let by = By { person: Some(by.id), at: self.app.clock.now() };
-        let got = self.app.domain.write_and_get(move |db| run(db, by)).await?;
-        self.app.events.publish(event);
+        let once = self.once.clone();
+        let run = self.app.domain.write_and_get(move |db| {
+            Box::pin(async move {
+                once.keep(db, by.at).await?;
+                run(db, by).await
+            })
+        });
+        let got = run.await?;
+        events.into_iter().for_each(|event| self.app.events.publish(event));
         notices::soon(&self.app).await;
         Ok(got)
-    }
-
-    fn owners_only(&self, by: &Person) -> Result<(), NotDone> {
-        if by.may(OWNERS) { Ok(()) } else { Err(Why::NotAllowed.into()) }
-    }
-
-    async fn permitted(&self, by: &Person, what: Permission, site_id: i64) -> Result<(), NotDone> {
-        if self.may(by, what, site_id).await? { Ok(()) } else { Err(Why::NotAllowed.into()) }
-    }
-
-    async fn permitted_at_all(&self, by: &Person, what: Permission, sites: &[i64]) -> Result<(), NotDone> {
-        let allowed = self.where_may(by, what).await?;
-        let is_allowed = sites.iter().all(|id| allowed.iter().any(|site| site.id == *id));
-        if is_allowed && (by.may(OWNERS) || !sites.is_empty()) { Ok(()) } else { Err(Why::NotAllowed.into()) }
     }
 
     async fn site_of_slot(&self, id: i64) -> Result<i64, NotDone> {
@@ -386,8 +330,8 @@ impl Sites {
     }
 }
 
-/// That somebody has changed the schedule.
-pub fn rescheduled(by: i64) -> Event {
+/// That somebody has changed the schedule: staff is told who, and whoever plans looks at the places anew.
+pub fn rescheduled(by: i64) -> [Event; 2] {
     let update = json!({ "type": "schedule_changed", "shift_id": null, "user_id": by });
-    Event::to_roles(TOPIC, STAFF).with(&update)
+    [Event::to_roles(TOPIC, STAFF).with(&update), Event::to_roles(TOPIC, WORKERS)]
 }

@@ -34,6 +34,11 @@ pub enum Notice {
         before: String,
         after: String,
     },
+    /// Somebody in charge has planned for the person.
+    PlanMade {
+        site: String,
+        when: String,
+    },
     PlanCancelled {
         site: String,
         when: String,
@@ -60,6 +65,12 @@ pub enum Notice {
     },
     /// A shift was closed because its time was over.
     ClosedByTime {
+        site: String,
+        end: String,
+        total: Money,
+    },
+    /// Somebody in charge has closed the person's shift.
+    ClosedByStaff {
         site: String,
         end: String,
         total: Money,
@@ -167,6 +178,7 @@ impl Notice {
             Self::PlanMoved { site, before, after } => {
                 text!(language, "notice-plan-moved", site = site, before = before, after = after)
             }
+            Self::PlanMade { site, when } => text!(language, "notice-plan-made", site = site, when = when),
             Self::PlanCancelled { site, when } => text!(language, "notice-plan-cancelled", site = site, when = when),
             Self::PlanRestored { site, when } => text!(language, "notice-plan-restored", site = site, when = when),
             Self::Reminder { site, when } => text!(language, "notice-reminder", site = site, when = when),
@@ -177,6 +189,10 @@ impl Notice {
             Self::ClosedByTime { site, end, total } => {
                 let total = total.shown(language);
                 text!(language, "notice-closed-by-time", site = site, end = end, total = total)
+            }
+            Self::ClosedByStaff { site, end, total } => {
+                let total = total.shown(language);
+                text!(language, "notice-closed-by-staff", site = site, end = end, total = total)
             }
             Self::Cancelled { name, site, when } => {
                 text!(language, "notice-cancelled", name = name, site = site, when = when)

@@ -16,7 +16,11 @@ use crate::domain::{InTurn, Rule};
 use crate::front::{self, menu_button};
 use crate::payroll::Money;
 use crate::people::Person;
-use crate::shifts::{self, Happened, Overview, PlanStatus, ShiftStatus, Shifts, Update, fit, minutes_late, when};
+use crate::shifts::paging::{Page, offset, turn_page};
+use crate::shifts::{
+    self, Cancellation, Happened, MediumKind, Overview, Plan, PlanStatus, ShiftStatus, Shifts, Update, caption, fit,
+    minutes_late, when,
+};
 use crate::text;
 use crate::texts::Language;
 
@@ -57,29 +61,39 @@ pub fn dialogue() -> Dialogue<OwnerSites> {
 async fn today(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
     let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
     let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
-    let sites = Sites::of_app(&app).where_may(&person, Permission::View).await?;
+    let doors = Sites::of_app(&app);
+    let sites = doors.where_may(&person, Permission::View).await?;
     let lines = overview(&app, &sites, now, language).await?;
-    let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
-    let waiting = Shifts::of_app(&app).cancellations(&ids).await?;
     turn.say(Say::text(fit(lines.join("\n"))).buttons([[menu_button(language)]]));
+    // Why somebody does not come is for those who judge it, and not for all who see the site.
+    let judged = doors.where_may(&person, Permission::Employees).await?;
+    let ids: Vec<_> = judged.iter().map(|site| site.id).collect();
+    let waiting = Shifts::of_app(&app).cancellations(&ids).await?;
     let people = app.people.with_ids(&waiting.iter().map(|(one, _)| one.user_id).collect::<Vec<_>>()).await?;
     for (one, plan) in waiting.iter().take(SHOWN_MOST) {
-        let site = sites.iter().find(|site| site.id == plan.site_id);
+        let site = judged.iter().find(|site| site.id == plan.site_id);
         let (Some(site), Some(who)) = (site, people.iter().find(|who| who.id == one.user_id)) else { continue };
-        let reason = [Some(one.reason.words(language)), one.words.clone(), one.document.clone()];
-        let reason = reason.into_iter().flatten().collect::<Vec<_>>().join(", ");
-        let (name, site_name) = (who.full_name.as_str(), site.about.name.as_str());
-        let when = when(plan.period, site);
-        let words = text!(language, "sites-cancellation", name = name, site = site_name, when = when, reason = reason);
-        let yes = Button::raw(text!(language, "sites-accept-button"), format!("{JUDGE_YES}{}", one.id));
-        let no = Button::raw(text!(language, "sites-reject-button"), format!("{JUDGE_NO}{}", one.id));
-        let rows = [[yes, no]];
-        match &one.photo_file {
-            Some(file) => turn.say(Say::photo(FileRef::id(file.clone())).caption(words).buttons(rows)),
-            None => turn.say(Say::text(words).buttons(rows)),
-        }
+        turn.say(to_judge(one, plan, site, who, language));
     }
     Ok(Next::Stay)
+}
+
+/// A reason with what proves it, and the two answers.
+fn to_judge(one: &Cancellation, plan: &Plan, site: &Site, who: &Person, language: Language) -> Say {
+    let reason = [Some(one.reason.words(language)), one.words.clone(), one.document.clone()];
+    let reason = reason.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let (name, site_name, when) = (who.full_name.as_str(), site.about.name.as_str(), when(plan.period, site));
+    let words = text!(language, "sites-cancellation", name = name, site = site_name, when = when, reason = reason);
+    let yes = Button::raw(text!(language, "sites-accept-button"), format!("{JUDGE_YES}{}", one.id));
+    let no = Button::raw(text!(language, "sites-reject-button"), format!("{JUDGE_NO}{}", one.id));
+    let said = match (one.photo_file.clone().map(FileRef::id), one.photo_kind) {
+        (None, _) => Say::text(words),
+        (Some(file), Some(MediumKind::Photo)) => Say::photo(file).caption(words),
+        (Some(file), Some(MediumKind::Document)) => Say::document(file).caption(words),
+        // As something else Telegram would refuse it, and the reason with it.
+        (Some(_), _) => Say::text(format!("{words}\n{}", text!(language, "sites-proof-on-page"))),
+    };
+    said.buttons([[yes, no]])
 }
 
 async fn overview(app: &App, sites: &[Site], now: Millis, language: Language) -> Result<Vec<String>, BoxError> {
@@ -124,7 +138,7 @@ fn site_lines(site: &Site, all: &Overview, people: &[Person], now: Millis, langu
     let planned = all.plans.iter().filter(|plan| plan.site_id == site.id && plan.status == PlanStatus::Planned);
     for plan in planned.filter(|plan| is_today(plan.period.from)) {
         let (name, when) = (name(plan.user_id), when(plan.period, site));
-        lines.push(if plan.period.from < now {
+        lines.push(if plan.expected_at() < now {
             text!(language, "sites-not-come", name = name, when = when)
         } else {
             text!(language, "sites-comes", name = name, when = when)
@@ -133,17 +147,22 @@ fn site_lines(site: &Site, all: &Overview, people: &[Person], now: Millis, langu
     lines
 }
 
-async fn list(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
+async fn list(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
     let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
     let language = person.language;
     let sites = Sites::of_app(&turn.context::<App>()).where_may(&person, Permission::View).await?;
     let words = if sites.is_empty() { text!(language, "sites-none") } else { text!(language, "sites-list") };
-    let shown = sites.iter().take(SHOWN_MOST);
-    let mut rows: Vec<_> =
-        shown.map(|site| vec![Button::raw(site.about.name.clone(), format!("{SITE}{}", site.id))]).collect();
+    let page = Page::of(&sites, offset(&press));
+    let site = |site: &Site| vec![Button::raw(caption(&site.about.name), format!("{SITE}{}", site.id))];
+    let mut rows: Vec<_> = page.items.iter().map(site).collect();
+    rows.extend(page.turns(&format!("{SITES}:"), language));
     rows.push(vec![menu_button(language)]);
-    turn.say(Say::text(words).buttons(rows));
-    Ok(Next::Stay)
+    // From the menu it is a new list, from a page of it another page.
+    if press.rest.is_empty() {
+        turn.say(Say::text(words).buttons(rows));
+        return Ok(Next::Stay);
+    }
+    turn_page(turn, &press, Some((words, rows)))
 }
 
 /// A site with its tasks and the slots of a week.
@@ -206,7 +225,7 @@ async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {
     };
     let by = By { person: Some(person.id), at: now };
     turn.write(move |db| Box::pin(async move { slots::create_slot(db, site_id, about, by).await.map(drop) }));
-    rescheduled(person.id).after(turn);
+    rescheduled(person.id).iter().for_each(|event| event.after(turn));
     let again = Button::raw(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{site_id}"));
     let (name, when) = (site.about.name.as_str(), when(period, &site));
     let words = text!(language, "sites-slot-made", site = name, when = when);

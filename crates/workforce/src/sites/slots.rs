@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use chrono::{Datelike, Days, NaiveDate};
 use opora::store::WriteError;
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Set};
+use sea_orm::sea_query::{Expr, ExprTrait, LockType, OnConflict};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set};
 use serde_json::json;
 
 use super::changes::{By, change_row, differences, good, live_site, restore_row};
@@ -26,6 +26,12 @@ const DAYS_MOST: i64 = 732;
 /// A slot, also as a commit under way has it; deleted ones too.
 pub async fn slot(db: &impl ConnectionTrait, id: i64) -> Result<Option<Slot>, DbErr> {
     slot::Entity::find_by_id(id).one(db).await?.map(Slot::try_from).transpose()
+}
+
+/// The same, and nobody else changes it, takes a place or gives one back until this commits. Whoever changes a slot and
+/// its plans holds the slot first, so that what is read of both fits together and nobody waits in a circle.
+pub async fn hold_slot(db: &Writing<'_, '_>, id: i64) -> Result<Option<Slot>, DbErr> {
+    slot::Entity::find_by_id(id).lock(LockType::NoKeyUpdate).one(db).await?.map(Slot::try_from).transpose()
 }
 
 pub async fn create_slot(db: &Writing<'_, '_>, site_id: i64, about: AboutSlot, by: By) -> Result<i64, WriteError> {
@@ -75,7 +81,7 @@ pub async fn delete_slot(db: &Writing<'_, '_>, id: i64, version: i64, by: By) ->
 
 /// The plans that were cancelled with it come back, where their people are still free.
 pub async fn restore_slot(db: &Writing<'_, '_>, id: i64, by: By) -> Result<(), WriteError> {
-    let before = slot(db, id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let before = hold_slot(db, id).await?.ok_or_else(|| Why::Gone.refusal())?;
     let site = live_site(db, before.site_id).await?;
     restore_row!(slot, db, id, by);
     let taken = shifts::restore_plans(db, &before, &site, by).await?;
@@ -166,7 +172,7 @@ pub async fn free_place(db: &Writing<'_, '_>, slot_id: i64) -> Result<(), WriteE
 }
 
 async fn live_slot(db: &Writing<'_, '_>, id: i64) -> Result<Slot, WriteError> {
-    let found = slot(db, id).await?.filter(|slot| slot.deleted_at.is_none());
+    let found = hold_slot(db, id).await?.filter(|slot| slot.deleted_at.is_none());
     found.ok_or_else(|| Why::Gone.refusal())
 }
 

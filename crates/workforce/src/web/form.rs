@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use axum::http::StatusCode;
 use maud::{Markup, html};
 
+pub use self::once::once;
 pub use self::reading::{Reader, fields, money_field, time_of};
 use super::guards::Visitor;
 use super::oops::Oops;
@@ -16,12 +17,13 @@ use crate::domain::{NotDone, Rule};
 use crate::text;
 use crate::texts::Language;
 
+mod once;
 mod reading;
 
 /// The field that says which version was looked at.
 const VERSION: &str = "version";
 /// Fields that nobody types.
-const UNSEEN: [&str; 6] = [VERSION, super::csrf::FIELD, "period", "user", "site", "seen"];
+const UNSEEN: [&str; 7] = [VERSION, once::FIELD, super::csrf::FIELD, "period", "user", "site", "seen"];
 
 /// The fields of a form by name, as they are typed. A box that is not ticked is not there.
 pub type Fields = BTreeMap<String, String>;
@@ -78,7 +80,7 @@ pub struct Filled<'a> {
 pub struct Sheet<'a> {
     pub path: &'a str,
     pub now: &'a Fields,
-    /// None where nobody else could change it, as for something new.
+    /// None where nobody else could change it, as for something new: that is made once, however often it is sent.
     pub version: Option<i64>,
     /// The page on which it stands.
     pub back: &'a str,
@@ -101,6 +103,8 @@ pub async fn carry_out<T, W: Told>(
     };
     match act(what).await {
         Ok(()) => Ok(Ok(())),
+        // A second click is answered as the first one would have been.
+        Err(NotDone::Repeated) => Ok(Ok(())),
         Err(NotDone::Failed(error)) => Err(error.into()),
         Err(NotDone::Refused(why)) => match why.means() {
             Means::Forbidden => Err(Oops::Forbidden),
@@ -202,7 +206,10 @@ impl Visitor {
         self.visit.form(
             sheet.path,
             &html! {
-                @if let Some(version) = sheet.version { input type="hidden" name=(VERSION) value=(version); }
+                @match sheet.version {
+                    Some(version) => { input type="hidden" name=(VERSION) value=(version); },
+                    None => { input type="hidden" name=(once::FIELD) value=(self.visit.number()); },
+                }
                 (fields(&filled))
                 @if is_stale {
                     p.now data-testid="stale" { (text!(language, "web-form-on-top-about")) }

@@ -4,11 +4,13 @@ use axum::extract::{Query, State};
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::OWNERS;
 use super::draw::{role_label, status_label};
-use super::guards::{Owner, Visitor};
+use super::guards::{SignedIn, Visitor};
 use super::oops::Oops;
 use crate::application::App;
 use crate::people::{PAGE, Page, Person};
+use crate::sites::{Permission, Sites};
 use crate::text;
 
 /// What somebody looks for.
@@ -20,11 +22,34 @@ pub struct Wanted {
     page: u64,
 }
 
-/// `GET /people`.
-pub async fn show(State(app): State<App>, Owner(visitor): Owner, Query(wanted): Query<Wanted>) -> Result<Markup, Oops> {
+/// `GET /people`: everybody for owners, and for managers those with a contract for the sites whose employees they look after.
+pub async fn show(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Query(wanted): Query<Wanted>,
+) -> Result<Markup, Oops> {
+    let whose = theirs(&app, &visitor).await?;
     let number = wanted.page.max(1);
-    let page = app.people.page(&wanted.q, number - 1).await?;
+    let page = app.people.page_of(whose.as_deref(), &wanted.q, number - 1).await?;
     Ok(draw(&visitor, &wanted.q, number, &page))
+}
+
+/// The people whom somebody looks after; none if it is everybody.
+async fn theirs(app: &App, visitor: &Visitor) -> Result<Option<Vec<i64>>, Oops> {
+    if is_owner(visitor) {
+        return Ok(None);
+    }
+    let doors = Sites::of_app(app);
+    let sites: Vec<i64> =
+        doors.where_may(&visitor.person, Permission::Employees).await?.iter().map(|site| site.id).collect();
+    if sites.is_empty() {
+        return Err(Oops::Forbidden);
+    }
+    Ok(Some(doors.people_at(&sites).await?.into_iter().collect()))
+}
+
+fn is_owner(visitor: &Visitor) -> bool {
+    visitor.person.may(OWNERS)
 }
 
 fn draw(visitor: &Visitor, q: &str, number: u64, page: &Page) -> Markup {
@@ -33,7 +58,11 @@ fn draw(visitor: &Visitor, q: &str, number: u64, page: &Page) -> Markup {
     visitor.page(
         &title,
         &html! {
-            h1 { (title) }
+            div.headline {
+                h1 { (title) }
+                a.button.plain href="/contracts/new" data-testid="offer-contract" { (text!(language, "cabinet-offer-contract")) }
+            }
+            @if !is_owner(visitor) { p.quiet data-testid="of-sites" { (text!(language, "web-people-of-sites")) } }
             form.search method="get" action="/people" role="search" {
                 input type="search" name="q" value=(q) maxlength="64" aria-label=(text!(language, "web-search"))
                     placeholder=(text!(language, "web-search-hint")) data-testid="search";
@@ -69,10 +98,12 @@ fn table(visitor: &Visitor, page: &Page) -> Markup {
 
 fn row(visitor: &Visitor, person: &Person) -> Markup {
     let language = visitor.language();
+    // What else there is of a person is for owners.
+    let path = format!("/people/{}{}", person.id, if is_owner(visitor) { "" } else { "/contracts" });
     html! {
         tr {
             td {
-                a.name href={ "/people/" (person.id) } data-testid={ "person-" (person.telegram_id) } {
+                a.name href=(path) data-testid={ "person-" (person.telegram_id) } {
                     (person.full_name)
                 }
                 @if let Some(username) = &person.username { span.quiet { " @" (username) } }

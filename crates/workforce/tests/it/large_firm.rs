@@ -15,7 +15,8 @@ const SIZE: Size = Size { sites: 20, people: 120, owners: 1, managers: 1, per_da
 const READERS: [Reader; 3] = [Reader::Owner, Reader::Manager, Reader::Employee];
 /// Tables that grow with every day.
 const GROWING: &str = "'shifts', 'shift_tasks', 'task_media', 'shift_plans', 'plan_cancellations', 'time_slots',
-    'site_openings', 'site_tasks', 'adjustments', 'adjustment_changes', 'payroll_entries', 'payments', 'audit'";
+    'site_openings', 'site_tasks', 'adjustments', 'adjustment_changes', 'payroll_entries', 'payments', 'audit',
+    'settings_history'";
 
 /// What a page takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,6 +24,7 @@ use workforce::web::{Event, Web};
 use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS, PATIENCE};
 use crate::firm::{Kind, NOON};
+use crate::running_a_business::make_site;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -209,6 +210,35 @@ async fn pages_are_told_what_has_happened_to_which_shift_and_whose_it_is() {
     Shifts::of_app(&cabinet.app).plan(&anna, other.id, slot).await.unwrap();
     let planned = json!({"type": "plan_created", "shift_id": null, "user_id": other.id});
     assert_eq!(updates(&mut veras, "plan_created").await, [planned]);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn an_employees_open_page_hears_of_new_moved_and_taken_places_and_not_whose_they_are() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
+    let vera = cabinet.hire(1004, "Vera", Role::Employee).await;
+    let (sites, shifts) = (Sites::of_app(&cabinet.app), Shifts::of_app(&cabinet.app));
+    let site = make_site(&cabinet, &cabinet.signed_in(ANNA).await).await;
+    for id in [boris.id, vera.id] {
+        let (status, sites_of) = (ContractStatus::Active, vec![site]);
+        let about = AboutContract { status, rate_kopecks: None, allows_spontaneous: false, sites: sites_of };
+        sites.create_contract(&anna, id, about).await.unwrap();
+    }
+    let browser = cabinet.signed_in(BORIS).await;
+    browser.get("/schedule").await.is(200, "data-live=\"shifts sites\"");
+    let mut page = open(listening(&cabinet).await, &browser).await;
+    let news =
+        async |page: &mut Socket| -> Value { serde_json::from_str(told(page).await.to_text().unwrap()).unwrap() };
+    let about = AboutSlot::usual("2026-01-05".parse().unwrap(), Hours::new(540, 1080));
+    let slot = sites.create_slot(&anna, site, about.clone()).await.unwrap();
+    assert_eq!(news(&mut page).await, json!({"changed": ["sites"], "updates": []}));
+    sites.edit_slot(&anna, slot, 1, AboutSlot { hours: Hours::new(600, 1080), ..about }).await.unwrap();
+    assert_eq!(news(&mut page).await, json!({"changed": ["sites"], "updates": []}));
+    let plan = shifts.plan(&vera, vera.id, slot).await.unwrap();
+    assert_eq!(news(&mut page).await, json!({"changed": ["shifts"], "updates": []}));
+    shifts.cancel(&anna, plan).await.unwrap();
+    assert_eq!(news(&mut page).await, json!({"changed": ["shifts"], "updates": []}));
     cabinet.close().await;
 }
 

@@ -15,6 +15,7 @@ use crate::firm::{Firm, Kind, NOON, on_every_database};
 
 mod exported;
 mod pages;
+mod random;
 
 on_every_database! {
     a_shift_is_posted_once_and_its_sums_agree_with_its_rows,
@@ -275,6 +276,28 @@ async fn sums_that_are_wrong_are_put_right_at_night(kind: Kind) {
     office.sql("DELETE FROM payroll_entries").await.unwrap();
     payroll::rebuild(&office.firm.app, january()).await.unwrap();
     assert_eq!(office.total("2026-01").await, "30.77");
+}
+
+#[tokio::test]
+async fn a_month_that_cannot_be_put_right_keeps_no_other_from_it() {
+    let office = Office::open(Kind::Sqlite).await;
+    let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
+    for (month, amount) in [(11, 500), (12, 700)] {
+        let day = NaiveDate::from_ymd_opt(2025, month, 30).unwrap();
+        payroll.add_manual(owner, vera, day, roubles(amount), "A happy client").await.unwrap();
+    }
+    post_352(&office.firm.app, vera, "2026-01-01").await;
+    office
+        .sql("UPDATE payroll_entries SET bonus_kopecks = 1, total_kopecks = earned_kopecks + deduction_kopecks + 1")
+        .await
+        .unwrap();
+    let held = "CREATE TRIGGER november_stays BEFORE UPDATE ON payroll_entries WHEN OLD.period = '2025-11'
+        BEGIN SELECT RAISE(ABORT, 'not in November'); END";
+    office.sql(held).await.unwrap();
+    let failed = payroll::rebuild(&office.firm.app, january()).await.unwrap_err();
+    assert!(format!("{failed:#}").contains("the sums of 2025-11"), "{failed:#}");
+    let totals = [office.total("2025-11").await, office.total("2025-12").await, office.total("2026-01").await];
+    assert_eq!(totals, ["0.01", "700.00", "30.77"]);
 }
 
 async fn everybody_is_told_their_own_earnings_with_reasons(kind: Kind) {

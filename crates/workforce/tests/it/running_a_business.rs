@@ -138,7 +138,7 @@ async fn a_shift_shows_its_tasks_and_how_each_amount_came_about() {
     charts.is(200, "<rect").is(200, "30.77");
     // A scale with round numbers and units, and every value as a table.
     charts.is(200, ">1 h</text>").is(200, ">40\u{a0}₽</text>").is(200, "<td class=\"amount\">0.07 h</td>");
-    charts.is(200, "<td class=\"amount\">1 late start</td>").is(200, "aria-label=\"Cost by day, January 2026.");
+    charts.is(200, "<td class=\"amount\">2 late starts</td>").is(200, "aria-label=\"Cost by day, January 2026.");
     cabinet.close().await;
 }
 
@@ -311,17 +311,18 @@ async fn slots(browser: &Browser, path: &str) -> Vec<String> {
 }
 
 /// A shift of the books, with a task that was done.
-async fn shift(cabinet: &Cabinet, site: i64, user: i64, id: i64) {
+pub async fn shift(cabinet: &Cabinet, site: i64, user: i64, id: i64) {
     sql(cabinet, format!(
-        "INSERT INTO shifts (id, user_id, site_id, status, started_at, ended_at, rate_kopecks, penalises_lateness,
-            late_threshold_minutes, late_minute_kopecks, opened_latitude, opened_longitude)
-            VALUES ({id}, {user}, {site}, 'completed', 1767261600000, 1767261852000, 11100, TRUE, 5, 1000, 55.751, 37.61);
+        "INSERT INTO shifts (id, user_id, site_id, status, planned_start, planned_end, started_at, ended_at, rate_kopecks,
+            penalises_lateness, late_threshold_minutes, late_minute_kopecks, opened_latitude, opened_longitude)
+            VALUES ({id}, {user}, {site}, 'completed', 1767260700000, 1767279600000, 1767261600000, 1767261852000, 11100,
+                TRUE, 5, 1000, 55.751, 37.61);
         INSERT INTO shift_tasks (shift_id, source, place, text, amount_kopecks, is_mandatory, needs_media, done_at)
             VALUES ({id}, 'site', 1, 'Drive 123 km', 12300, FALSE, FALSE, 1767261700000)"
     )).await;
 }
 
-async fn sql(cabinet: &Cabinet, statements: String) {
+pub async fn sql(cabinet: &Cabinet, statements: String) {
     let written = cabinet.app.domain.write(move |db| {
         Box::pin(async move {
             for sql in statements.split(';') {

@@ -20,9 +20,19 @@ use crate::running_a_business::MAY;
 struct Backstage {
     app: App,
     anna: Person,
+    boris: Person,
     may: Person,
     site: i64,
 }
+
+/// Two clicks on a form that carries no number: only the page itself keeps it from being sent twice.
+const CLICK_TWICE: &str = r#"(() => {
+    const button = document.querySelector("[data-testid='add']");
+    button.form.querySelector("[name='once']").remove();
+    button.click();
+    button.click();
+    return true;
+})()"#;
 
 #[tokio::test]
 async fn a_business_is_run_by_several_people_on_a_desktop() {
@@ -39,6 +49,7 @@ async fn run(screen: Screen) {
     let backstage = set_up(&cabinet).await;
     browse(Arc::clone(&cabinet.emulator), &base, "business", screen, move |page| async move {
         edit_at_once(&page, &backstage).await;
+        click_twice(&page, &backstage).await;
         give_permissions(&page, &backstage).await;
         change_settings(&page).await;
         look_as_a_manager(&page).await;
@@ -67,7 +78,7 @@ async fn set_up(cabinet: &Cabinet) -> Backstage {
     }
     work(cabinet, site, &boris, 352).await;
     doors.permit(&anna, may.id, Scope::Site(site), vec![Permission::View, Permission::Schedule]).await.unwrap();
-    Backstage { app: cabinet.app.clone(), anna, may, site }
+    Backstage { app: cabinet.app.clone(), anna, boris, may, site }
 }
 
 /// Another owner is faster: both versions are seen, nothing is lost, and one saves on top.
@@ -95,6 +106,18 @@ async fn edit_at_once(page: &Page, backstage: &Backstage) {
     page.press("save-site").await;
     page.until("it is saved", "document.querySelector('h1').textContent === 'Corner cafe & bakery'").await;
     page.counts("[data-testid='notice']", 0).await;
+}
+
+/// Whoever clicks twice adds one bonus.
+async fn click_twice(page: &Page, backstage: &Backstage) {
+    page.goto(&format!("/payroll/people/{}?period=2026-01", backstage.boris.id)).await;
+    for (name, typed) in [("amount", "500"), ("reason", "A happy client")] {
+        page.find_css(&format!("form:has([data-testid='add']) [name='{name}']")).await.send_keys(typed).await.unwrap();
+    }
+    page.evaluate(CLICK_TWICE).await;
+    page.counts("[data-testid='pay-history'] li", 1).await;
+    let lines = backstage.app.payroll.of_person(backstage.boris.id, "2026-01".parse().unwrap()).await.unwrap().lines;
+    assert_eq!(lines.iter().filter(|line| line.kind.is_manual()).count(), 1);
 }
 
 async fn give_permissions(page: &Page, backstage: &Backstage) {

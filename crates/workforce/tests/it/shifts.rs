@@ -12,15 +12,21 @@ use crate::firm::{Firm, Kind, NOON};
 mod by_time;
 mod crowd;
 mod editing;
+mod filling_in;
 mod in_the_chat;
 mod invariants;
 mod killed;
 mod leaving;
+mod long_lists;
 mod money_rules;
+mod owners_chat;
+mod permitted;
 mod photos;
 mod racing;
 mod regressions;
 mod shown;
+mod told;
+mod two_instances;
 mod worked;
 
 /// Where all sites of these tests are.

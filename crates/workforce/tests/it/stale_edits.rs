@@ -1,5 +1,7 @@
 //! Two people edit the same at once: whoever comes second sees both, loses nothing, and may save on top.
 
+use workforce::payroll::Money;
+use workforce::people::Role;
 use workforce::sites::Sites;
 
 use crate::cabinet::{Answer, Browser, Cabinet};
@@ -100,20 +102,33 @@ async fn pay_that_changed_meanwhile_is_neither_paid_nor_closed_as_it_was_seen() 
     post_352(&cabinet.app, boris, "2025-12-31").await;
     let page = format!("/payroll/people/{boris}?period=2025-12");
     let seen = owner.get("/payroll?period=2025-12").await;
-    seen.is(200, "name=\"total\" value=\"30.77\"");
+    seen.is(200, "name=\"total\" value=\"3077\"");
     let bonus = [("period", "2025-12"), ("kind", "bonus"), ("amount", "10"), ("reason", "Thanks")];
     owner.post(&format!("/payroll/people/{boris}/amounts"), &bonus).await.leads_to(&page);
     let pay = format!("/payroll/people/{boris}/paid");
     let stale = owner.post(&pay, &[("period", "2025-12"), ("version", "1"), ("amount", "30.77")]).await;
     stale.is(409, TOLD).is(409, "value=\"30.77\"").is(409, "Now: 40.77");
-    let late = owner.post("/payroll/close", &[("period", "2025-12"), ("total", "30.77")]).await;
-    late.is(409, "Somebody was faster").is(409, "name=\"total\" value=\"40.77\"");
+    let close = async |total: &str, version: &str| {
+        owner.post("/payroll/close", &[("period", "2025-12"), ("total", total), ("version", version)]).await
+    };
+    close("3077", "1").await.is(409, "Somebody was faster").is(409, "name=\"total\" value=\"4077\"");
     let kept = owner.get("/payroll?period=2025-12").await;
     assert!(!kept.body.contains("Closed since"), "{}", kept.body);
-    owner
-        .post("/payroll/close", &[("period", "2025-12"), ("total", "40.77")])
-        .await
-        .leads_to("/payroll?period=2025-12");
+    // Ten more for one and ten less for another: the total is the same, and the month is not.
+    let (zoe, anna) = (cabinet.hire(1005, "Zoe", Role::Employee).await.id, cabinet.person(ANNA).await.id);
+    let seen = owner.get("/payroll?period=2025-12").await;
+    seen.is(200, "name=\"total\" value=\"4077\"").is(200, "name=\"version\" value=\"2\"");
+    for (user, roubles) in [(boris, 10), (zoe, -10)] {
+        let (day, amount) = ("2025-12-31".parse().unwrap(), Money::from_roubles(roubles));
+        cabinet.app.payroll.add_manual(anna, user, day, amount, "Swapped").await.unwrap();
+    }
+    close("4077", "2").await.is(409, "Somebody was faster").is(409, "name=\"version\" value=\"4\"");
+    // Nobody closes a month unseen.
+    for unseen in [&[("period", "2025-12")][..], &[("period", "2025-12"), ("total", "4077")]] {
+        owner.post("/payroll/close", unseen).await.is(400, "data-testid=\"oops\"");
+    }
+    assert!(!owner.get("/payroll?period=2025-12").await.body.contains("Closed since"));
+    close("4077", "4").await.leads_to("/payroll?period=2025-12");
     owner.get("/payroll?period=2025-12").await.is(200, "Closed since");
     assert!(cabinet.app.payroll.of_person(boris, january()).await.unwrap().lines.is_empty());
     cabinet.close().await;

@@ -5,7 +5,8 @@ use maud::{Markup, html};
 
 use super::super::sites::day_name;
 use super::super::tasks::{self, Place};
-use super::{Shown, Whole, slot_path, usual, write_slot};
+use super::slot::{self, Whole, path as slot_path};
+use super::{Shown, usual, write_slot};
 use crate::payroll::{Money, Period as Month};
 use crate::shifts::Plan;
 use crate::sites::{DayOfSlots, Permission, Site, Slot};
@@ -248,11 +249,7 @@ pub fn slot(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
                 p.notice-line role="note" data-testid="warning" { "⚠ " (warning.words(&whole.names, language)) }
             }
             div.columns {
-                section.card #plans data-live="shifts" {
-                    h2 { (text!(language, "cabinet-who-comes")) " " span.chip { (slot.taken) "/" (slot.about.capacity) } }
-                    @if whole.plans.is_empty() { p.quiet { (text!(language, "cabinet-nobody-yet")) } }
-                    ul.rows { @for plan in &whole.plans { li { (whole.names.get(&plan.user_id).map_or("–", String::as_str)) } } }
-                }
+                (slot::coming(visitor, whole))
                 (tasks(visitor, whole, attempt))
             }
             @if slot.deleted_at.is_some() { (deleted(visitor, slot)) }

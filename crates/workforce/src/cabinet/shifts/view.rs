@@ -1,11 +1,12 @@
 //! Shifts, drawn.
 
+use chrono::NaiveDate;
 use maud::{Markup, html};
 use opora::clock::Millis;
 
 use super::super::media::{self, Paper};
 use super::super::more;
-use super::{List, Whole, worked_seconds};
+use super::{DAYS_MOST, List, Whole, worked_seconds};
 use crate::attachments::{self, Attachment};
 use crate::payroll::{Hours, Money};
 use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, minutes_late};
@@ -14,15 +15,10 @@ use crate::text;
 use crate::texts::Language;
 use crate::web::{Visitor, moment};
 
-pub fn list(visitor: &Visitor, list: &List, is_everybodys: bool) -> Markup {
+pub fn list(visitor: &Visitor, list: &List, may_see_others: bool) -> Markup {
     let language = visitor.language();
     let title = text!(language, "cabinet-nav-shifts");
-    let path = format!(
-        "/shifts?from={}&to={}&site={}",
-        list.from,
-        list.to,
-        list.site.map(|site| site.to_string()).unwrap_or_default()
-    );
+    let path = path(list, list.from, list.to, may_see_others);
     visitor.page(
         &title,
         &html! {
@@ -30,7 +26,7 @@ pub fn list(visitor: &Visitor, list: &List, is_everybodys: bool) -> Markup {
             form.filters method="get" action="/shifts" {
                 label { (text!(language, "cabinet-from")) input type="date" name="from" value=(list.from); }
                 label { (text!(language, "cabinet-to")) input type="date" name="to" value=(list.to); }
-                @if is_everybodys {
+                @if may_see_others {
                     label { (text!(language, "cabinet-site"))
                         select name="site" {
                             option value="" { (text!(language, "cabinet-all-sites")) }
@@ -39,9 +35,14 @@ pub fn list(visitor: &Visitor, list: &List, is_everybodys: bool) -> Markup {
                             }
                         }
                     }
+                    label.tick title=(text!(language, "cabinet-mine-about")) {
+                        input type="checkbox" name="mine" value="1" checked[list.is_mine] data-testid="mine";
+                        (text!(language, "cabinet-mine"))
+                    }
                 }
                 button.plain type="submit" { (text!(language, "cabinet-show")) }
             }
+            @if let Some(cut_from) = list.cut_from { (cut(list, cut_from, may_see_others, language)) }
             div #shifts data-live="shifts" {
                 @if list.shifts.is_empty() { div.card.empty { (text!(language, "cabinet-no-shifts")) } }
                 @else { (table(visitor, list)) }
@@ -49,6 +50,25 @@ pub fn list(visitor: &Visitor, list: &List, is_everybodys: bool) -> Markup {
             }
         },
     )
+}
+
+/// The list of some days, chosen as this one is.
+fn path(list: &List, from: NaiveDate, to: NaiveDate, may_see_others: bool) -> String {
+    let site = list.site.map(|site| site.to_string()).unwrap_or_default();
+    let mine = if may_see_others && list.is_mine { "&mine=1" } else { "" };
+    format!("/shifts?from={from}&to={to}&site={site}{mine}")
+}
+
+/// That days are left out, and the way to them.
+fn cut(list: &List, cut_from: NaiveDate, may_see_others: bool, language: Language) -> Markup {
+    let day = |day: NaiveDate| day.format("%d.%m.%Y").to_string();
+    let before = list.from.pred_opt().unwrap_or(list.from);
+    html! {
+        p.notice-line role="note" data-testid="cut" {
+            (text!(language, "cabinet-shifts-cut", most = DAYS_MOST, from = day(list.from))) " "
+            a href=(path(list, cut_from, before, may_see_others)) { (text!(language, "cabinet-shifts-before", to = day(before))) }
+        }
+    }
 }
 
 fn table(visitor: &Visitor, list: &List) -> Markup {
@@ -71,7 +91,7 @@ fn table(visitor: &Visitor, list: &List) -> Markup {
 fn row(visitor: &Visitor, list: &List, shift: &Shift) -> Markup {
     let language = visitor.language();
     let name = list.names.get(&shift.user_id).map_or("–", String::as_str);
-    let site = list.sites.iter().find(|site| site.id == shift.site_id);
+    let site = list.seen_sites.iter().find(|site| site.id == shift.site_id);
     html! {
         tr {
             td { a.name href={ "/shifts/" (shift.id) } data-testid={ "shift-" (shift.id) } { (name) } }

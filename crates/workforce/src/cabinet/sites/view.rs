@@ -26,6 +26,14 @@ pub struct List<'a> {
     pub total: usize,
 }
 
+/// What a site's page shows.
+pub struct Shown {
+    pub access: Access,
+    pub site: Site,
+    pub tasks: Vec<Task>,
+    pub is_open: bool,
+}
+
 const DAY_NAMES: [&str; 7] = [
     key!("cabinet-day-0"),
     key!("cabinet-day-1"),
@@ -139,7 +147,8 @@ pub fn pager(path: &str, number: usize, pages: usize, language: Language) -> Mar
     }
 }
 
-pub fn site(visitor: &Visitor, access: &Access, site: &Site, tasks: &[Task], attempt: &Attempt) -> Markup {
+pub fn site(visitor: &Visitor, shown: &Shown, attempt: &Attempt) -> Markup {
+    let Shown { access, site, tasks, .. } = shown;
     let (language, page) = (visitor.language(), format!("/sites/{}", site.id));
     let may_edit = access.may(Permission::Edit, site.id) && site.deleted_at.is_none();
     visitor.page(
@@ -152,7 +161,7 @@ pub fn site(visitor: &Visitor, access: &Access, site: &Site, tasks: &[Task], att
                 a.button.plain href={ "/shifts?site=" (site.id) } { (text!(language, "cabinet-nav-shifts")) }
             }
             (attempt.notice(language))
-            @if site.deleted_at.is_some() { (deleted(visitor, std::slice::from_ref(site))) }
+            @if site.deleted_at.is_some() { (deleted(visitor, std::slice::from_ref(site))) } @else { (doors(visitor, shown)) }
             section.card #tasks {
                 h2 { (text!(language, "cabinet-tasks")) }
                 p.quiet { (text!(language, "cabinet-tasks-about")) }
@@ -161,6 +170,28 @@ pub fn site(visitor: &Visitor, access: &Access, site: &Site, tasks: &[Task], att
             @if may_edit { (edit_site(visitor, access, site, attempt)) } @else { (facts(site, language)) }
         },
     )
+}
+
+/// Whether the site is open, and the way to change that.
+fn doors(visitor: &Visitor, shown: &Shown) -> Markup {
+    let (language, id) = (visitor.language(), shown.site.id);
+    let (deed, caption) = if shown.is_open {
+        ("close", text!(language, "cabinet-close-site"))
+    } else {
+        ("open", text!(language, "cabinet-open-site"))
+    };
+    html! {
+        section.card #doors data-live="shifts" {
+            div.row {
+                (open_label(shown.is_open, language))
+                @if shown.access.may(Permission::Schedule, id) {
+                    (visitor.visit.form(&format!("/sites/{id}/{deed}"), &html! {
+                        button.plain.small type="submit" data-testid={ (deed) "-site" } { (caption) }
+                    }))
+                }
+            }
+        }
+    }
 }
 
 fn edit_site(visitor: &Visitor, access: &Access, site: &Site, attempt: &Attempt) -> Markup {

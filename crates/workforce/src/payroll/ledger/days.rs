@@ -26,8 +26,6 @@ pub struct DayOfMonth {
     pub day: String,
     hours_hundredths: i64,
     total_kopecks: i64,
-    /// How many shifts began late.
-    pub late: i64,
 }
 
 impl Reported {
@@ -75,7 +73,6 @@ impl Payroll {
             .column(adjustment::Column::Day)
             .column_as(whole_sum("hours_hundredths"), "hours_hundredths")
             .column_as(whole_sum("amount_kopecks"), "total_kopecks")
-            .column_as(whole_sum("CASE WHEN kind = 'late_start' THEN 1 ELSE 0 END"), "late")
             .filter(within.and(adjustment::Column::DeletedAt.is_null()))
             .group_by(adjustment::Column::Day)
             .order_by_asc(adjustment::Column::Day)

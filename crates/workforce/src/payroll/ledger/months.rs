@@ -19,6 +19,7 @@ struct SumRow {
     deduction: i64,
     total: i64,
     paid: i64,
+    version: i64,
 }
 
 impl Payroll {
@@ -94,6 +95,7 @@ impl Payroll {
             ("deduction_kopecks", "deduction"),
             ("total_kopecks", "total"),
             ("paid_kopecks", "paid"),
+            ("version", "version"),
         ];
         let query = entry::Entity::find()
             .filter(entry::Column::Period.eq(period.to_string()))
@@ -111,7 +113,7 @@ impl Payroll {
             total: Money::from_kopecks(row.total),
             paid: Money::from_kopecks(row.paid),
             credit: Money::ZERO,
-            version: 0,
+            version: row.version,
         };
         Ok((u64::try_from(row.people).unwrap_or_default(), sum))
     }

@@ -9,33 +9,36 @@ use serde_json::{Value, json};
 
 use super::super::tables::{adjustment, change, entry, payment};
 use super::super::{Money, Payroll, Period};
-use super::{Changed, Earnings, Entry, Line, Payment, whole_sum};
+use super::{Changed, Earnings, Entry, Line, LineMark, Payment, lines, whole_sum};
 use crate::domain::Domain;
-
-/// How many rows of one person and month are shown at most.
-const LINES_MOST: u64 = 500;
 
 impl Payroll {
     /// A person's month: sums, rows with their reasons, payments and history.
     pub async fn of_person(&self, user_id: i64, period: Period) -> Result<Earnings, DbErr> {
+        self.of_person_after(user_id, period, None).await
+    }
+
+    /// The same with the page of rows that begins after this place, and the history of those.
+    pub async fn of_person_after(
+        &self,
+        user_id: i64,
+        period: Period,
+        after: Option<&LineMark>,
+    ) -> Result<Earnings, DbErr> {
         let db = self.domain.read();
         let month = period.to_string();
         let of_person = adjustment::Column::UserId.eq(user_id).and(adjustment::Column::Period.eq(month.as_str()));
-        let rows = adjustment::Entity::find()
-            .filter(of_person.clone())
-            .order_by_desc(adjustment::Column::Day)
-            .order_by_asc(adjustment::Column::Id)
-            .limit(LINES_MOST);
+        let rows = lines::page(db, adjustment::Entity::find().filter(of_person), after);
         let payments = payment::Entity::find()
             .filter(payment::Column::Period.eq(month.as_str()).and(payment::Column::UserId.eq(user_id)))
             .order_by_asc(payment::Column::Id);
-        let (state, found, rows, payments) =
-            tokio::try_join!(self.month(period), self.entry_of(user_id, period), rows.all(db), payments.all(db))?;
+        let (state, found, (rows, further), payments) =
+            tokio::try_join!(self.month(period), self.entry_of(user_id, period), rows, payments.all(db))?;
         let written: Vec<i64> = rows.iter().filter(|row| row.created_by.is_some()).map(|row| row.id).collect();
         let (changes, corrections) = tokio::try_join!(self.changes(&written), self.corrections(&written))?;
         let lines = rows.into_iter().map(|row| line(row, &corrections)).collect::<Result<_, _>>()?;
         let payments = payments.into_iter().map(Payment::from).collect();
-        Ok(Earnings { month: state, entry: found, lines, payments, changes })
+        Ok(Earnings { month: state, entry: found, lines, further, payments, changes })
     }
 
     /// A person's sums of a month; none if there is nothing in it.

@@ -14,24 +14,31 @@ use crate::texts::Language;
 use crate::web::form::{Attempt, Fields, Filled, Sheet, fields};
 use crate::web::{OWNERS, Visitor, moment};
 
+/// What there is to show, and to whom.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    pub visitor: &'a Visitor,
+    pub person: &'a Person,
+    pub earnings: &'a Earnings,
+    pub names: &'a HashMap<i64, String>,
+    /// Whether the amounts begin with the newest.
+    pub is_first: bool,
+}
+
 /// What all parts of the page need.
 struct Drawn<'a> {
     visitor: &'a Visitor,
     person: &'a Person,
     earnings: &'a Earnings,
     names: &'a HashMap<i64, String>,
+    is_first: bool,
     sight: &'a Sight,
     attempt: &'a Attempt,
 }
 
-pub fn page(
-    visitor: &Visitor,
-    person: &Person,
-    earnings: &Earnings,
-    names: &HashMap<i64, String>,
-    (sight, attempt): (&Sight, &Attempt),
-) -> Markup {
-    Drawn { visitor, person, earnings, names, sight, attempt }.page()
+pub fn page(shown: Shown<'_>, sight: &Sight, attempt: &Attempt) -> Markup {
+    let Shown { visitor, person, earnings, names, is_first } = shown;
+    Drawn { visitor, person, earnings, names, is_first, sight, attempt }.page()
 }
 
 impl Drawn<'_> {
@@ -39,7 +46,7 @@ impl Drawn<'_> {
         let (language, period) = (self.language(), self.earnings.month.period);
         let own = text!(language, "payroll-nav-own");
         let title = if self.is_own() { own.as_str() } else { self.person.full_name.as_str() };
-        let path = if self.is_own() { OWN.to_owned() } else { format!("{PAYROLL}/people/{}", self.person.id) };
+        let path = self.path();
         let body = html! {
             @if self.may_change() || !self.sight.is_all() { p.crumbs { a href={ (PAYROLL) "?period=" (period) } { (text!(language, "payroll-nav")) } } }
             div.headline {
@@ -61,6 +68,10 @@ impl Drawn<'_> {
             }
         };
         self.visitor.page(title, &body)
+    }
+
+    fn path(&self) -> String {
+        if self.is_own() { OWN.to_owned() } else { format!("{PAYROLL}/people/{}", self.person.id) }
     }
 
     fn language(&self) -> Language {
@@ -98,6 +109,22 @@ impl Drawn<'_> {
             section.card {
                 h2 { (text!(language, "payroll-amounts")) }
                 ul.rows.amounts data-testid="amounts" { @for line in &self.earnings.lines { (self.line(line)) } }
+                (self.ways())
+            }
+        }
+    }
+
+    /// The ways through amounts that are more than a page has.
+    fn ways(&self) -> Markup {
+        let (language, path) = (self.language(), format!("{}?period={}", self.path(), self.earnings.month.period));
+        html! {
+            @if !self.is_first || self.earnings.further.is_some() {
+                nav.pager aria-label=(text!(language, "web-pages")) {
+                    @if !self.is_first { a.button.plain href=(path) { (text!(language, "payroll-newest")) } }
+                    @if let Some(mark) = &self.earnings.further {
+                        a.button.plain rel="next" href={ (path) "&after=" (mark) } { (text!(language, "web-next")) }
+                    }
+                }
             }
         }
     }

@@ -176,7 +176,8 @@ fn state(visitor: &Visitor, sheet: &Sheet, current: Period) -> Markup {
             } @else if period < current {
                 (visitor.visit.form("/payroll/close", &html! {
                     input type="hidden" name="period" value=(period);
-                    input type="hidden" name="total" value=(sheet.sum.total);
+                    input type="hidden" name="total" value=(sheet.seen().total.kopecks());
+                    input type="hidden" name="version" value=(sheet.seen().version);
                     p.quiet { (text!(language, "payroll-close-about")) }
                     button.danger type="submit" data-testid="close" data-confirm=(text!(language, "payroll-close-sure")) {
                         (text!(language, "payroll-close", month = period.shown(language)))

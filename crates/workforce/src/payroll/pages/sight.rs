@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::super::{Earnings, Period};
+use super::super::{Earnings, LineMark, Period};
 use crate::application::App;
 use crate::people::Person;
 use crate::sites::{Permission, Site, Sites};
@@ -48,10 +48,16 @@ pub fn ids(sites: &[Site]) -> Vec<i64> {
 }
 
 /// A person's month as far as it was earned there; refused for people who have nothing to do with these sites.
-pub async fn earnings(app: &App, sites: &[Site], user_id: i64, period: Period) -> Result<Earnings, Oops> {
+pub async fn earnings(
+    app: &App,
+    sites: &[Site],
+    user_id: i64,
+    period: Period,
+    after: Option<&LineMark>,
+) -> Result<Earnings, Oops> {
     let (ids, doors) = (ids(sites), Sites::of_app(app));
     let (earnings, contracts) =
-        tokio::try_join!(app.payroll.of_person_at(&ids, user_id, period), doors.contracts_of(user_id))?;
+        tokio::try_join!(app.payroll.of_person_at(&ids, user_id, period, after), doors.contracts_of(user_id))?;
     let works_here = contracts.iter().any(|one| one.about.sites.iter().any(|site| ids.contains(site)));
     if earnings.lines.is_empty() && !works_here { Err(Oops::Forbidden) } else { Ok(earnings) }
 }

@@ -191,6 +191,31 @@ document.addEventListener("click", (event) => {
     beginSlots([day]);
 });
 
+// A form is on its way once: whoever clicks twice sends it once. A page that stays, since a file came, may send again.
+const ON_ITS_WAY_MS = 5_000;
+
+function setBusy(form, isBusy) {
+    if (isBusy) form.dataset.sent = "";
+    else delete form.dataset.sent;
+    for (const button of form.querySelectorAll("button")) button.disabled = isBusy;
+}
+document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented) return;
+    if (form.dataset.sent !== undefined) {
+        event.preventDefault();
+        return;
+    }
+    form.dataset.sent = "";
+    // What the pressed button says goes along, so it is disabled afterwards.
+    setTimeout(() => setBusy(form, true), 0);
+    setTimeout(() => setBusy(form, false), ON_ITS_WAY_MS);
+});
+// Back again, a page is as it was left.
+window.addEventListener("pageshow", (event) => {
+    if (event.persisted) for (const form of document.querySelectorAll("form[data-sent]")) setBusy(form, false);
+});
+
 // What cannot be undone is asked about once more.
 document.addEventListener("click", (event) => {
     const button = event.target.closest("[data-confirm]");

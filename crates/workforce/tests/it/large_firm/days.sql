@@ -55,21 +55,22 @@ SELECT site_id, user_id, began_at, CASE WHEN d < {today} THEN user_id END, CASE 
 FROM work WHERE k < {sites} AND status <> 'planned';
 
 INSERT INTO payroll_periods (id) SELECT DISTINCT period FROM work ON CONFLICT DO NOTHING;
-INSERT INTO adjustments (user_id, period, day, kind, amount_kopecks, hours_hundredths, shift_id, task_id, basis, created_at)
-SELECT user_id, period, day, 'shift_base', 280 * hours, hours, id, NULL::bigint,
+INSERT INTO adjustments (user_id, period, day, kind, amount_kopecks, hours_hundredths, shift_id, task_id, site_id, basis,
+  created_at)
+SELECT user_id, period, day, 'shift_base', 280 * hours, hours, id, NULL::bigint, site_id,
   '{"by":"hours","seconds":' || 36 * hours || ',"hours":' || hours || ',"rate":28000}', over_at
 FROM (SELECT *, (over_at - began_at) / 36000 AS hours FROM work WHERE status = 'completed') AS worked
 UNION ALL
-SELECT user_id, period, day, 'late_start', -1000 * (late_ms / 60000 - 5), 0, id, NULL,
+SELECT user_id, period, day, 'late_start', -1000 * (late_ms / 60000 - 5), 0, id, NULL, site_id,
   '{"by":"lateness","minutes":' || late_ms / 60000 - 5 || ',"threshold_minutes":5,"penalty_per_minute":1000}', over_at
 FROM work WHERE status = 'completed' AND late_ms > 0
 UNION ALL
-SELECT user_id, period, day, 'task_bonus', 15000, 0, id, id * 4 + 1,
+SELECT user_id, period, day, 'task_bonus', 15000, 0, id, id * 4 + 1, site_id,
   '{"by":"task","text":"Помыть кофемашину","price":15000,"is_done":true}', over_at
 FROM work WHERE status = 'completed' AND (k + 1) % 3 <> 0
 UNION ALL
 SELECT user_id, period, day, CASE WHEN (k + 2) % 3 = 0 THEN 'task_penalty' ELSE 'task_completed' END,
-  CASE WHEN (k + 2) % 3 = 0 THEN -20000 ELSE 0 END, 0, id, id * 4 + 2,
+  CASE WHEN (k + 2) % 3 = 0 THEN -20000 ELSE 0 END, 0, id, id * 4 + 2, site_id,
   '{"by":"task","text":"Пересчитать кассу","price":-20000,"is_done":' || ((k + 2) % 3 <> 0) || '}', over_at
 FROM work WHERE status = 'completed';
 INSERT INTO adjustments (user_id, period, day, kind, amount_kopecks, basis, reason, created_at, created_by)
@@ -94,3 +95,10 @@ SELECT period, user_id, total_kopecks, {now}, 10000 FROM payroll_entries
 WHERE total_kopecks > 0 AND paid_kopecks = 0 AND period < to_char(date '1970-01-01' + {today}, 'YYYY-MM');
 UPDATE payroll_entries SET paid_kopecks = total_kopecks
 WHERE total_kopecks > 0 AND paid_kopecks = 0 AND period < to_char(date '1970-01-01' + {today}, 'YYYY-MM');
+
+-- Every day an owner changes what the first manager may do, and a setting.
+INSERT INTO audit (at, actor, action, subject_kind, subject_id, detail)
+SELECT starts_at, 10000, 'permissions given', 'manager', 10000 + {owners},
+  '{"site": 1, "place": "Кофейня № 1", "before": ["view"], "allowed": ["view", "edit"]}' FROM work WHERE k = 0;
+INSERT INTO settings_history (name, old_value, new_value, changed_at, changed_by)
+SELECT 'cancel_notice_hours', '12', '24', starts_at, 10000 FROM work WHERE k = 0;

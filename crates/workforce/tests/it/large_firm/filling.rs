@@ -77,15 +77,14 @@ impl LargeFirm {
     pub fn pages(&self, reader: Reader, number: i64) -> Vec<Page> {
         match reader {
             Reader::Owner => [self.of_runners(1 + number % self.size.sites), self.of_owners(number)].concat(),
-            Reader::Manager => {
-                [self.of_runners(1 + (number * 5) % self.size.sites), vec![page("/earnings", "/earnings")]].concat()
-            }
+            Reader::Manager => [self.of_runners(1 + (number * 5) % self.size.sites), self.of_managers()].concat(),
             Reader::Employee => {
                 let own = self.shift_of(self.first_of(reader) + number);
                 vec![
                     page("/", "/"),
                     page("/shifts", "/shifts"),
                     page("/shifts/<own>", format!("/shifts/{own}")),
+                    page("/schedule", "/schedule"),
                     page("/earnings", "/earnings"),
                     page("/earnings <last month>", format!("/earnings?period={}", self.last_month())),
                     page("/me", "/me"),
@@ -116,7 +115,20 @@ impl LargeFirm {
         ]
     }
 
+    /// What only managers look at: pay of their sites, and their own work.
+    fn of_managers(&self) -> Vec<Page> {
+        let month = self.last_month();
+        vec![
+            page("/people", "/people"),
+            page("/payroll", "/payroll"),
+            page("/payroll <last month>", format!("/payroll?period={month}")),
+            page("/schedule", "/schedule"),
+            page("/earnings", "/earnings"),
+        ]
+    }
+
     fn of_owners(&self, number: i64) -> Vec<Page> {
+        let manager = FIRST + self.first_of(Reader::Manager);
         let (person, month) = (FIRST + self.first_of(Reader::Employee) + number, self.last_month());
         vec![
             page("/people", "/people"),
@@ -128,6 +140,9 @@ impl LargeFirm {
             page("/payroll", "/payroll"),
             page("/payroll <last month>", format!("/payroll?period={month}&page=2")),
             page("/payroll/people/<id>", format!("/payroll/people/{person}?period={month}")),
+            page("/managers", "/managers"),
+            page("/managers/<id>", format!("/managers/{manager}")),
+            page("/settings", "/settings"),
             page("/charts", "/charts"),
             page("/charts <last month>", format!("/charts?period={month}")),
         ]

@@ -1,12 +1,15 @@
 //! The pages of pay through the router: who sees what, and what the forms do.
 
 use sea_orm::{ConnectionTrait, Statement};
+use workforce::sites::{Permission, Scope, Sites};
 
 use super::{january, post_352};
 use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
 use crate::firm::Kind;
+use crate::permissions::hire_may;
 use crate::queries::Queries;
+use crate::running_a_business::make_site;
 
 const MAY: i64 = 1004;
 
@@ -71,10 +74,13 @@ async fn a_month_is_paid_closed_and_exported() {
     owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.leads_to(&path);
     owner.post(&format!("/payroll/people/{boris}/paid"), &paid).await.is(409, "Somebody else has changed this");
     plain(&owner, "/payroll?period=2025-12").await.contains_all(&["paid", "Close December 2025"]);
-    owner.post("/payroll/close", &[("period", "2026-01")]).await.is(409, "not over yet");
-    owner.post("/payroll/close", &[("period", "2025-12")]).await.leads_to("/payroll?period=2025-12");
+    let close = async |period: &str, total: &str, version: &str| {
+        owner.post("/payroll/close", &[("period", period), ("total", total), ("version", version)]).await
+    };
+    close("2026-01", "0", "0").await.is(409, "not over yet");
+    close("2025-12", "3077", "2").await.leads_to("/payroll?period=2025-12");
     owner.get("/payroll?period=2025-12").await.is(200, "Closed since");
-    owner.post("/payroll/close", &[("period", "2025-12")]).await.is(409, "stays as it is");
+    close("2025-12", "3077", "2").await.is(409, "stays as it is");
 
     let csv = owner.get("/payroll/export.csv?period=2025-12").await;
     csv.is(200, "\"Boris\",0.07,7.77,123.00,-100.00,30.77,30.77,0.00");
@@ -107,6 +113,48 @@ async fn a_payment_beyond_what_is_due_is_asked_about_and_shown_as_an_advance() {
     let next = plain(&owner, &format!("/payroll/people/{boris}?period=2026-01")).await;
     next.contains_all(&["Paid in advance before", "69.23 ₽", "value=\"30.77\""]);
     assert!(owner.post("/payroll/close", &[("period", "last month")]).await.status.is_client_error());
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_month_with_more_amounts_than_a_page_has_is_read_to_its_end() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris, may) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id, hire_may(&cabinet).await);
+    let (site, anna) = (make_site(&cabinet, &owner).await, cabinet.person(ANNA).await);
+    let finances = vec![Permission::View, Permission::Finances];
+    Sites::of_app(&cabinet.app).permit(&anna, may.id, Scope::Site(site), finances).await.unwrap();
+    let rows = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+        INSERT INTO adjustments (user_id, period, day, kind, amount_kopecks, shift_id, site_id, basis, created_at)
+            SELECT {boris}, '2026-01', '2026-01-0' || (1 + i % 3), 'shift_base', i, 1000 + i, {site}, '{{\"by\":\"hand\"}}', 0
+            FROM n"
+    );
+    reward(&cabinet, boris).await;
+    cabinet
+        .app
+        .domain
+        .write(move |db| Box::pin(async move { Ok(db.execute_unprepared(&rows).await.map(drop)?) }))
+        .await
+        .unwrap();
+    let first = format!("/payroll/people/{boris}?period=2026-01");
+    let read = async |browser: &Browser| {
+        let (mut next, mut ids, mut pages) = (Some(first.clone()), std::collections::BTreeSet::new(), 0);
+        while let Some(path) = next {
+            let page = browser.get(&path).await;
+            page.is(200, "data-testid=\"amounts\"");
+            let found = page.body.split("data-testid=\"amount-").skip(1);
+            let found: Vec<_> = found.map(|rest| rest.split('"').next().unwrap().to_owned()).collect();
+            assert!(found.iter().all(|id| ids.insert(id.clone())), "nothing is shown twice");
+            let mut ways = page.body.split("href=\"").map(|rest| rest.split('"').next().unwrap());
+            next = ways.find(|way| way.contains("&amp;after=")).map(|way| way.replace("&amp;", "&"));
+            pages += 1;
+        }
+        (pages, ids.len())
+    };
+    assert_eq!(read(&owner).await, (3, 1201));
+    assert_eq!(read(&cabinet.signed_in(MAY).await).await, (3, 1200), "the bonus is of no site");
+    owner.get(&format!("{first}&after=2026-01-02.1")).await.is(200, "To the newest");
+    owner.get(&format!("{first}&after=somewhere")).await.is(404, "There is no such page");
     cabinet.close().await;
 }
 

@@ -12,6 +12,7 @@ use workforce::sites::{self, AboutSite, AboutSlot, Hours, Notice, Period, notice
 
 use super::{Yard, about_site, closes, opens, person, plans};
 use crate::firm::{Kind, NOON, on_every_database};
+use crate::queries::Queries;
 
 on_every_database! {
     a_shift_that_nobody_closed_is_paid_to_the_end_of_its_slot,
@@ -147,6 +148,59 @@ async fn amounts_that_are_missing_are_posted_by_the_safety_net() {
 }
 
 #[tokio::test]
+async fn a_shift_that_cannot_be_closed_keeps_no_other_open() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let bar = AboutSite { hours: Hours::new(15 * 60, 2 * 60), rate_kopecks: 10_000, ..about_site("Bar") };
+    let bar = yard.site_like(bar).await;
+    for name in ["Anna", "Boris"] {
+        let someone = yard.worker(name, &[bar], |contract| contract.allows_spontaneous = true).await;
+        opens(&someone, "Bar").await;
+    }
+    let write = async |sql: &str| {
+        let sql = sql.to_owned();
+        yard.firm.app.domain.write(move |db| Box::pin(run(db, sql))).await.unwrap();
+    };
+    write(
+        "CREATE TRIGGER broken BEFORE UPDATE ON shifts WHEN NEW.id = (SELECT MIN(id) FROM shifts) \
+         BEGIN SELECT RAISE(ABORT, 'broken'); END",
+    )
+    .await;
+    passes(&yard, 12 * 60).await;
+    jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    let shifts = async || yard.rows("SELECT status FROM shifts ORDER BY id").await;
+    assert_eq!(shifts().await, [["active"], ["completed"]]);
+    write("DROP TRIGGER broken").await;
+    jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    assert_eq!(shifts().await, [["completed"], ["completed"]]);
+}
+
+#[tokio::test]
+async fn who_is_told_of_no_shows_is_asked_once_and_not_for_each_site() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    let others = [yard.site("Bar", 10_000).await, yard.site("Kiosk", 10_000).await];
+    yard.slot(site, 0, 120, |slot| slot.capacity = 3).await;
+    for name in ["Anna", "Boris", "Vera"] {
+        plans(&yard.worker(name, &[site], |_| {}).await).await;
+    }
+    passes(&yard, 60).await;
+    let write = async |sql: String| {
+        yard.firm.app.domain.write(move |db| Box::pin(run(db, sql))).await.unwrap();
+    };
+    let queries = Queries::counted();
+    let noted = async || {
+        write("UPDATE shift_plans SET missed_at = NULL".to_owned()).await;
+        jobs::note_missed(yard.firm.app.clone()).await.unwrap();
+    };
+    let at_one = queries.of(&noted).await;
+    for (at, site) in (1..).zip(others) {
+        let plan = format!("(SELECT id FROM shift_plans ORDER BY id LIMIT 1 OFFSET {at})");
+        write(format!("UPDATE shift_plans SET site_id = {site} WHERE id = {plan}")).await;
+    }
+    assert_eq!(queries.of(&noted).await, at_one);
+}
+
+#[tokio::test]
 async fn the_slots_of_the_next_year_come_in_december_and_deleted_ones_stay_away() {
     let yard = Yard::open(Kind::Sqlite).await;
     let about = AboutSite { hours: Hours::new(540, 1080), ..about_site("Shop") };
@@ -166,7 +220,7 @@ async fn the_slots_of_the_next_year_come_in_december_and_deleted_ones_stay_away(
     assert_eq!(slots().await.len(), 260);
 }
 
-async fn run(db: &workforce::domain::Writing<'_, '_>, sql: String) -> Result<(), opora::store::WriteError> {
+pub async fn run(db: &workforce::domain::Writing<'_, '_>, sql: String) -> Result<(), opora::store::WriteError> {
     sea_orm::ConnectionTrait::execute_unprepared(db, &sql).await?;
     Ok(())
 }

@@ -60,7 +60,7 @@ async fn a_cancellation_costs_what_was_wrong_with_it_and_only_once_it_was_reject
     let later = yard.slot(site, 72 * 60, 60, |_| {}).await;
     let cancel = async |slot| {
         let plan = doors.plan(&yard.owner, user.id, slot).await.unwrap();
-        let excuse = Excuse { reason: Reason::Other, words: None, document: None, photo_file: None };
+        let excuse = Excuse { reason: Reason::Other, words: None, document: None, photo: None };
         let (who, at) = ((user.id, "Anna".to_owned()), yard.firm.app.clock.now());
         let cancelled =
             yard.firm.app.domain.write(move |db| Box::pin(shifts::cancel(db, plan, who, excuse, 24, Vec::new(), at)));

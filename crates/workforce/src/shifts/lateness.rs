@@ -1,0 +1,52 @@
+//! The front door, where charts count who came late: by the rule that pay goes by, whether or not a minute costs something.
+
+use std::collections::BTreeMap;
+
+use chrono::{Days, NaiveDate};
+use chrono_tz::Tz;
+use opora::clock::Millis;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QuerySelect};
+
+use super::doors::Shifts;
+use super::records::ShiftStatus;
+use super::tables::shift;
+use crate::sites::{Period, Sites, local};
+
+/// The same as [`super::minutes_late`] being above zero. An index knows it in these words.
+const LATE: &str = "penalises_lateness AND started_at - planned_start >= (late_threshold_minutes + 1) * 60000";
+
+impl Shifts {
+    /// How many shifts began late on each of these days, by the clocks of their sites; both ends are included, and days
+    /// on which nobody was late are left out.
+    pub async fn late_starts(&self, first: NaiveDate, last: NaiveDate) -> Result<BTreeMap<NaiveDate, i64>, DbErr> {
+        // A day more at either end: places have clocks of their own.
+        let days = u64::try_from((last - first).num_days()).unwrap_or_default().saturating_add(3);
+        let around = first.checked_sub_days(Days::new(1)).and_then(|before| Period::of_days(before, days, Tz::UTC));
+        let Some(around) = around else { return Ok(BTreeMap::new()) };
+        let late: Vec<(i64, i64)> = shift::Entity::find()
+            .filter(Expr::cust(LATE))
+            .filter(shift::Column::StartedAt.gte(around.from.0))
+            .filter(shift::Column::StartedAt.lt(around.to.0))
+            .filter(shift::Column::Status.ne(ShiftStatus::Cancelled.name()))
+            .select_only()
+            .column(shift::Column::SiteId)
+            .column(shift::Column::StartedAt)
+            .into_tuple()
+            .all(self.reading())
+            .await?;
+        let mut sites: Vec<i64> = late.iter().map(|(site_id, _)| *site_id).collect();
+        sites.sort_unstable();
+        sites.dedup();
+        let sites = Sites::of_app(self.app()).with_ids(&sites).await?;
+        let zones: BTreeMap<i64, Tz> = sites.iter().map(|site| (site.id, site.about.time_zone)).collect();
+        let mut counts = BTreeMap::new();
+        for (site_id, started_at) in late {
+            let day = local(Millis(started_at), zones.get(&site_id).copied().unwrap_or(Tz::UTC)).date();
+            if (first..=last).contains(&day) {
+                *counts.entry(day).or_default() += 1;
+            }
+        }
+        Ok(counts)
+    }
+}

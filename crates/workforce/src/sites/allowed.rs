@@ -1,0 +1,114 @@
+//! The front door, where it is asked who may do what: owners everything, managers what they were permitted, and where.
+
+use sea_orm::sea_query::{ExprTrait, Query};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
+
+use super::contracts::{Contract, Permission, Scope};
+use super::doors::Sites;
+use super::records::Site;
+use super::tables::{permission, site};
+use super::{NotDone, Why};
+use crate::domain::among;
+use crate::people::{Person, Role};
+use crate::web::OWNERS;
+
+impl Sites {
+    /// Where a person may do something: owners everywhere, managers where they were permitted.
+    pub async fn where_may(&self, person: &Person, what: Permission) -> Result<Vec<Site>, DbErr> {
+        if person.may(OWNERS) {
+            return self.list().await;
+        }
+        if !person.may(&[Role::Manager]) {
+            return Ok(Vec::new());
+        }
+        let permitted = Query::select()
+            .column(permission::Column::SiteId)
+            .from(permission::Entity)
+            .and_where(permission::Column::UserId.eq(person.id))
+            .and_where(permission::Column::Permission.eq(what.name()))
+            .and_where(permission::Column::SiteId.is_not_null())
+            .take();
+        self.sites(site::Column::DeletedAt.is_null().and(site::Column::Id.in_subquery(permitted))).await
+    }
+
+    /// Whether a person may do something at a site.
+    pub async fn may(&self, person: &Person, what: Permission, site_id: i64) -> Result<bool, DbErr> {
+        if person.may(OWNERS) {
+            return Ok(true);
+        }
+        Ok(self.where_may(person, what).await?.iter().any(|site| site.id == site_id))
+    }
+
+    /// The managers who may do something at these sites: pairs of site and person.
+    pub async fn permitted_at(&self, sites: &[i64], what: Permission) -> Result<Vec<(i64, i64)>, DbErr> {
+        let here = permission::Entity::find().filter(among(permission::Column::SiteId, sites));
+        let rows = here.filter(permission::Column::Permission.eq(what.name())).all(self.reading()).await?;
+        Ok(rows.into_iter().filter_map(|row| Some((row.site_id?, row.user_id))).collect())
+    }
+
+    /// What a manager may do, and where.
+    pub async fn permissions_of(&self, user_id: i64) -> Result<Vec<(Scope, Permission)>, DbErr> {
+        let own = permission::Entity::find().filter(permission::Column::UserId.eq(user_id));
+        let rows = own.order_by_asc(permission::Column::Id).all(self.reading()).await?;
+        let read = |row: permission::Model| {
+            let scope = match (row.site_id, row.contract_id) {
+                (Some(id), _) => Scope::Site(id),
+                (None, id) => Scope::Contract(id.unwrap_or_default()),
+            };
+            Ok((scope, row.permission.parse().map_err(DbErr::Custom)?))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    pub(super) fn owners_only(&self, by: &Person) -> Result<(), NotDone> {
+        allowed(by.may(OWNERS))
+    }
+
+    pub(super) async fn permitted(&self, by: &Person, what: Permission, site_id: i64) -> Result<(), NotDone> {
+        allowed(self.may(by, what, site_id).await?)
+    }
+
+    pub(super) async fn permitted_at_all(&self, by: &Person, what: Permission, sites: &[i64]) -> Result<(), NotDone> {
+        let where_may = self.where_may(by, what).await?;
+        let is_allowed = sites.iter().all(|id| where_may.iter().any(|site| site.id == *id));
+        allowed(is_allowed && (by.may(OWNERS) || !sites.is_empty()))
+    }
+
+    /// A rate that is another one than before is for those who may change rates.
+    pub(super) async fn rate_permitted(
+        &self,
+        by: &Person,
+        site_id: i64,
+        before: Option<i64>,
+        after: Option<i64>,
+    ) -> Result<(), NotDone> {
+        if before == after { Ok(()) } else { self.permitted(by, Permission::Rates, site_id).await }
+    }
+
+    /// What is done with a contract is done at all of its sites, also at those that it loses. Who was permitted it for the
+    /// contract itself needs it only at those that are new.
+    pub(super) async fn permitted_with(
+        &self,
+        by: &Person,
+        what: Permission,
+        contract: &Contract,
+        sites: &[i64],
+    ) -> Result<(), NotDone> {
+        let had = &contract.about.sites;
+        let new: Vec<i64> = sites.iter().copied().filter(|site| !had.contains(site)).collect();
+        if !new.is_empty() {
+            self.permitted_at_all(by, what, &new).await?;
+        }
+        if by.may(OWNERS) {
+            return Ok(());
+        }
+        let own = self.permissions_of(by.id).await?;
+        let is_permitted = |scope: Scope| own.contains(&(scope, what));
+        let at_all = !had.is_empty() && had.iter().all(|site| is_permitted(Scope::Site(*site)));
+        allowed(by.may(&[Role::Manager]) && (at_all || is_permitted(Scope::Contract(contract.id))))
+    }
+}
+
+fn allowed(is_allowed: bool) -> Result<(), NotDone> {
+    if is_allowed { Ok(()) } else { Err(Why::NotAllowed.into()) }
+}

@@ -1,0 +1,218 @@
+//! Whatever is done to pay, and in whichever order: the sums agree with their rows, and what is closed stays.
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+use opora::clock::Millis;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use sea_orm::{ConnectionTrait, Statement};
+use tokio::runtime::Runtime;
+use workforce::payroll::{Line, Money, NotDone, Payroll, Period, ShiftFacts, adjustments_of};
+use workforce::people::Role;
+use workforce::shifts::{self, ClosedBy, End, Shifts, Start};
+use workforce::sites::AboutTask;
+
+use super::{Office, roubles, shift_352};
+use crate::firm::{Kind, NOON};
+use crate::shifts::{Yard, person};
+
+/// Each case is a database of its own.
+const CASES: u32 = 12;
+/// Three that are over, and the one that goes on.
+const MONTHS: [&str; 4] = ["2025-10", "2025-11", "2025-12", "2026-01"];
+
+/// Sums by month and person: hours, and the total.
+type Sums = BTreeMap<(String, i64), (i64, i64)>;
+
+/// What somebody does to pay; `which` and `month` are taken from what there is.
+#[derive(Clone, Debug)]
+enum Deed {
+    Post { shift: i64, month: usize, seconds: i64, task_kopecks: i64 },
+    Add { month: usize, is_vera: bool, kopecks: i64 },
+    Change { which: usize, kopecks: i64 },
+    Remove { which: usize },
+    Restore { which: usize },
+    Close { month: usize },
+}
+
+fn any_deed() -> impl Strategy<Value = Deed> {
+    let (month, which) = (0_usize..4, 0_usize..20);
+    let post = (1_i64..7, month.clone(), 0_i64..50_000, -20_000_i64..20_000);
+    prop_oneof![
+        3 => post.prop_map(|(shift, month, seconds, task_kopecks)| Deed::Post { shift, month, seconds, task_kopecks }),
+        4 => (month.clone(), any::<bool>(), -90_000_i64..90_000)
+            .prop_map(|(month, is_vera, kopecks)| Deed::Add { month, is_vera, kopecks }),
+        3 => (which.clone(), -90_000_i64..90_000).prop_map(|(which, kopecks)| Deed::Change { which, kopecks }),
+        2 => which.clone().prop_map(|which| Deed::Remove { which }),
+        2 => which.prop_map(|which| Deed::Restore { which }),
+        1 => month.prop_map(|month| Deed::Close { month }),
+    ]
+}
+
+fn runner() -> TestRunner {
+    TestRunner::new(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })
+}
+
+#[test]
+fn sums_agree_with_their_rows_whatever_is_posted_edited_removed_and_closed() {
+    let runtime = Runtime::new().unwrap();
+    let played = runner().run(&proptest::collection::vec(any_deed(), 1..40), |deeds| {
+        runtime.block_on(play(deeds));
+        Ok(())
+    });
+    played.unwrap();
+}
+
+#[test]
+fn a_shift_comes_to_what_its_marks_say_at_the_end_in_whichever_order_they_were_made() {
+    let runtime = Runtime::new().unwrap();
+    let tasks = proptest::collection::vec((-20_000_i64..20_000, any::<bool>()), 1..6);
+    let marks = proptest::collection::vec((0_usize..6, any::<bool>()), 0..30);
+    let worked = runner().run(&(tasks, marks, 1_i64..50_000), |(tasks, marks, seconds)| {
+        runtime.block_on(work(tasks, marks, seconds));
+        Ok(())
+    });
+    worked.unwrap();
+}
+
+async fn play(deeds: Vec<Deed>) {
+    let office = Office::open(Kind::Sqlite).await;
+    let zoe = office.firm.member("Zoe", &[Role::Employee]).await.key().user;
+    let zoe = office.firm.app.people.by_telegram(zoe).await.unwrap().unwrap().id;
+    let mut closed = Sums::new();
+    for deed in deeds {
+        let done = carry_out(&office, zoe, &deed).await;
+        assert!(!matches!(done, Err(NotDone::Failed(_) | NotDone::Repeated)), "{deed:?}: {done:?}");
+        let (rows, sums) = (of_rows(&office).await, of_entries(&office).await);
+        for key in rows.keys().chain(sums.keys()) {
+            let (of_rows, of_sums) = (rows.get(key).copied(), sums.get(key).copied());
+            assert_eq!(of_rows.unwrap_or_default(), of_sums.unwrap_or_default(), "{key:?} after {deed:?}");
+        }
+        assert!(closed.iter().all(|(key, stood)| sums[key] == *stood), "what is closed stays: {deed:?}");
+        if let (Deed::Close { month }, Ok(())) = (&deed, done) {
+            closed.extend(sums.into_iter().filter(|((period, _), _)| period == MONTHS[*month]));
+        }
+    }
+}
+
+async fn carry_out(office: &Office, zoe: i64, deed: &Deed) -> Result<(), NotDone> {
+    let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
+    match *deed {
+        Deed::Post { shift, month, seconds, task_kopecks } => {
+            let (facts, mut tasks) =
+                shift_352(if shift % 2 == 0 { vera } else { zoe }, &format!("{}-15", MONTHS[month]));
+            tasks[0].amount = Money::from_kopecks(task_kopecks);
+            let rows = adjustments_of(&ShiftFacts { shift_id: shift, worked_seconds: seconds, ..facts }, &tasks);
+            Ok(office.firm.app.domain.write(move |db| Box::pin(Payroll::post(db, rows, NOON))).await?)
+        }
+        Deed::Add { month, is_vera, kopecks } => {
+            let day: NaiveDate = format!("{}-15", MONTHS[month]).parse().unwrap();
+            let user = if is_vera { vera } else { zoe };
+            payroll.add_manual(owner, user, day, Money::from_kopecks(kopecks), "A happy client").await
+        }
+        Deed::Change { which, kopecks } => match written(office, zoe, which).await {
+            Some(line) => {
+                payroll.change(owner, line.id, line.version, Money::from_kopecks(kopecks), "Not so much").await
+            }
+            None => Ok(()),
+        },
+        Deed::Remove { which } => match written(office, zoe, which).await {
+            Some(line) => payroll.remove(owner, line.id, line.version, "A mistake").await,
+            None => Ok(()),
+        },
+        Deed::Restore { which } => match written(office, zoe, which).await {
+            Some(line) => payroll.restore(owner, line.id).await,
+            None => Ok(()),
+        },
+        Deed::Close { month } => payroll.close_period(owner, MONTHS[month].parse().unwrap()).await,
+    }
+}
+
+/// One of the rows that there are, written by hand or not, removed or not.
+async fn written(office: &Office, zoe: i64, which: usize) -> Option<Line> {
+    let mut lines = Vec::new();
+    for month in MONTHS {
+        for user in [office.vera.id, zoe] {
+            let period: Period = month.parse().unwrap();
+            lines.extend(office.payroll().of_person(user, period).await.unwrap().lines);
+        }
+    }
+    let at = which.checked_rem(lines.len())?;
+    Some(lines.swap_remove(at))
+}
+
+async fn of_rows(office: &Office) -> Sums {
+    sums(
+        office,
+        "SELECT period, user_id, SUM(hours_hundredths), SUM(amount_kopecks) FROM adjustments
+        WHERE deleted_at IS NULL GROUP BY period, user_id",
+    )
+    .await
+}
+
+async fn of_entries(office: &Office) -> Sums {
+    sums(office, "SELECT period, user_id, hours_hundredths, total_kopecks FROM payroll_entries").await
+}
+
+async fn sums(office: &Office, sql: &str) -> Sums {
+    let db = office.firm.app.domain.read();
+    let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
+    let number = |row: &sea_orm::QueryResult, at: usize| row.try_get_by_index::<i64>(at).unwrap();
+    let sum = |row: &sea_orm::QueryResult| {
+        let key = (row.try_get_by_index::<String>(0).unwrap(), number(row, 1));
+        (key, (number(row, 2), number(row, 3)))
+    };
+    rows.iter().map(sum).collect()
+}
+
+/// Opens a shift with these tasks, marks and unmarks, and closes it: what is posted follows from the last marks alone.
+async fn work(tasks: Vec<(i64, bool)>, marks: Vec<(usize, bool)>, seconds: i64) {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 36_000).await;
+    for (number, (amount_kopecks, is_mandatory)) in tasks.iter().enumerate() {
+        let about = AboutTask {
+            text: format!("Task {number}"),
+            amount_kopecks: *amount_kopecks,
+            is_mandatory: *is_mandatory,
+            needs_media: false,
+        };
+        yard.sites.create_task(&yard.owner, site, None, about).await.unwrap();
+    }
+    let vera = yard.worker("Vera", &[site], |about| about.allows_spontaneous = true).await;
+    let (user_id, domain) = (person(&yard.firm, &vera).await.id, &yard.firm.app.domain);
+    let start = Start { user_id, site_id: site, plan_id: None, position: None, at: NOON };
+    let shift_id = domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await.unwrap();
+    let doors = Shifts::of_app(&yard.firm.app);
+    let ids: Vec<i64> = doors.tasks(&[shift_id]).await.unwrap().iter().map(|task| task.id).collect();
+    let mut is_done = vec![false; ids.len()];
+    for (at, mark) in marks {
+        let (at, id) = (at % ids.len(), ids[at % ids.len()]);
+        let marked = domain.write(move |db| {
+            Box::pin(async move {
+                if mark { shifts::mark(db, user_id, id, NOON).await } else { shifts::unmark(db, user_id, id).await }
+            })
+        });
+        marked.await.unwrap();
+        is_done[at] = mark;
+    }
+    let penalty = roubles(50);
+    let ended_at = Millis(NOON.0 + seconds * 1000);
+    let (closed_by, mandatory_task_penalty) = (ClosedBy::Person, penalty);
+    let end = End { shift_id, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at };
+    domain.write(move |db| Box::pin(shifts::close(db, end))).await.unwrap();
+
+    let of_tasks = tasks.iter().zip(&is_done).map(|((kopecks, is_mandatory), is_done)| match (*kopecks, is_done) {
+        (bonus, true) if bonus > 0 => bonus,
+        (fine, false) if fine < 0 => fine,
+        (0, false) if *is_mandatory => -penalty.kopecks(),
+        _ => 0,
+    });
+    // An hour is 360 roubles, so a hundredth of one is 360 kopecks.
+    let hundredths = (seconds * 2 + 36) / 72;
+    let expected = hundredths * 360 + of_tasks.sum::<i64>();
+    let posted: i64 = yard.amounts().await.iter().map(|(_, kopecks)| kopecks).sum();
+    assert_eq!(posted, expected, "{tasks:?}, done: {is_done:?}");
+    let sums = yard.rows("SELECT hours_hundredths, total_kopecks FROM payroll_entries").await;
+    assert_eq!(sums, [[hundredths.to_string(), expected.to_string()]]);
+}

@@ -1,0 +1,72 @@
+//! Reasons under "Today" in the bot: who sees them, and how what proves them is sent.
+
+use opora::testing::chat::Someone;
+use workforce::people::Role;
+use workforce::sites::{Permission, Scope};
+
+use super::{Yard, chooses, person, plans};
+use crate::firm::{Kind, on_databases};
+
+on_databases! { [sqlite Sqlite, postgres Postgres]
+    what_proves_a_reason_is_sent_as_what_it_came_as,
+}
+
+/// Somebody has cancelled and says why; a proof is asked for.
+async fn cancels(yard: &Yard, site: i64) -> Someone {
+    yard.slot(site, 60, 120, |_| {}).await;
+    let anna = yard.worker("Anna", &[site], |_| {}).await;
+    plans(&anna).await;
+    chooses(&anna, "📅 My shifts").await;
+    anna.presses("✖ Cancel 01.01 16:00–18:00").await;
+    anna.presses("Something else").await;
+    anna.sends("An operation").await;
+    anna.sends("Certificate 77").await;
+    anna
+}
+
+async fn manager(yard: &Yard, name: &str, site: i64, allowed: &[Permission]) -> Someone {
+    let someone = yard.firm.member(name, &[Role::Manager]).await;
+    let id = person(&yard.firm, &someone).await.id;
+    yard.sites.permit(&yard.owner, id, Scope::Site(site), allowed.to_vec()).await.unwrap();
+    someone
+}
+
+#[tokio::test]
+async fn reasons_are_shown_to_those_who_judge_them_and_not_to_all_who_see_the_site() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    let anna = cancels(&yard, site).await;
+    anna.sends_photo().await;
+    anna.sees("Cancelled: Shop");
+    let looks = manager(&yard, "Max", site, &[Permission::View, Permission::Schedule]).await;
+    chooses(&looks, "📋 Today").await;
+    looks.sees("Shop");
+    assert!(!looks.transcript().contains("An operation"), "{}", looks.transcript());
+    let judges = manager(&yard, "Ida", site, &[Permission::View, Permission::Employees]).await;
+    chooses(&judges, "📋 Today").await;
+    judges.sees("(photo) Anna does not come to Shop");
+    judges.sees("An operation, Certificate 77");
+    judges.presses("✅ Accept").await;
+    judges.sees("The reason is accepted.");
+}
+
+async fn what_proves_a_reason_is_sent_as_what_it_came_as(kind: Kind) {
+    let yard = Yard::open(kind).await;
+    let site = yard.site("Shop", 10_000).await;
+    let anna = cancels(&yard, site).await;
+    anna.sends_document("certificate.png", "image/png").await;
+    anna.sees("Cancelled: Shop");
+    let owner = yard.firm.member("Olaf", &[Role::Owner]).await;
+    chooses(&owner, "📋 Today").await;
+    owner.sees("(document) Anna does not come to Shop");
+    owner.sees_button("❌ Reject");
+
+    // Of one that was kept before kinds were, nobody knows: the reason arrives, and says where the proof is.
+    let forgotten = "UPDATE plan_cancellations SET photo_kind = NULL".to_owned();
+    yard.firm.app.domain.write(move |db| Box::pin(super::by_time::run(db, forgotten))).await.unwrap();
+    chooses(&owner, "📋 Today").await;
+    owner.sees("under \"Cancellations\"");
+    owner.presses("❌ Reject").await;
+    owner.sees("The reason is rejected");
+    assert_eq!(yard.amounts().await.len(), 2);
+}
