@@ -1,4 +1,4 @@
-//! `opora state` and `opora backup`: the operator's hands in a bot's store.
+//! `opora state`, `opora backup` and `opora restore`: the operator's hands in a bot's store.
 //!
 //! Everything goes through the library's store, beside a bot that runs or without one. What destroys something asks
 //! first. Nothing here makes a store: a mistyped path must not answer with an empty database.
@@ -11,6 +11,7 @@ use opora::store::Store;
 
 pub use self::backup::Backup;
 pub use self::confirm::Consent;
+pub use self::restore::Restore;
 
 mod accept;
 mod backup;
@@ -25,6 +26,7 @@ mod open;
 pub(crate) mod output;
 mod parked;
 mod reset;
+mod restore;
 mod show;
 mod stats;
 mod tidy;
@@ -103,4 +105,9 @@ pub async fn run(arguments: State) -> anyhow::Result<()> {
 /// `opora backup`.
 pub async fn backup(arguments: Backup) -> anyhow::Result<()> {
     backup::run(arguments).await
+}
+
+/// `opora restore`.
+pub async fn restore(arguments: Restore) -> anyhow::Result<()> {
+    restore::run(arguments).await
 }
