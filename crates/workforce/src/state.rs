@@ -61,7 +61,8 @@ enum Command {
     Parked(parked::Parked),
     /// Messages that could not be sent, and why
     Failed(failed::Failed),
-    /// Go on with a Redis that has lost something: what is missing is gone for good. Without --yes it only says what it is
+    /// Go on with a Redis that has lost something, also in the database beside it: what is missing is gone for good. Without
+    /// --yes it only says what it is
     Accept(accept::Accept),
     /// Who holds the lease, that is which process works for a bot
     Lease(lease::LeaseArgs),
@@ -80,7 +81,7 @@ struct Desk<'a> {
 /// `opora state`.
 pub async fn run(arguments: State) -> anyhow::Result<()> {
     if let Command::Accept(accept) = arguments.command {
-        return accept::run(&arguments.store.named()?.0, accept).await;
+        return accept::run(&arguments.store, accept).await;
     }
     let store = arguments.store.open().await?;
     let config = arguments.store.config.clone();
