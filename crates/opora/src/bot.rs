@@ -12,6 +12,7 @@ pub use self::stop::Stop;
 use crate::clock::Clock;
 use crate::dialogue::{Dialogue, Script, States, Texts};
 use crate::effects::{Asked, EffectError, Register};
+use crate::intake::Peeking;
 use crate::outbox::SendEvent;
 use crate::store::MemoryStore;
 use crate::store::{Store, StoreError};
@@ -290,13 +291,19 @@ impl Bot {
             Some(api) => api,
             None => Arc::new(Telegram::new(&self.token, &self.api_url)?),
         };
+        let (script, context) = (Arc::new(self.script), Arc::new(self.context));
+        let peeking = (self.settings.polling.tells_to_wait && self.webhook.is_none()).then(|| {
+            let (api, script, context) = (Arc::clone(&api), Arc::clone(&script), Arc::clone(&context));
+            Arc::new(Peeking { bot, api, script, context, told: Default::default() })
+        });
         let life = Life {
             bot,
             api,
             owns_store: Arc::strong_count(&self.store) == 1,
             store: self.store,
-            script: Arc::new(self.script),
-            context: Arc::new(self.context),
+            script,
+            context,
+            peeking,
             effects: self.effects,
             webhook: self.webhook,
             clock: self.clock,

@@ -14,6 +14,8 @@ pub use self::kind::{
 };
 pub use self::media::{Album, Contact, Document, Image, Item, Location, Media, Photo};
 
+#[cfg(test)]
+mod decoding;
 mod kind;
 mod media;
 mod read;

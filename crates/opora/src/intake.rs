@@ -21,6 +21,7 @@ use self::arriving::OnTheirWay;
 pub(crate) use self::door::Door;
 pub(crate) use self::fleet::{Fleet, Hearing};
 pub(crate) use self::haste::Haste;
+pub(crate) use self::peeking::Peeking;
 pub use self::polling::PollingSettings;
 pub use self::webhook::{Instances, Webhook, WebhookSettings};
 
@@ -28,6 +29,7 @@ mod arriving;
 mod door;
 mod fleet;
 mod haste;
+mod peeking;
 pub(crate) mod polling;
 mod webhook;
 

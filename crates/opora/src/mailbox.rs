@@ -17,8 +17,8 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
-pub(crate) use self::fresh::{Arrivals, Fresh};
 use self::drain::drain;
+pub(crate) use self::fresh::{Arrivals, Fresh};
 use self::shared::Look;
 use crate::key::DialogueKey;
 use crate::store::{InboxRow, Incoming, Origin, Parked, Seq, Store, Taken, TimerRow};

@@ -75,16 +75,15 @@ impl Update {
         let Envelope { update_id, kind, content } = serde_json::from_str(raw).map_err(Unreadable::NotAnUpdate)?;
         let fail = |source| Unreadable::Content { kind: kind.clone().into_owned(), source };
         let text = content.map_or("null", RawValue::get);
-        let content = match &*kind {
-            "message"
-            | "edited_message"
-            | "channel_post"
-            | "edited_channel_post"
-            | "business_message"
-            | "edited_business_message"
-            | "guest_message" => Content::Message(serde_json::from_str(text).map_err(fail)?),
-            "callback_query" => Content::Callback(serde_json::from_str(text).map_err(fail)?),
-            _ => Content::Other(content.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned)),
+        let is_read = !matches!(content_of(&kind), Shape::Other);
+        if is_read && is_deeper_than(text, DEPTH_MOST) {
+            let why = format!("it is nested more than {DEPTH_MOST} levels deep");
+            return Err(fail(serde::de::Error::custom(why)));
+        }
+        let content = match content_of(&kind) {
+            Shape::Message => Content::Message(serde_json::from_str(text).map_err(fail)?),
+            Shape::Callback => Content::Callback(serde_json::from_str(text).map_err(fail)?),
+            Shape::Other => Content::Other(content.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned)),
         };
         Ok(Self { id: update_id, kind: kind.into(), content })
     }
@@ -127,6 +126,53 @@ impl Update {
             language: user.language_code.clone(),
         })
     }
+}
+
+/// How an update's content is read.
+enum Shape {
+    Message,
+    Callback,
+    Other,
+}
+
+fn content_of(kind: &str) -> Shape {
+    match kind {
+        "message"
+        | "edited_message"
+        | "channel_post"
+        | "edited_channel_post"
+        | "business_message"
+        | "edited_business_message"
+        | "guest_message" => Shape::Message,
+        "callback_query" => Shape::Callback,
+        _ => Shape::Other,
+    }
+}
+
+/// Telegram nests less; and a message within a message within a message takes so much of the stack that thirty of them end
+/// a process that is not optimized.
+const DEPTH_MOST: usize = 18;
+
+/// Whether lists and objects lie deeper within one another in a JSON text.
+fn is_deeper_than(text: &str, most: usize) -> bool {
+    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            _ if is_text => {}
+            b'[' | b'{' => {
+                depth += 1;
+                if depth > most {
+                    return true;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The album that a raw update belongs to; most are told apart without reading them.
@@ -319,6 +365,13 @@ mod tests {
         let route = Route::of(PRESS, 1).unwrap();
         assert_eq!((route.key, &*route.mark.identity), (DialogueKey::private(1, 5), "callback_query:99"));
         assert!(matches!(Update::read(PRESS).unwrap().content, Content::Callback(_)));
+    }
+
+    #[test]
+    fn depth_is_counted_outside_of_texts() {
+        assert!(!is_deeper_than(r#"{"a":[1,[2]],"b":["[[[{{{\"[["]}"#, 3));
+        assert!(is_deeper_than(r#"{"a":[1,[2]]}"#, 2));
+        assert!(is_deeper_than(r#"{"a":"\\","b":[[]]}"#, 2));
     }
 
     #[test]

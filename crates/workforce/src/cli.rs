@@ -53,6 +53,8 @@ enum Command {
     State(state::State),
     /// Copy a bot's store into a new file, consistently, while the bot runs
     Backup(state::Backup),
+    /// Put a backup in the place of a bot's store; what was there is kept under another name
+    Restore(state::Restore),
 }
 
 #[derive(Debug, Args)]
@@ -130,6 +132,7 @@ impl Cli {
             Command::Repair(arguments) => runtime.block_on(registration::command::repair(arguments)),
             Command::State(arguments) => runtime.block_on(state::run(arguments)),
             Command::Backup(arguments) => runtime.block_on(state::backup(arguments)),
+            Command::Restore(arguments) => runtime.block_on(state::restore(arguments)),
         };
         // Long polls may still wait; nothing of theirs is worth waiting for.
         runtime.shutdown_background();

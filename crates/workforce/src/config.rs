@@ -102,6 +102,12 @@ pub fn state_address(config: Option<PathBuf>) -> anyhow::Result<(String, &'stati
     Ok(places::state(&sound_layers(config)?))
 }
 
+/// Where the tables are, if `DATABASE_URL` says so. `config` is the configuration file, if one is named.
+pub fn database_url(config: Option<PathBuf>) -> anyhow::Result<Option<String>> {
+    let layers = layers(&Flags { config, ..Flags::default() })?;
+    Ok(layers.get("DATABASE_URL").map(|given| given.value.to_owned()))
+}
+
 /// Where an aiogram bot keeps its states: `REDIS_URL`. An address on the command line shows its password to others.
 pub fn redis_address(config: Option<PathBuf>) -> anyhow::Result<String> {
     let layers = sound_layers(config)?;

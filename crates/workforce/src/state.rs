@@ -1,4 +1,4 @@
-//! `opora state` and `opora backup`: the operator's hands in a bot's store.
+//! `opora state`, `opora backup` and `opora restore`: the operator's hands in a bot's store.
 //!
 //! Everything goes through the library's store, beside a bot that runs or without one. What destroys something asks
 //! first. Nothing here makes a store: a mistyped path must not answer with an empty database.
@@ -11,6 +11,7 @@ use opora::store::Store;
 
 pub use self::backup::Backup;
 pub use self::confirm::Consent;
+pub use self::restore::Restore;
 
 mod accept;
 mod backup;
@@ -25,6 +26,7 @@ mod open;
 pub(crate) mod output;
 mod parked;
 mod reset;
+mod restore;
 mod show;
 mod stats;
 mod tidy;
@@ -59,7 +61,8 @@ enum Command {
     Parked(parked::Parked),
     /// Messages that could not be sent, and why
     Failed(failed::Failed),
-    /// Go on with a Redis that has lost something: what is missing is gone for good. Without --yes it only says what it is
+    /// Go on with a Redis that has lost something, also in the database beside it: what is missing is gone for good. Without
+    /// --yes it only says what it is
     Accept(accept::Accept),
     /// Who holds the lease, that is which process works for a bot
     Lease(lease::LeaseArgs),
@@ -78,7 +81,7 @@ struct Desk<'a> {
 /// `opora state`.
 pub async fn run(arguments: State) -> anyhow::Result<()> {
     if let Command::Accept(accept) = arguments.command {
-        return accept::run(&arguments.store.named()?.0, accept).await;
+        return accept::run(&arguments.store, accept).await;
     }
     let store = arguments.store.open().await?;
     let config = arguments.store.config.clone();
@@ -103,4 +106,9 @@ pub async fn run(arguments: State) -> anyhow::Result<()> {
 /// `opora backup`.
 pub async fn backup(arguments: Backup) -> anyhow::Result<()> {
     backup::run(arguments).await
+}
+
+/// `opora restore`.
+pub async fn restore(arguments: Restore) -> anyhow::Result<()> {
+    restore::run(arguments).await
 }

@@ -20,7 +20,7 @@ use crate::dialogue::Script;
 use crate::effects::Register;
 use crate::instance::{self, Leadership, NotLeading};
 use crate::intake::polling::{Ended, Polling};
-use crate::intake::{Door, Fleet, Hearing, Webhook, WebhookSettings};
+use crate::intake::{Door, Fleet, Hearing, Peeking, Webhook, WebhookSettings};
 use crate::mailbox::Letter;
 use crate::store::{Seq, Store, StoreError};
 use crate::telegram::{Api, ApiError, RefusalKind};
@@ -46,6 +46,8 @@ pub(super) struct Life {
     pub(super) context: Arc<Context>,
     pub(super) effects: Register,
     pub(super) webhook: Option<(WebhookSettings, Webhook)>,
+    /// Tells people to wait while the store is away, if that is wanted.
+    pub(super) peeking: Option<Arc<Peeking>>,
     pub(super) clock: Clock,
     pub(super) settings: Settings,
     pub(super) on_event: Option<OnEvent>,
@@ -111,7 +113,14 @@ impl Life {
 
     async fn terms(&self, stop: &Stop, fleet: Option<&Fleet>) -> Result<(), BotError> {
         loop {
-            let leading = instance::lead(&self.store, self.bot, &self.settings.lease, &self.clock, &stop.begin).await;
+            let leading = instance::lead(&self.store, self.bot, &self.settings.lease, &self.clock, &stop.begin);
+            let leading = match &self.peeking {
+                None => leading.await,
+                Some(peeking) => tokio::select! {
+                    leading = leading => leading,
+                    never = peeking.tell_while_away(&*self.store) => match never {},
+                },
+            };
             let leadership = match leading {
                 Ok(leadership) => leadership,
                 Err(NotLeading::Stopped) => return Ok(()),
@@ -194,6 +203,7 @@ impl Life {
                 settings: self.settings.polling.clone(),
                 allowed: self.script.allowed_updates(),
                 myself: format!("process {} of this machine", std::process::id()),
+                peeking: self.peeking.clone(),
             };
             return match polling.run(&leadership.lost).await {
                 Ended::Stopped | Ended::Fenced => TermEnd::Lost,

@@ -10,7 +10,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::Intake;
+use super::{Intake, Peeking};
 use crate::store::StoreError;
 use crate::telegram::{Api, ApiError, RefusalKind};
 
@@ -21,11 +21,14 @@ pub struct PollingSettings {
     pub timeout: Duration,
     /// The largest batch.
     pub limit: u32,
+    /// While the store is away, tells whoever writes in a private chat that it takes a moment, once; what they write stays
+    /// with Telegram. This says that no other instance polls: looking at updates takes them from under it.
+    pub tells_to_wait: bool,
 }
 
 impl Default for PollingSettings {
     fn default() -> Self {
-        Self { timeout: Duration::from_secs(30), limit: 100 }
+        Self { timeout: Duration::from_secs(30), limit: 100, tells_to_wait: false }
     }
 }
 
@@ -51,6 +54,8 @@ pub(crate) struct Polling {
     pub(crate) allowed: Vec<&'static str>,
     /// This instance as others would name it, for the explanation of a conflict.
     pub(crate) myself: String,
+    /// Tells people to wait while the store is away, if that is wanted.
+    pub(crate) peeking: Option<Arc<Peeking>>,
 }
 
 impl Polling {
@@ -106,8 +111,22 @@ impl Polling {
         serde_json::from_str(answer.get()).map_err(|error| ApiError::Unsure(error.to_string().into()))
     }
 
-    /// Stores a batch, however long that takes: until it is durable nothing is acknowledged. None: the lease is over.
+    /// Stores a batch, however long that takes; meanwhile people are told to wait, if that is wanted.
     async fn store(&self, batch: &[Box<RawValue>]) -> Option<Option<i64>> {
+        let Some(peeking) = &self.peeking else { return self.keep_storing(batch).await };
+        tokio::select! {
+            stored = self.keep_storing(batch) => {
+                if stored.is_some() {
+                    peeking.is_over();
+                }
+                stored
+            }
+            never = peeking.tell() => match never {},
+        }
+    }
+
+    /// Until it is durable nothing is acknowledged. None: the lease is over.
+    async fn keep_storing(&self, batch: &[Box<RawValue>]) -> Option<Option<i64>> {
         let mut failures = 0_u32;
         loop {
             match self.intake.receive(batch.iter().map(|raw| raw.get())).await {

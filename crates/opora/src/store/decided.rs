@@ -27,6 +27,7 @@ use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
 
+mod adopting;
 mod database;
 mod keep;
 mod recent;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::sql::versions::FOREIGN;
 use super::{
     AiogramStore, BoxError, DecidedStore, Journal, MemoryStore, PostgresStore, RedisAddress, RedisStore, SqlDatabase,
     SqliteStore, Store, StoreError, StoreResult,
@@ -62,6 +63,19 @@ pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<A
 /// Opens a store as a tool beside a bot does: nothing is made or changed, and what an older version made is refused.
 pub async fn open_existing(address: &str) -> Result<Arc<dyn Store>, OpenError> {
     open_by(address, Opening::AsItIs).await
+}
+
+/// Opens the database of an application as it is; none if no bot ever kept anything there.
+pub(super) async fn existing_database(address: &str) -> Result<Option<SqlDatabase>, OpenError> {
+    let opened = match Kind::of(address)? {
+        Kind::Sqlite(path) => SqliteStore::open_existing(path).await.map(SqlDatabase::from),
+        Kind::Postgres => PostgresStore::open_existing(address).await.map(SqlDatabase::from),
+        Kind::Memory | Kind::Redis => return Err(OpenError::Apart),
+    };
+    match opened {
+        Err(StoreError::Unsupported(FOREIGN)) => Ok(None),
+        opened => Ok(Some(opened?)),
+    }
 }
 
 /// Who opens it.
@@ -136,9 +150,14 @@ pub(super) fn shows_a_secret(address: &str) -> Option<&'static str> {
 const ESCAPES: &str = "in a user's name or password `/` is written as %2F, `?` as %3F, `#` as %23 and `@` as %40";
 
 fn opened<S: Store>(answer: StoreResult<S>) -> Result<Arc<dyn Store>, OpenError> {
-    match answer {
-        Ok(store) => Ok(Arc::new(store)),
-        Err(StoreError::Unavailable(why)) => Err(OpenError::CannotOpen(why)),
-        Err(error) => Err(OpenError::Store(error)),
+    Ok(Arc::new(answer?))
+}
+
+impl From<StoreError> for OpenError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(why) => Self::CannotOpen(why),
+            other => Self::Store(other),
+        }
     }
 }

@@ -20,6 +20,7 @@ use crate::redis_store::holder;
 
 mod addresses;
 pub mod apart;
+mod away;
 mod fences;
 mod loss;
 mod lost_answers;

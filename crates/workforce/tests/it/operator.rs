@@ -1,4 +1,4 @@
-//! `opora state` and `opora backup`: the real program beside a store that a bot has filled and still holds open.
+//! `opora state`, `opora backup` and `opora restore`: the real program beside a store that a bot has filled and still holds open.
 
 use std::process::{Output, Stdio};
 use std::sync::Arc;
@@ -56,6 +56,7 @@ mod leases;
 mod moving;
 mod parking;
 mod reading;
+mod restoring;
 mod tidying;
 mod unreachable;
 

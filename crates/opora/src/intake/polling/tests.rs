@@ -53,7 +53,8 @@ async fn a_batch_without_a_single_update_is_not_asked_for_again_at_once() {
         arriving: Default::default(),
     };
     let (settings, myself) = (PollingSettings::default(), String::new());
-    let polling = Polling { api: Arc::clone(&babble) as _, intake, settings, allowed: Vec::new(), myself };
+    let (api, allowed) = (Arc::clone(&babble) as _, Vec::new());
+    let polling = Polling { api, intake, settings, allowed, myself, peeking: None };
     let stop = CancellationToken::new();
     let _ = tokio::time::timeout(Duration::from_secs(60), polling.run(&stop)).await;
     let asked = babble.0.load(Ordering::SeqCst);

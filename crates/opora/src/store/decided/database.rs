@@ -3,6 +3,7 @@
 use super::keep::{Record, check_fence, fenced, hour};
 use super::record::Decision;
 use super::statements::{change, numbers};
+use super::tables;
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
@@ -140,6 +141,19 @@ impl SqlDatabase {
         let after = after.map_or_else(|| format!("{bot}:"), DialogueKey::to_string);
         let values = vec![Value::Text(after), Value::Text(format!("{bot};")), Value::Number(count(limit))];
         read!(self, PAGE, values, |row| Ok((row.key(0)?, Version(row.number(1)?))))
+    }
+
+    /// All bots that were ever here, and the Redis of each.
+    pub(super) async fn fences(&self) -> StoreResult<Vec<(i64, String)>> {
+        const FENCES: &str = "SELECT bot, generation FROM opora_fences ORDER BY bot";
+        let is_there = match self {
+            Self::Sqlite(_) => tables::IS_THERE_IN_SQLITE,
+            Self::Postgres(_) => tables::IS_THERE_IN_POSTGRES,
+        };
+        if read!(self, is_there, Vec::new(), |row| row.number(0))?.pop() != Some(1) {
+            return Ok(Vec::new());
+        }
+        read!(self, FENCES, Vec::new(), |row| Ok((row.number(0)?, row.text(1)?)))
     }
 
     /// The fence of a bot, if it was ever here.

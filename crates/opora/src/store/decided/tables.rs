@@ -55,9 +55,9 @@ CREATE INDEX opora_decided_inputs_age ON opora_decided_inputs (bot, hour);
 /// Others that make the tables wait here.
 const ALONE: &str = "SELECT pg_advisory_xact_lock(1869639538, hashtext(current_schema()))";
 
-const IS_THERE_IN_SQLITE: &str =
+pub(super) const IS_THERE_IN_SQLITE: &str =
     "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'opora_decisions_schema'";
-const IS_THERE_IN_POSTGRES: &str = "
+pub(super) const IS_THERE_IN_POSTGRES: &str = "
     SELECT count(*) FROM pg_catalog.pg_class
     WHERE relname = 'opora_decisions_schema' AND pg_catalog.pg_table_is_visible(oid)";
 

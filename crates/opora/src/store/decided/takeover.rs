@@ -13,15 +13,6 @@ use crate::store::{Epoch, Holder, Lease, LeaseAnswer, Store, StoreError, StoreRe
 const PAGE: usize = 500;
 
 impl DecidedStore {
-    /// Says that the database belongs to this Redis, after the one that it belonged to is lost and an operator knows it.
-    ///
-    /// With the next lease, the last decision of each conversation is brought back from the database, as far as they are
-    /// kept there; what turns without writes did is not.
-    pub async fn adopt(&self, bot: i64) -> StoreResult<()> {
-        let generation = self.redis.generation_now().await?;
-        self.database.adopt(bot, generation).await
-    }
-
     pub(super) async fn claim_both(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
         if let Some(held) = self.redis.held(bot, seen).await? {
             return Ok(LeaseAnswer::Held(Box::new(held)));
@@ -101,4 +92,4 @@ impl DecidedStore {
 }
 
 const OTHER_REDIS: &str = "this is not the Redis that the database knows: it was emptied, or it is another one. Nothing was \
-                           written; bring the right one back, or accept this one as it is";
+                           written; bring the right one back, or accept this one as it is with `opora state accept`";

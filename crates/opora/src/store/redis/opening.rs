@@ -73,6 +73,14 @@ impl RedisStore {
         generation(&self.wire, &self.keys).await
     }
 
+    /// The generation at an address, without a store: nothing is made there.
+    pub(in crate::store) async fn generation_at(address: &str) -> StoreResult<String> {
+        let (wire, keys, _) = reach(address, RedisCode::default()).await?;
+        let found = generation(&wire, &keys).await;
+        wire.close();
+        found
+    }
+
     async fn with_generation(wire: Wire, keys: Keys, server: Server, witness: Arc<Witness>) -> StoreResult<Self> {
         let generation = generation(&wire, &keys).await?;
         witness.expect_generation(&generation);

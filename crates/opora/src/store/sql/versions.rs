@@ -16,7 +16,8 @@ pub(in crate::store) fn exactly(found: Option<usize>, known: usize) -> StoreResu
     }
 }
 
-const FOREIGN: &str = "this database holds no conversations: it is not a bot's store";
+/// What is said of a database without tables of this library.
+pub(in crate::store) const FOREIGN: &str = "this database holds no conversations: it is not a bot's store";
 
 const OLDER: &str = "this database was made by an older version of the library: start the bot once, which brings it up to \
                      date, or use the program of that version";

@@ -225,12 +225,7 @@ impl StoreLayer for Blind {
         &*self.0
     }
 
-    fn list<'a>(
-        &'a self,
-        _: &'a Filter,
-        _: Option<&'a DialogueKey>,
-        _: usize,
-    ) -> Answer<'a, Vec<ConversationRow>> {
+    fn list<'a>(&'a self, _: &'a Filter, _: Option<&'a DialogueKey>, _: usize) -> Answer<'a, Vec<ConversationRow>> {
         panic!("it sees nothing")
     }
 }

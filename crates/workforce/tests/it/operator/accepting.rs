@@ -3,11 +3,16 @@
 use std::sync::Arc;
 
 use opora::clock::{Clock, Millis};
-use opora::instance::{LeaseSettings, lead};
-use opora::store::{Commit, RedisStore, Store, StoreError, Version};
+use opora::instance::{LeaseSettings, NotLeading, lead};
+use opora::store::{
+    Commit, DomainWrites, OpenError, Opened, Place, RedisStore, StateChange, Store, StoreError, Stored, Version,
+    open_with_database,
+};
+use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{BOT, key, run};
+use crate::postgres_server::PostgresSpace;
 use crate::redis_server::RedisServer;
 
 /// A bot has five turns, and its Redis is emptied.
@@ -52,4 +57,119 @@ async fn without_a_bots_own_notes_there_is_nothing_to_compare_with() {
     assert!(nothing.stderr.contains("nothing is kept in that directory"), "{}", nothing.stderr);
     let other = run(&[], &["state", "accept", "--store", "sqlite:x.db", "--data", &data]).await;
     assert!(other.stderr.contains("only a Redis"), "{}", other.stderr);
+}
+
+/// A bot that keeps its conversations in a Redis and its tables in a database.
+struct Pair {
+    server: RedisServer,
+    data: TempDir,
+}
+
+impl Pair {
+    fn new() -> Self {
+        Self { server: RedisServer::start(&[]), data: tempfile::tempdir().unwrap() }
+    }
+
+    /// The address, as the application makes it of its settings.
+    fn redis(&self) -> String {
+        format!("{}?data={}", self.server.url(), self.data())
+    }
+
+    fn data(&self) -> String {
+        self.data.path().display().to_string()
+    }
+
+    /// A bot has a turn that writes to its tables, and its Redis is emptied.
+    async fn is_emptied(&self, database: &str) {
+        let store = open_with_database(&self.redis(), Some(database)).await.unwrap();
+        let bot = leads(&store).await.unwrap();
+        let writes = DomainWrites::new(|_| Box::pin(async { Ok(()) }));
+        let place = Place { dialogue: "registration".into(), state: "phone".into() };
+        let state = StateChange::Set(Stored { value: "{}".into(), places: vec![place], expires_at: None });
+        let turn = Commit { writes: Some(writes), state, ..Commit::new(key("1:5:5"), Version(0), Millis(1)) };
+        store.commit(bot.epoch, turn).await.unwrap();
+        store.close().await.unwrap();
+        self.server.say(&["FLUSHALL"]);
+    }
+
+    /// The bot starts again and leads.
+    async fn works_again(&self, database: &str) {
+        let store = open_with_database(&self.redis(), Some(database)).await.unwrap();
+        leads(&store).await.unwrap();
+        let opened = store.open(&key("1:5:5"), None).await.unwrap();
+        let is_known =
+            matches!(&opened, Opened::At { stored: Some(stored), .. } if &*stored.places[0].state == "phone");
+        assert!(is_known, "what was decided in the database is back: {opened:?}");
+        store.close().await.unwrap();
+    }
+
+    async fn accept(&self, variables: &[(&str, &str)], more: &[&str]) -> String {
+        let (redis, data) = (self.server.url(), self.data());
+        let accept = ["state", "accept", "--store", &redis, "--data", &data];
+        run(variables, &[&accept[..], more].concat()).await.well().stdout
+    }
+}
+
+async fn leads(store: &Arc<dyn Store>) -> Result<opora::instance::Leadership, NotLeading> {
+    lead(store, BOT, &LeaseSettings::default(), &Clock::machine(), &CancellationToken::new()).await
+}
+
+#[tokio::test]
+async fn an_emptied_redis_beside_a_server_is_accepted_by_both_and_the_bot_starts() {
+    let (pair, space) = (Pair::new(), PostgresSpace::new().await);
+    pair.is_emptied(&space.url).await;
+    let lost = open_with_database(&pair.redis(), Some(&space.url)).await.map(drop);
+    assert!(matches!(lost, Err(OpenError::Store(StoreError::Lost { .. }))), "{lost:?}");
+    let database = [("DATABASE_URL", &*space.url)];
+    let told = pair.accept(&database, &[]).await;
+    let says = ["is empty", "The PostgreSQL at", "knows another Redis", "for bot 1.", "Nothing was changed"];
+    assert!(says.iter().all(|words| told.contains(words)), "{told}");
+    let done = pair.accept(&database, &["--yes"]).await;
+    let says = ["In Redis this is accepted", "belongs to this Redis now", "start the bot"];
+    assert!(says.iter().all(|words| done.contains(words)), "{done}");
+    pair.works_again(&space.url).await;
+    assert!(pair.accept(&database, &["--yes"]).await.contains("nothing to accept"));
+}
+
+#[tokio::test]
+async fn an_emptied_redis_beside_the_embedded_file_is_accepted_by_both_and_the_bot_starts() {
+    let pair = Pair::new();
+    let database = format!("sqlite:{}/opora.db", pair.data());
+    pair.is_emptied(&database).await;
+    let done = pair.accept(&[], &["--yes"]).await;
+    assert!(done.contains("The database file") && done.contains("belongs to this Redis now"), "{done}");
+    pair.works_again(&database).await;
+}
+
+#[tokio::test]
+async fn a_loss_that_only_redis_has_accepted_is_accepted_by_the_database_too() {
+    let (pair, folder) = (Pair::new(), tempfile::tempdir().unwrap());
+    let database = format!("sqlite:{}/tables.db", folder.path().display());
+    pair.is_emptied(&database).await;
+    RedisStore::accept_losses(&pair.server.url(), pair.data.path()).await.unwrap();
+    let store = open_with_database(&pair.redis(), Some(&database)).await.unwrap();
+    let refused = leads(&store).await.map(drop);
+    let is_told =
+        matches!(&refused, Err(NotLeading::Store(StoreError::Unsupported(why))) if why.contains("state accept"));
+    assert!(is_told, "{refused:?}");
+    store.close().await.unwrap();
+    let done = pair.accept(&[], &["--database", &database, "--yes"]).await;
+    assert!(done.contains("belongs to this Redis now"), "{done}");
+    pair.works_again(&database).await;
+}
+
+#[tokio::test]
+async fn without_a_bots_own_notes_the_database_says_what_is_to_be_accepted() {
+    let pair = Pair::new();
+    let database = format!("sqlite:{}/opora.db", pair.data());
+    pair.is_emptied(&database).await;
+    for file in std::fs::read_dir(pair.data.path()).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            std::fs::remove_file(path).unwrap();
+        }
+    }
+    let done = pair.accept(&[], &["--yes"]).await;
+    assert!(done.contains("belongs to this Redis now"), "{done}");
+    pair.works_again(&database).await;
 }

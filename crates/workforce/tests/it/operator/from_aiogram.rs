@@ -12,10 +12,7 @@ on_every_store! {
     a_mistake_on_the_command_line_or_in_the_map_changes_nothing,
 }
 
-/// PostgreSQL gets fewer: there each import is a transaction of its own.
-fn many(kind: Kind) -> u64 {
-    if kind == Kind::Postgres { 1_000 } else { 10_000 }
-}
+const MANY: u64 = 10_000;
 
 fn map() -> Value {
     let at = |state: &str, fields: Value| json!({"dialogue": "create_order", "state": state, "fields": fields});
@@ -40,7 +37,7 @@ impl Office {
 }
 
 async fn thousands_of_conversations_come_along_without_loss(kind: Kind) {
-    let (office, server, many) = (Office::empty(kind).await, RedisServer::start(&[]), many(kind));
+    let (office, server, many) = (Office::empty(kind).await, RedisServer::start(&[]), MANY);
     aiogram(&["many", &server.url(), &BOT.to_string(), &many.to_string()], "");
     let dry = office.imports(&server, &map(), &["--with-bot-id", "--dry-run"]).await.well();
     let told = format!("{many} conversations found, {many} would be imported; took");
