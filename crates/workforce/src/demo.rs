@@ -60,6 +60,7 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
         bot_token: Secret(TOKEN.to_owned()),
         bot_api_url: base.to_owned(),
         updates: Updates::Polling,
+        only_instance: true,
         send_limits: SendLimits::Off,
         state: database.url(),
         database,

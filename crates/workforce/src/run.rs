@@ -68,6 +68,7 @@ impl Product {
         made.with_context(|| format!("cannot make the data directory {}", folder.display()))?;
         let domain = Domain::open(&config.state, &config.database).await?;
         let bot = Bot::new(&config.bot_token.0).api_url(&config.bot_api_url).send_limits(config.send_limits);
+        let bot = bot.settings(|settings| settings.polling.tells_to_wait = config.only_instance);
         let app = App::new(&config, domain, rooms, bot.handle(), Clock::machine());
         installation::begin(&app).await;
         let bot = application::bot(&app, bot.store(app.domain.store().clone()));

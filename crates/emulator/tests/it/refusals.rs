@@ -86,6 +86,25 @@ async fn photos_of_impossible_sizes_are_refused() {
 }
 
 #[tokio::test]
+async fn a_known_file_is_no_photo_and_a_known_photo_no_file() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let sends = async |kind: &str| {
+        let mut said = json!({"from": anna});
+        said[kind] = json!({"name": "p.png", "base64": base64(PIXEL_PNG)});
+        stage.post(&format!("/chats/{anna}/send"), said).await
+    };
+    let document = sends("document").await["document"]["file_id"].clone();
+    let photo = sends("photo").await["photo"][0]["file_id"].clone();
+    let as_photo = stage.refused("sendPhoto", json!({"chat_id": anna, "photo": document})).await;
+    assert_eq!(as_photo, bad("can't use file of type Document as Photo"));
+    let as_document = stage.refused("sendDocument", json!({"chat_id": anna, "document": photo})).await;
+    assert_eq!(as_document, bad("can't use file of type Photo as Document"));
+    stage.call("sendDocument", json!({"chat_id": anna, "document": document})).await;
+    stage.call("sendPhoto", json!({"chat_id": anna, "photo": photo})).await;
+}
+
+#[tokio::test]
 async fn a_group_with_a_nameless_topic_is_not_made_at_all() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;

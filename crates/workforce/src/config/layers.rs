@@ -14,6 +14,7 @@ pub const NAMES: &[&str] = &[
     "DATA_DIR",
     "FILES_URL",
     "LANGUAGE",
+    "ONLY_INSTANCE",
     "PUBLIC_URL",
     "REDIS_URL",
     "S3_ACCESS_KEY",

@@ -20,6 +20,8 @@ pub struct Config {
     pub bot_token: Secret,
     pub bot_api_url: String,
     pub updates: Updates,
+    /// No other instance works with this bot: while the conversations cannot be reached, whoever writes is told to wait.
+    pub only_instance: bool,
     pub send_limits: SendLimits,
     /// Where conversations are kept. It may hold a password.
     pub state: String,
@@ -100,6 +102,7 @@ impl Reading<'_> {
         let bot_token = self.token();
         let bot_api_url = self.url("BOT_API_URL").unwrap_or_else(|| opora::telegram::TELEGRAM.to_owned());
         let updates = self.updates();
+        let only_instance = self.parsed("ONLY_INSTANCE", "true or false");
         let send_limits = self.parsed("SEND_LIMITS", "telegram or off");
         let state = self.state();
         let database = self.database();
@@ -116,6 +119,7 @@ impl Reading<'_> {
             bot_token: bot_token?,
             bot_api_url,
             updates: updates?,
+            only_instance: only_instance.unwrap_or_default(),
             send_limits: send_limits.unwrap_or_default(),
             state: watched(state, data_dir),
             database: database?,
@@ -282,6 +286,7 @@ mod tests {
         assert_eq!((config.public_url.as_str(), config.language), ("http://127.0.0.1:8080", Language::Ru));
         assert_eq!(config.bot_api_url, opora::telegram::TELEGRAM);
         assert_eq!(config.files, FilesAddress::Folder("data/files".into()));
+        assert!(!config.only_instance && read(&[GOOD, ("ONLY_INSTANCE", "true")]).unwrap().only_instance);
     }
 
     #[test]
@@ -291,6 +296,7 @@ mod tests {
             ("BOT_API_URL", "telegram"),
             ("WEBHOOK_URL", "https://bot.example/"),
             ("WEBHOOK_SECRET", "hunter3!"),
+            ("ONLY_INSTANCE", "perhaps"),
             ("SEND_LIMITS", "none"),
             ("STATE_URL", "mongodb://me:hunter4@host"),
             ("DATABASE_URL", "mysql://me:hunter5@host"),

@@ -53,7 +53,7 @@ async fn work(page: Page) {
     page.until("the page is live", "document.documentElement.dataset.live === 'on'").await;
     page.find("role").await.send_keys("d").await.unwrap();
     page.press("grant").await;
-    page.counts("[data-testid='history'] li", 2).await;
+    page.counts("[data-testid='history'] li", 3).await;
     page.until("the page is live", "document.documentElement.dataset.live === 'on'").await;
     page.fits().await;
     page.shoot("4-person").await;
@@ -61,7 +61,7 @@ async fn work(page: Page) {
     page.evaluate("(window.stays = true)").await;
     let done = page.evaluate(REVOKE).await;
     assert_eq!(done, json!(true));
-    page.counts("[data-testid='history'] li", 3).await;
+    page.counts("[data-testid='history'] li", 4).await;
     assert_eq!(page.evaluate("window.stays").await, true, "the page was not loaded as a whole");
     page.prefers("dark").await;
     page.shoot("5-person-dark").await;
