@@ -104,8 +104,7 @@ pub fn state_address(config: Option<PathBuf>) -> anyhow::Result<(String, &'stati
 
 /// Where the tables are, if `DATABASE_URL` says so. `config` is the configuration file, if one is named.
 pub fn database_url(config: Option<PathBuf>) -> anyhow::Result<Option<String>> {
-    let layers = layers(&Flags { config, ..Flags::default() })?;
-    Ok(layers.get("DATABASE_URL").map(|given| given.value.to_owned()))
+    Ok(sound_layers(config)?.get("DATABASE_URL").map(|given| given.value.to_owned()))
 }
 
 /// Where an aiogram bot keeps its states: `REDIS_URL`. An address on the command line shows its password to others.
