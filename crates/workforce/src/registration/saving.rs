@@ -254,7 +254,7 @@ mod tests {
         assert_eq!(slot(&both, std::slice::from_ref(&first), "a"), Some(DocumentKind::Selfie));
         assert_eq!(slot(&both, &[first.clone(), second], "a"), None);
         let two = Draft { selfie: picture("b"), ..both };
-        assert_eq!(slot(&two, &[first.clone()], "a"), None, "it came twice");
+        assert_eq!(slot(&two, std::slice::from_ref(&first), "a"), None, "it came twice");
         assert_eq!((slot(&two, &[first], "b"), slot(&two, &[], "c")), (Some(DocumentKind::Selfie), None));
     }
 }
