@@ -87,7 +87,7 @@ async fn answered(emulator: &Demo, chat: i64, count: usize) -> Value {
             let messages = emulator.get(&format!("/chats/{chat}/messages?after=0&wait=0")).await;
             let own =
                 messages.as_array()?.iter().filter(|one| one["from"]["is_bot"] == true && one["text"].is_string());
-            own.cloned().nth(count - 1)
+            own.nth(count - 1).cloned()
         })
         .await
 }
