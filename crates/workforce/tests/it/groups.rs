@@ -85,7 +85,7 @@ async fn answered(emulator: &Demo, chat: i64, count: usize) -> Value {
     emulator
         .until("the bot answers in the group", async |emulator| {
             let messages = emulator.get(&format!("/chats/{chat}/messages?after=0&wait=0")).await;
-            let own =
+            let mut own =
                 messages.as_array()?.iter().filter(|one| one["from"]["is_bot"] == true && one["text"].is_string());
             own.nth(count - 1).cloned()
         })
