@@ -167,6 +167,13 @@ SELECT asked.place - 1, coalesce(c.version, (SELECT floor FROM opora_version_flo
 FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS asked (value, place)
 LEFT JOIN opora_conversations AS c ON c.key = asked.value->>0";
 
+/// What its session is told: rows are found by an index, however small a table was when the plan was made.
+const FINDING: &str = "
+SET enable_seqscan = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET plan_cache_mode = force_generic_plan;";
+
 /// What opens conversations, on a connection of its own; it connects when it is first asked.
 pub(super) struct Finder {
     server: Server,
@@ -195,7 +202,8 @@ impl Finder {
         {
             return Ok(connection);
         }
-        self.server.connect().await.map_err(GroupFailed::because)
+        // Its plan is made once, too, and the marks may have been few then.
+        self.server.connect_and_tell(FINDING).await.map_err(GroupFailed::because)
     }
 }
 

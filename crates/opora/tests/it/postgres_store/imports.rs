@@ -1,10 +1,10 @@
 //! Conversations that are brought in by the thousand.
 
 use futures_util::future::join_all;
-use opora::store::{ConversationRow, Store, Version};
+use opora::store::{ConversationRow, Mark, Store, Version};
 use sqlx::{Connection, PgConnection};
 
-use super::{Bench, NOW, at_state, person, talk, version};
+use super::{BOT, Bench, NOW, at_state, person, talk, version};
 use crate::postgres_server::PostgresServer;
 
 const PEOPLE: i64 = 10_000;
@@ -54,4 +54,26 @@ async fn of_what_comes_together_each_is_told_for_itself() {
     // A turn that began before must notice.
     let late = bench.store.commit(bench.epoch, talk(person(2), Version(1))).await;
     assert!(matches!(late, Err(opora::store::StoreError::Overtaken(_))), "{late:?}");
+}
+
+/// How often the table of marks was read from end to end.
+async fn scans_of_marks(connection: &mut PgConnection) -> i64 {
+    let asked = "SELECT seq_scan FROM pg_stat_user_tables WHERE relname = 'opora_marks'";
+    sqlx::query_scalar(asked).fetch_one(connection).await.unwrap()
+}
+
+#[tokio::test]
+async fn conversations_are_opened_by_an_index_also_if_tables_were_empty_when_that_was_planned() {
+    let bench = Bench::on(PostgresServer::start(&[])).await;
+    let mut connection = PgConnection::connect(&bench.server.url()).await.unwrap();
+    // From here on the database knows that there are no marks, and would rather read all of them.
+    sqlx::query("VACUUM (ANALYZE) opora_marks").execute(&mut connection).await.unwrap();
+    let before = scans_of_marks(&mut connection).await;
+    for user in 1..=50 {
+        let mark = Mark { bot: BOT, update_id: user, identity: "message:1:1".into() };
+        bench.store.open(&person(user), Some(&mark)).await.unwrap();
+    }
+    // What a session has counted is known at the latest when it ends.
+    bench.store.close().await.unwrap();
+    assert_eq!(scans_of_marks(&mut connection).await, before);
 }
