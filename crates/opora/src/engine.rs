@@ -182,7 +182,10 @@ impl Engine {
             context: Arc::clone(&self.context),
             place: work.event.update().filter(|_| self.store.is_shared()).and_then(|update| letters::place(update)),
         };
-        let outcome = match self.handle(moment).await {
+        work.letters.iter().for_each(|letter| letter.in_hand(true));
+        let handled = self.handle(moment).await;
+        work.letters.iter().for_each(|letter| letter.in_hand(false));
+        let outcome = match handled {
             Ok(outcome) => outcome,
             Err(failure) if failure.kind == Kind::State => {
                 let row = |stored| ConversationRow { key: work.key.clone(), version, stored, updated_at: now };

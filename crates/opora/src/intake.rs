@@ -35,6 +35,9 @@ mod webhook;
 
 /// How long the turns of fresh updates may take before they are stored: then Telegram waits no longer.
 const PATIENCE: Duration = Duration::from_millis(25);
+/// How long whatever a handler is at is waited for before it is looked at, and then again. Two such looks at the same
+/// handler, and its update is stored: it may hang, and nobody else is to wait for it.
+const A_LOOK: Duration = Duration::from_millis(2);
 /// How many inputs of a conversation are looked through at once.
 const PAGE: usize = 500;
 
@@ -163,13 +166,32 @@ impl Intake {
         if handed.all.is_empty() {
             return Ok(());
         }
+        if handed.arrivals.all_durable(A_LOOK).await {
+            self.haste.learn(true);
+            return Ok(());
+        }
+        let hanging = self.store_what_hangs(&handed).await?;
         let in_time = handed.arrivals.all_durable(PATIENCE).await;
-        self.haste.learn(in_time);
+        // Where most handlers take long, haste only holds up the intake.
+        self.haste.learn(in_time && hanging * 2 < handed.all.len());
         if in_time {
             return Ok(());
         }
         let slow = handed.all.into_iter().filter(|fresh| !fresh.is_durable());
         self.store_all(slow.map(Pending::Begun).collect()).await
+    }
+
+    /// Stores what handlers are at for longer than between two looks; answers how much that is.
+    async fn store_what_hangs(&self, handed: &FreshBatch) -> StoreResult<usize> {
+        let mut hanging: Vec<&Fresh> = handed.all.iter().filter(|fresh| fresh.is_in_hand()).collect();
+        if hanging.is_empty() || handed.arrivals.all_durable(A_LOOK).await {
+            return Ok(0);
+        }
+        hanging.retain(|fresh| fresh.is_in_hand());
+        if !hanging.is_empty() {
+            self.store_all(hanging.iter().map(|fresh| Pending::Begun((*fresh).clone())).collect()).await?;
+        }
+        Ok(hanging.len())
     }
 
     /// Stores updates in their order, and delivers those whose turns have not begun.

@@ -74,6 +74,13 @@ impl Letter {
         }
     }
 
+    /// A handler begins with it, or is done: whoever waits for a fresh one waits less for a handler than for a commit.
+    pub(crate) fn in_hand(&self, is_in_hand: bool) {
+        if let Self::Fresh(fresh) = self {
+            fresh.in_hand(is_in_hand);
+        }
+    }
+
     fn update_id(&self) -> Option<i64> {
         match &self.incoming()?.origin {
             Origin::Update(mark) => Some(mark.update_id),

@@ -174,6 +174,12 @@ static METHODS: &[Method] = &[
         media::voice,
         &["voice"],
     ),
+    media(
+        "sendVideoNote",
+        &[names_of::<Target>, names_of::<Options>, names_of::<media::VideoNote>],
+        media::video_note,
+        &["video_note", "thumbnail"],
+    ),
     media("sendMediaGroup", &[names_of::<Target>, names_of::<media::Group>], media::group, &["media"]),
     sending("sendLocation", &[names_of::<Target>, names_of::<Options>, names_of::<Location>], send::location),
     sending("sendVenue", &[names_of::<Target>, names_of::<Options>, names_of::<send::Venue>], send::venue),

@@ -99,7 +99,6 @@ pub const KNOWN: &[&str] = &[
     "sendRichMessage",
     "sendRichMessageDraft",
     "sendSticker",
-    "sendVideoNote",
     "setBusinessAccountBio",
     "setBusinessAccountGiftSettings",
     "setBusinessAccountName",

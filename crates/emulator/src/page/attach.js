@@ -1,6 +1,6 @@
 // Sending files: from the menu, by dropping them on the chat, by pasting a picture.
 //
-// Promise: pictures go as photos (several as one album, ten at most), anything else as documents; what stands in the
+// Promise: pictures go as photos (several as one album, ten at most), videos as videos, anything else as documents; what stands in the
 // field becomes the caption.
 
 import { el } from "./dom.js";
@@ -10,6 +10,7 @@ import { contactForm, locationForm } from "./forms.js";
 
 const LARGEST_ALBUM = 10;
 const PHOTO_TYPES = /^image\/(jpeg|png|webp|gif|bmp)$/;
+const isVideo = (file) => file.type.startsWith("video/");
 
 /** The hidden inputs behind the menu. */
 export function fileInputs(here, takeCaption) {
@@ -29,8 +30,8 @@ export function fileInputs(here, takeCaption) {
     });
     return node;
   };
-  const photo = input("file-input-photo", { accept: "image/*", multiple: true }, (files) =>
-    sendPhotos(here, files, takeCaption()),
+  const photo = input("file-input-photo", { accept: "image/*,video/*", multiple: true }, (files) =>
+    sendVisual(here, files, takeCaption()),
   );
   const file = input("file-input-document", { multiple: true }, (files) => sendDocuments(here, files, takeCaption()));
   const voice = input("file-input-voice", { accept: "audio/*" }, async ([sound]) =>
@@ -72,11 +73,20 @@ async function sendDocuments(here, files, rest) {
     await here.send({ document: await packed(file), ...(place === 0 ? rest : {}) });
 }
 
-async function sendDropped(here, files, rest) {
-  const photos = files.filter((file) => PHOTO_TYPES.test(file.type));
-  const others = files.filter((file) => !PHOTO_TYPES.test(file.type));
+/** Photos first, with the caption if there are any; then videos, one by one. */
+async function sendVisual(here, files, rest) {
+  const videos = files.filter(isVideo);
+  const photos = files.filter((file) => !isVideo(file));
   if (photos.length) await sendPhotos(here, photos, rest);
-  if (others.length) await sendDocuments(here, others, photos.length ? {} : rest);
+  for (const [place, video] of videos.entries())
+    await here.send({ video: await packed(video), ...(place === 0 && !photos.length ? rest : {}) });
+}
+
+async function sendDropped(here, files, rest) {
+  const visual = files.filter((file) => PHOTO_TYPES.test(file.type) || isVideo(file));
+  const others = files.filter((file) => !visual.includes(file));
+  if (visual.length) await sendVisual(here, visual, rest);
+  if (others.length) await sendDocuments(here, others, visual.length ? {} : rest);
 }
 
 /** Makes a whole column take dropped files and pasted pictures. */

@@ -82,7 +82,7 @@ const TEXTS = {
   writeMessage: ["Сообщение", "Message"],
   send: ["Отправить", "Send"],
   attach: ["Прикрепить", "Attach"],
-  attachPhoto: ["Фото", "Photo"],
+  attachPhoto: ["Фото или видео", "Photo or video"],
   attachFile: ["Файл", "File"],
   attachVoice: ["Голосовое (аудиофайл)", "Voice (an audio file)"],
   attachContact: ["Контакт", "Contact"],

@@ -34,6 +34,8 @@ struct Said {
     photo: Option<FileIn>,
     document: Option<FileIn>,
     voice: Option<FileIn>,
+    video: Option<FileIn>,
+    video_note: Option<FileIn>,
     album: Option<Vec<FileIn>>,
     contact: Option<GivenContact>,
     location: Option<Location>,
@@ -77,9 +79,14 @@ pub(super) async fn send(State(emulator): State<Emulator>, at: At, request: Requ
 
 fn from_json(mut said: Said) -> Result<Sending, Refused> {
     let mut files = Vec::new();
-    for (field, file) in
-        [("photo", said.photo.take()), ("document", said.document.take()), ("voice", said.voice.take())]
-    {
+    let given = [
+        ("photo", said.photo.take()),
+        ("document", said.document.take()),
+        ("voice", said.voice.take()),
+        ("video", said.video.take()),
+        ("video_note", said.video_note.take()),
+    ];
+    for (field, file) in given {
         files.extend(file.map(|file| file.upload(field)).transpose()?);
     }
     for file in said.album.take().unwrap_or_default() {
@@ -162,7 +169,9 @@ fn contents(world: &mut World, sending: Sending) -> Result<Vec<Content>, Refused
         + usize::from(said.location.is_some())
         + usize::from(!files.is_empty());
     if ways != 1 {
-        return Err(Refused::bad("say one of text, photo, document, voice, album, contact or location"));
+        return Err(Refused::bad(
+            "say one of text, photo, document, voice, video, video_note, album, contact or location",
+        ));
     }
     if let Some(text) = said.text {
         let words = speech::message_text(Given { text: &text, parse_mode: None, entities: said.entities })?;
@@ -194,8 +203,11 @@ fn media(world: &mut World, file: &Upload, caption: Words) -> Result<Content, Re
         "photo" | "album" => MediaKind::Photo,
         "document" => MediaKind::Document,
         "voice" => MediaKind::Voice,
+        "video" => MediaKind::Video,
+        "video_note" => MediaKind::VideoNote,
         other => {
-            return Err(Refused::bad(format!("{other} is not a kind of file: photo, document, voice or album")));
+            let kinds = "photo, document, voice, video, video_note or album";
+            return Err(Refused::bad(format!("{other} is not a kind of file: {kinds}")));
         }
     };
     // A person's own client would have made a photo of whatever this is; the bot under test may be sent rubbish.

@@ -40,6 +40,7 @@ pub enum MediaKind {
     Audio,
     Voice,
     Animation,
+    VideoNote,
 }
 
 impl MediaKind {
@@ -52,6 +53,7 @@ impl MediaKind {
             Self::Audio => "audio",
             Self::Voice => "voice",
             Self::Animation => "animation",
+            Self::VideoNote => "video_note",
         }
     }
 }

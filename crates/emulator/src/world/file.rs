@@ -133,6 +133,7 @@ impl Files {
             MediaKind::Audio => "music",
             MediaKind::Voice => "voice",
             MediaKind::Animation => "animations",
+            MediaKind::VideoNote => "video_notes",
         };
         Some((format!("{folder}/file_{}{}", no.0, extension(file)), until))
     }

@@ -284,8 +284,12 @@ impl Serialize for FileView<'_> {
             MediaKind::Document => (false, false, false, true),
             MediaKind::Video | MediaKind::Animation => (true, true, false, true),
             MediaKind::Audio => (false, true, true, true),
-            MediaKind::Voice => (false, true, false, false),
+            MediaKind::Voice | MediaKind::VideoNote => (false, true, false, false),
         };
+        let is_round = self.kind == MediaKind::VideoNote;
+        if is_round {
+            map.serialize_entry("length", &traits.width)?;
+        }
         if sized {
             map.serialize_entry("width", &traits.width)?;
             map.serialize_entry("height", &traits.height)?;
@@ -302,10 +306,10 @@ impl Serialize for FileView<'_> {
         if let Some(name) = traits.name.as_ref().filter(|_| named) {
             map.serialize_entry("file_name", name)?;
         }
-        if let Some(mime) = traits.mime_type.as_ref().filter(|_| self.kind != MediaKind::Photo) {
+        if let Some(mime) = traits.mime_type.as_ref().filter(|_| self.kind != MediaKind::Photo && !is_round) {
             map.serialize_entry("mime_type", mime)?;
         }
-        if let Some(no) = traits.thumbnail.filter(|_| named) {
+        if let Some(no) = traits.thumbnail.filter(|_| named || is_round) {
             map.serialize_entry("thumbnail", &FileView { world: self.world, no, kind: MediaKind::Photo })?;
         }
         map.serialize_entry("file_size", &file.size)?;

@@ -71,6 +71,7 @@ cases! { ANSWERS in the_answer_reads_back_of:
     send_animation: "sendAnimation" => media::animation,
     send_audio: "sendAudio" => media::audio,
     send_voice: "sendVoice" => media::voice,
+    send_video_note: "sendVideoNote" => media::video_note,
     send_media_group: "sendMediaGroup" => media::group,
     get_file: "getFile" => media::get_file,
     get_user_profile_photos: "getUserProfilePhotos" => media::profile_photos,

@@ -6,7 +6,7 @@ use super::*;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::mailbox::{MailboxSettings, Reader};
-use crate::store::MemoryStore;
+use crate::store::{LeaseAnswer, MemoryStore};
 
 /// Is done with a letter as soon as it has it.
 struct Quick;
@@ -17,12 +17,33 @@ impl Reader for Quick {
     }
 }
 
+/// Is never done with those of one person, in its handler or behind it, and at once with those of others.
+struct Stuck {
+    person: i64,
+    in_hand: bool,
+}
+
+impl Reader for Stuck {
+    fn read<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            if key.user == self.person {
+                letters.iter().for_each(|letter| letter.in_hand(self.in_hand));
+                std::future::pending::<()>().await;
+            }
+            letters.iter().for_each(Letter::durable);
+        })
+    }
+}
+
 fn intake() -> Intake {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    read_by(Arc::new(MemoryStore::new()), Epoch(1), Arc::new(Quick))
+}
+
+fn read_by(store: Arc<dyn Store>, epoch: Epoch, reader: Arc<dyn Reader>) -> Intake {
     Intake {
         bot: 1,
-        epoch: Epoch(1),
-        mailboxes: Mailboxes::new(Arc::new(Quick), Arc::clone(&store), MailboxSettings::default()),
+        epoch,
+        mailboxes: Mailboxes::new(reader, Arc::clone(&store), MailboxSettings::default()),
         store,
         clock: Clock::set_by_hand(Millis(0)),
         unsure: Arc::default(),
@@ -55,6 +76,29 @@ async fn an_update_does_not_overtake_one_that_is_on_its_way_into_the_inbox() {
     drop(on_its_way);
     let (fresh, ..) = intake.hand_over(vec![update(5, 7)]);
     assert_eq!(fresh.all.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_hangs_holds_up_the_intake_for_less_than_a_commit_does() {
+    for (in_hand, most) in [(true, 5), (false, 30)] {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let holder = serde_json::from_value(serde_json::json!({
+            "host": "h", "pid": 1, "process_start": 1, "boot_id": "b", "pid_namespace": "n", "since": 0, "token": "t",
+            "ttl_ms": 60_000,
+        }));
+        let LeaseAnswer::Granted(epoch) = store.claim(1, &holder.unwrap(), None).await.unwrap() else {
+            panic!("the lease is free");
+        };
+        let intake = read_by(Arc::clone(&store), epoch, Arc::new(Stuck { person: 7, in_hand }));
+        let began = tokio::time::Instant::now();
+        let (handed, ..) = intake.hand_over(vec![update(1, 7), update(2, 8), update(3, 9)]);
+        intake.wait_for(handed).await.unwrap();
+        let took = began.elapsed();
+        assert!(took <= Duration::from_millis(most) && took >= A_LOOK * 2, "{took:?}");
+        let stored = store.waiting_for(&DialogueKey::private(1, 7), Seq(i64::MIN), 9).await.unwrap();
+        assert_eq!(stored.len(), 1, "it is durable");
+        assert!(intake.haste.is_on() == in_hand, "one of several that hangs is no reason to store all first");
+    }
 }
 
 #[tokio::test]

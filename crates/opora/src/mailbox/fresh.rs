@@ -16,8 +16,15 @@ use crate::store::{Incoming, Mark, Origin};
 #[derive(Clone, Debug)]
 pub(crate) struct Fresh {
     pub(crate) incoming: Incoming,
-    is_durable: Arc<AtomicBool>,
+    progress: Arc<Progress>,
     arrivals: Arc<Arrivals>,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    is_durable: AtomicBool,
+    /// A handler is at work on it, which may take any time; a commit is over soon.
+    is_in_hand: AtomicBool,
 }
 
 /// The fresh updates that an intake waits for together.
@@ -31,7 +38,7 @@ impl Fresh {
     /// An update of these arrivals; an outcome never is one.
     pub(crate) fn new(incoming: Incoming, arrivals: &Arc<Arrivals>) -> Self {
         arrivals.left.fetch_add(1, Ordering::AcqRel);
-        Self { incoming, is_durable: Arc::default(), arrivals: Arc::clone(arrivals) }
+        Self { incoming, progress: Arc::default(), arrivals: Arc::clone(arrivals) }
     }
 
     pub(crate) fn mark(&self) -> Option<&Mark> {
@@ -43,13 +50,24 @@ impl Fresh {
 
     /// It was taken, or is in the inbox: it may be acknowledged.
     pub(crate) fn durable(&self) {
-        if !self.is_durable.swap(true, Ordering::AcqRel) && self.arrivals.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if !self.progress.is_durable.swap(true, Ordering::AcqRel)
+            && self.arrivals.left.fetch_sub(1, Ordering::AcqRel) == 1
+        {
             self.arrivals.all.notify_one();
         }
     }
 
     pub(crate) fn is_durable(&self) -> bool {
-        self.is_durable.load(Ordering::Acquire)
+        self.progress.is_durable.load(Ordering::Acquire)
+    }
+
+    /// A handler begins with it, or is done.
+    pub(super) fn in_hand(&self, is_in_hand: bool) {
+        self.progress.is_in_hand.store(is_in_hand, Ordering::Release);
+    }
+
+    pub(crate) fn is_in_hand(&self) -> bool {
+        self.progress.is_in_hand.load(Ordering::Acquire)
     }
 }
 

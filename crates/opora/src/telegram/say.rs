@@ -131,6 +131,11 @@ impl Say {
         Self::media("sendVideo", "video", file)
     }
 
+    /// A video in a circle. It has no caption.
+    pub fn video_note(file: FileRef) -> Self {
+        Self::media("sendVideoNote", "video_note", file)
+    }
+
     /// Music.
     pub fn audio(file: FileRef) -> Self {
         Self::media("sendAudio", "audio", file)

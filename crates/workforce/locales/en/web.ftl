@@ -143,6 +143,7 @@ web-forget-not = Keep everything
 web-form-stale = Somebody else has changed this while you were writing. Nothing of yours is lost: your words are in the form, and beside each field that differs you see how it is now.
 web-form-look-again = Please look at the marked fields again.
 web-form-bad-field = Please check this.
+web-form-not-yours = You may not change this.
 web-form-by-now = Now: { $value }
 web-form-ticked = ticked
 web-form-not-ticked = not ticked

@@ -1,5 +1,7 @@
 //! What whoever looks at a page may see and do there: owners everything, managers what they were permitted.
 
+use std::collections::HashSet;
+
 use crate::application::App;
 use crate::people::{Person, Role};
 use crate::sites::{Contract, NotDone, Permission, Scope, Site, Sites, Why};
@@ -9,7 +11,7 @@ use crate::web::{OWNERS, Oops};
 #[derive(Clone, Debug)]
 pub struct Access {
     is_owner: bool,
-    permitted: Vec<(Scope, Permission)>,
+    permitted: HashSet<(Scope, Permission)>,
 }
 
 impl Access {
@@ -18,7 +20,7 @@ impl Access {
         let is_manager = person.may(&[Role::Manager]);
         let permitted =
             if is_manager && !is_owner { Sites::of_app(app).permissions_of(person.id).await? } else { Vec::new() };
-        Ok(Self { is_owner, permitted })
+        Ok(Self { is_owner, permitted: permitted.into_iter().collect() })
     }
 
     pub const fn is_owner(&self) -> bool {
@@ -26,8 +28,7 @@ impl Access {
     }
 
     pub fn may(&self, what: Permission, site_id: i64) -> bool {
-        let here = |one: &(Scope, Permission)| one.1 == what && one.0 == Scope::Site(site_id);
-        self.is_owner || self.permitted.iter().any(here)
+        self.is_owner || self.permitted.contains(&(Scope::Site(site_id), what))
     }
 
     /// Whether there is anything that this person may do so.

@@ -148,6 +148,7 @@ pub async fn photos(
         let shown = match medium.kind {
             MediumKind::Photo => Say::photo(file),
             MediumKind::Video => Say::video(file),
+            MediumKind::VideoNote => return (chat, Say::video_note(file)),
             MediumKind::Document => Say::document(file),
         };
         let task = whole.tasks.iter().find(|task| task.id == medium.shift_task_id);

@@ -20,6 +20,8 @@ const DONE: &str = "task:done:";
 const UNDO: &str = "task:undo:";
 const PHOTO: &str = "task:photo:";
 const READY: &str = "tasks:ready";
+/// How Telegram calls a video in a circle.
+const NOTE: &str = "video_note";
 /// Telegram takes a hundred under one message.
 const BUTTONS_MOST: usize = 90;
 
@@ -167,7 +169,7 @@ async fn document_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool,
 }
 
 async fn video_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, video: Media) -> Step<MyTasks> {
-    if !matches!(video.kind, "video" | "video_note") {
+    if !["video", NOTE].contains(&video.kind) {
         let language = turn.context::<App>().speaker(turn).await?.language;
         return turn.refuse(text!(language, "shifts-media-wanted"));
     }
@@ -247,7 +249,8 @@ fn proof_by_file(file: Document) -> Sent {
 }
 
 fn proof_by_video(video: Media) -> Sent {
-    let proof = Proof { kind: MediumKind::Video, telegram_file: video.file_id, unique_id: video.unique_id };
+    let kind = if video.kind == NOTE { MediumKind::VideoNote } else { MediumKind::Video };
+    let proof = Proof { kind, telegram_file: video.file_id, unique_id: video.unique_id };
     Sent { proof, size: video.size }
 }
 

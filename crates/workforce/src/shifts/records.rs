@@ -112,6 +112,8 @@ pub struct Medium {
 pub enum MediumKind {
     Photo,
     Video,
+    /// A video in a circle.
+    VideoNote,
     Document,
 }
 
@@ -192,7 +194,7 @@ macro_rules! named {
 named!(PlanStatus, Planned = "planned", InProgress = "in_progress", Completed = "completed", Cancelled = "cancelled");
 named!(ShiftStatus, Active = "active", Completed = "completed", Cancelled = "cancelled");
 named!(ClosedBy, Person = "person", Staff = "staff", Time = "time");
-named!(MediumKind, Photo = "photo", Video = "video", Document = "document");
+named!(MediumKind, Photo = "photo", Video = "video", VideoNote = "video_note", Document = "document");
 named!(Reason, Illness = "illness", Family = "family", Transport = "transport", Other = "other", ByStaff = "by_staff");
 named!(Judgement, Pending = "pending", Accepted = "accepted", Rejected = "rejected");
 

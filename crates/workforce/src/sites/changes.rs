@@ -5,7 +5,7 @@
 
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -80,10 +80,19 @@ pub async fn site(db: &impl ConnectionTrait, id: i64) -> Result<Option<Site>, Db
     site::Entity::find_by_id(id).one(db).await?.map(Site::try_from).transpose()
 }
 
-/// A site that is there; refused otherwise.
+/// A site that is there, as it will be until the commit; refused otherwise.
 pub async fn live_site(db: &Writing<'_, '_>, id: i64) -> Result<Site, WriteError> {
-    let found = site(db, id).await?.filter(|site| site.deleted_at.is_none());
-    found.ok_or_else(|| Why::Gone.refusal())
+    held_site(db, id, LockType::Share).await
+}
+
+/// A site for whoever changes it. Those who plan or work there hold it shared, so they come before or after.
+async fn site_to_change(db: &Writing<'_, '_>, id: i64) -> Result<Site, WriteError> {
+    held_site(db, id, LockType::NoKeyUpdate).await
+}
+
+async fn held_site(db: &Writing<'_, '_>, id: i64, lock: LockType) -> Result<Site, WriteError> {
+    let found = site::Entity::find_by_id(id).lock(lock).one(db).await?.map(Site::try_from).transpose()?;
+    found.filter(|site| site.deleted_at.is_none()).ok_or_else(|| Why::Gone.refusal())
 }
 
 pub async fn create_site(db: &Writing<'_, '_>, about: AboutSite, by: By) -> Result<i64, WriteError> {
@@ -103,7 +112,7 @@ pub async fn edit_site(
     by: By,
 ) -> Result<(), WriteError> {
     good(&about.mistakes())?;
-    let before = live_site(db, id).await?;
+    let before = site_to_change(db, id).await?;
     if before.about.time_zone != about.time_zone && has_slots_to_come(db, id, by.at).await? {
         return Err(Why::InUse.refusal());
     }
@@ -113,6 +122,7 @@ pub async fn edit_site(
 
 /// Refused while somebody works there or means to.
 pub async fn delete_site(db: &Writing<'_, '_>, id: i64, version: i64, by: By) -> Result<(), WriteError> {
+    site_to_change(db, id).await?;
     if shifts::is_site_in_use(db, id, by.at).await? {
         return Err(Why::InUse.refusal());
     }

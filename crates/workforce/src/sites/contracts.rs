@@ -51,7 +51,7 @@ pub enum ContractStatus {
 }
 
 /// What a manager may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
     View,
@@ -64,7 +64,7 @@ pub enum Permission {
 }
 
 /// Where a permission counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     Site(i64),
     Contract(i64),

@@ -19,14 +19,7 @@ pub struct Failed {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List messages that could not be sent, in the order in which they were said; not what they say
-    List {
-        /// Only of this bot
-        #[arg(long, value_name = "ID")]
-        bot: Option<i64>,
-        /// Print JSON: an array of objects
-        #[arg(long)]
-        json: bool,
-    },
+    List(find::Listing),
     /// Show one with the call and the reason
     Show {
         /// Its number, as `list` prints it
@@ -66,25 +59,19 @@ impl From<FailedRow> for View {
 
 pub async fn run(desk: &Desk<'_>, arguments: Failed) -> anyhow::Result<()> {
     match arguments.command {
-        Command::List { bot, json } => list(desk, bot, json).await,
+        Command::List(of) => list(desk, &of).await,
         Command::Show { id, json } => show(desk, OutboxId(id), json).await,
     }
 }
 
-async fn list(desk: &Desk<'_>, bot: Option<i64>, json: bool) -> anyhow::Result<()> {
+async fn list(desk: &Desk<'_>, of: &find::Listing) -> anyhow::Result<()> {
     let mut views = Vec::new();
-    each(desk, bot, |row| {
+    each(desk, of.bot, |row| {
         views.push(View::from(row));
         None::<()>
     })
     .await?;
-    if json {
-        output::json(&views)
-    } else if views.is_empty() {
-        output::say("Every message was sent, or waits to be.")
-    } else {
-        output::say(&table(&views, desk.now))
-    }
+    output::list(&views, of.json, "Every message was sent, or waits to be.", |views| table(views, desk.now))
 }
 
 async fn show(desk: &Desk<'_>, id: OutboxId, json: bool) -> anyhow::Result<()> {

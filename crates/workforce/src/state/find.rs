@@ -10,6 +10,17 @@ pub const PAGE: usize = 500;
 /// How many are read at once near a key: mostly it is the first.
 const NEIGHBOURS: usize = 8;
 
+/// What is to be listed, and for whom.
+#[derive(Debug, Args)]
+pub struct Listing {
+    /// Only of this bot
+    #[arg(long, value_name = "ID")]
+    pub bot: Option<i64>,
+    /// Print JSON: an array of objects
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Args)]
 pub struct Filters {
     /// Only of this bot, by the number before the colon of its token

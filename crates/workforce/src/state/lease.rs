@@ -45,9 +45,7 @@ pub async fn run(desk: &Desk<'_>, arguments: LeaseArgs) -> anyhow::Result<()> {
     let held = held(desk, arguments.bot).await?;
     match arguments.command {
         Some(Command::Clear(consent)) => clear(desk, &held, consent).await,
-        None if arguments.json => output::json(&held),
-        None if held.is_empty() => output::say("Nobody holds a lease."),
-        None => output::say(&table(&held, desk.now)),
+        None => output::list(&held, arguments.json, "Nobody holds a lease.", |held| table(held, desk.now)),
     }
 }
 

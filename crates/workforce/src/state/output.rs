@@ -30,6 +30,22 @@ pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&serde_json::to_string_pretty(value)?)
 }
 
+/// Prints a list: for programs, or for people as a table, or that there is nothing.
+pub fn list<T: Serialize>(
+    rows: &[T],
+    is_json: bool,
+    none: &str,
+    table: impl FnOnce(&[T]) -> String,
+) -> anyhow::Result<()> {
+    if is_json {
+        json(&rows)
+    } else if rows.is_empty() {
+        say(none)
+    } else {
+        say(&table(rows))
+    }
+}
+
 /// Prints a text for programs as it is.
 pub fn exact(text: &str) -> anyhow::Result<()> {
     print(text)

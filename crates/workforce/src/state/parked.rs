@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::confirm::Consent;
-use super::{Desk, output};
+use super::{Desk, find, output};
 
 #[derive(Debug, Args)]
 pub struct Parked {
@@ -21,14 +21,7 @@ pub struct Parked {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List parked turns, oldest first
-    List {
-        /// Only of this bot
-        #[arg(long, value_name = "ID")]
-        bot: Option<i64>,
-        /// Print JSON: an array of objects
-        #[arg(long)]
-        json: bool,
-    },
+    List(find::Listing),
     /// Show a parked turn with its input and the reason
     Show {
         /// Its number, as `list` prints it
@@ -99,7 +92,7 @@ impl From<&store::Parked> for ParkedView {
 
 pub async fn run(desk: &Desk<'_>, arguments: Parked) -> anyhow::Result<()> {
     match arguments.command {
-        Command::List { bot, json } => list(desk, bot, json).await,
+        Command::List(of) => list(desk, &of).await,
         Command::Show { id, body: true, .. } => output::exact(&one(desk, id).await?.body),
         Command::Show { id, json, .. } => show(desk, id, json).await,
         Command::Retry(which) => retry(desk, &which).await,
@@ -118,16 +111,10 @@ pub fn table(parked: &[ParkedView], now: Millis) -> String {
     output::columns(["ID", "KEY", "KIND", "ATTEMPTS", "AGE", "RETRY", "REASON"], &rows)
 }
 
-async fn list(desk: &Desk<'_>, bot: Option<i64>, json: bool) -> anyhow::Result<()> {
-    let parked = desk.store.parked(bot, usize::MAX).await?;
+async fn list(desk: &Desk<'_>, of: &find::Listing) -> anyhow::Result<()> {
+    let parked = desk.store.parked(of.bot, usize::MAX).await?;
     let parked: Vec<_> = parked.iter().map(ParkedView::from).collect();
-    if json {
-        output::json(&parked)
-    } else if parked.is_empty() {
-        output::say("Nothing is parked.")
-    } else {
-        output::say(&table(&parked, desk.now))
-    }
+    output::list(&parked, of.json, "Nothing is parked.", |parked| table(parked, desk.now))
 }
 
 async fn show(desk: &Desk<'_>, id: i64, json: bool) -> anyhow::Result<()> {

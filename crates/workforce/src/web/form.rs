@@ -265,11 +265,17 @@ impl Filled<'_> {
 
     /// Something short of a kind that browsers know: `time`, `date`, `number`, or `text`.
     pub fn short(&self, name: &str, label: &str, kind: &str) -> Markup {
+        self.short_if(true, name, label, kind)
+    }
+
+    /// The same, for those who may change it; others read it.
+    pub fn short_if(&self, may_change: bool, name: &str, label: &str, kind: &str) -> Markup {
         html! {
             label { (label)
-                input type=(kind) name=(name) value=(self.value(name)) maxlength="40"
+                input type=(kind) name=(name) value=(self.value(name)) maxlength="40" readonly[!may_change]
                     inputmode=[(kind == "text").then_some("decimal")]
                     aria-invalid=[self.is_bad(name).then_some("true")];
+                @if !may_change { span.quiet { (text!(self.language, "web-form-not-yours")) } }
                 (self.hint(name, or_dash))
             }
         }

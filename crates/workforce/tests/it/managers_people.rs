@@ -161,3 +161,29 @@ async fn managers_offer_a_contract_to_somebody_who_is_verified_by_number() {
     manager.get(&contracts_of(ada)).await.is(200, "Contracts: Ada");
     chain.cabinet.close().await;
 }
+
+#[tokio::test]
+async fn rates_are_read_by_managers_who_may_not_change_them_and_saved_with_the_rest() {
+    let chain = Chain::open().await;
+    let (manager, site) = (&chain.manager, format!("/sites/{}", chain.here));
+    let calendar = format!("/calendar?site={}&day=2026-01-05", chain.here);
+    let is_fixed = |body: &str, name: &str| {
+        let field = body.split("<input").find(|field| field.contains(&format!("name=\"{name}\""))).unwrap();
+        field.split('>').next().unwrap().contains(" readonly")
+    };
+    let may = [Permission::View, Permission::Edit, Permission::Schedule];
+    for (allowed, fixed) in [(may.to_vec(), true), ([&may[..], &[Permission::Rates]].concat(), false)] {
+        chain.permit(&allowed).await;
+        let page = manager.get(&site).await;
+        assert_eq!((is_fixed(&page.body, "rate"), is_fixed(&page.body, "late_minute")), (fixed, fixed));
+        assert!(!is_fixed(&page.body, "name"));
+        assert_eq!(is_fixed(&manager.get(&calendar).await.body, "rate"), fixed);
+    }
+    // What is sent as it was shown goes.
+    chain.permit(&may).await;
+    let renamed = [&changed(&[("name", "Renamed")])[..], &[("version", "1")]].concat();
+    manager.post(&site, &renamed).await.leads_to(&site);
+    let dearer = [&changed(&[("rate", "999")])[..], &[("version", "2")]].concat();
+    manager.post(&site, &dearer).await.is(403, OTHERS);
+    chain.cabinet.close().await;
+}

@@ -133,8 +133,9 @@ fn known(world: &World, kind: MediaKind, source: Source<'_>) -> Result<Box<[File
     let wrong = || ApiError::bad_request("wrong file identifier/HTTP URL specified");
     let no = world.files.by_id(id).ok_or_else(wrong)?;
     let file = world.files.get(no).ok_or_else(wrong)?;
-    // Telegram sends a known document as anything it can be, but a photo only as a photo.
-    if (file.kind == MediaKind::Photo) != (kind == MediaKind::Photo) {
+    // Telegram sends a known document as anything it can be, but a photo only as a photo, and a round video as one.
+    let is_own_kind = |kind| matches!(kind, MediaKind::Photo | MediaKind::VideoNote);
+    if file.kind != kind && (is_own_kind(file.kind) || is_own_kind(kind)) {
         let message = format!("can't use file of type {:?} as {kind:?}", file.kind);
         return Err(ApiError::bad_request(message));
     }
@@ -178,7 +179,7 @@ fn mime_type(upload: &Upload, kind: MediaKind) -> String {
         _ => None,
     };
     let by_kind = match kind {
-        MediaKind::Video | MediaKind::Animation => "video/mp4",
+        MediaKind::Video | MediaKind::Animation | MediaKind::VideoNote => "video/mp4",
         MediaKind::Audio => "audio/mpeg",
         MediaKind::Voice => "audio/ogg",
         MediaKind::Photo => "image/jpeg",

@@ -90,6 +90,14 @@ pub struct Voice {
     duration: Option<u32>,
 }
 
+#[derive(Debug, Deserialize)]
+pub struct VideoNote {
+    video_note: Option<String>,
+    duration: Option<u32>,
+    length: Option<u32>,
+    thumbnail: Option<String>,
+}
+
 pub fn photo(world: &mut World, call: &Call) -> Outcome {
     let given: Photo = call.parameters.read()?;
     single(world, call, MediaKind::Photo, given.photo, None, Traits::default())
@@ -123,6 +131,13 @@ pub fn voice(world: &mut World, call: &Call) -> Outcome {
     let given: Voice = call.parameters.read()?;
     let traits = Traits { duration: given.duration.unwrap_or(0), ..Traits::default() };
     single(world, call, MediaKind::Voice, given.voice, None, traits)
+}
+
+/// A video in a circle, which has no caption.
+pub fn video_note(world: &mut World, call: &Call) -> Outcome {
+    let given: VideoNote = call.parameters.read()?;
+    let traits = moving(given.length, given.length, given.duration);
+    single(world, call, MediaKind::VideoNote, given.video_note, given.thumbnail, traits)
 }
 
 fn moving(width: Option<u32>, height: Option<u32>, duration: Option<u32>) -> Traits {
@@ -269,7 +284,7 @@ fn same_kinds(media: &[InputMedia]) -> Result<(), ApiError> {
             MediaKind::Photo | MediaKind::Video => "album",
             MediaKind::Document => "document",
             MediaKind::Audio => "audio",
-            MediaKind::Animation | MediaKind::Voice => {
+            MediaKind::Animation | MediaKind::Voice | MediaKind::VideoNote => {
                 return Err(ApiError::bad_request("can't use the media of the specified type in the album"));
             }
         };

@@ -104,6 +104,16 @@ pub async fn audio(scene: &Scene) {
     assert_eq!(again.audio.unwrap(), audio);
 }
 
+pub async fn video_note(scene: &Scene) {
+    let files: [(&str, &str, &[u8]); 2] = [("video_note", "n.mp4", b"round"), ("thumbnail", "t.png", &picture(40, 40))];
+    let message = scene.sends("sendVideoNote", json!({"duration": 9, "length": 240}), &files).await;
+    let note = message.video_note.unwrap();
+    assert_eq!((note.length, note.duration, note.file_size), (240, 9, Some(5)));
+    assert_eq!(note.thumbnail.as_ref().map(|it| (it.width, it.height)), Some((40, 40)));
+    let again = by_id(scene, "sendVideoNote", "video_note", &note.file_id).await;
+    assert_eq!(again.video_note.unwrap(), note);
+}
+
 pub async fn voice(scene: &Scene) {
     let own = captioned(json!({"duration": 7}));
     let message = scene.sends("sendVoice", own, &[("voice", "v.ogg", b"words")]).await;

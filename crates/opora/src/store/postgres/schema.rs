@@ -14,7 +14,7 @@ use crate::store::sql::failure::unavailable;
 use crate::store::sql::versions;
 
 /// One script for each version of the schema, the first one first.
-const MIGRATIONS: [&str; 3] = [FIRST, SECOND, THIRD];
+const MIGRATIONS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
 
 const FIRST: &str = r#"
 CREATE TABLE opora_leases (
@@ -175,6 +175,13 @@ CREATE INDEX opora_transitions_age ON opora_transitions (at);
 
 /// Places in the inbox are given by the server, to all instances. They begin above every number that an epoch has given.
 const THIRD: &str = "CREATE SEQUENCE opora_inbox_places START WITH 4611686018427387905;";
+
+/// With an index by key alone every turn of somebody else writes to another page, of which there are more the more people
+/// there are. Numbers grow, so by stretches of them it is the pages of the newest stretch.
+const FOURTH: &str = "
+DROP INDEX opora_transitions_key;
+CREATE INDEX opora_transitions_key ON opora_transitions ((id >> 16), key, id);
+";
 
 /// Others that migrate wait here, and wait longer than a statement may. The lock is of this schema alone, and of this
 /// database.

@@ -17,7 +17,7 @@ use crate::store::sql::failure::unavailable;
 use crate::store::sql::versions;
 
 /// One script for each version of the schema, the first one first.
-const MIGRATIONS: [&str; 3] = [FIRST, SECOND, THIRD];
+const MIGRATIONS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
 
 const FIRST: &str = "
 CREATE TABLE opora_leases (
@@ -191,6 +191,13 @@ CREATE INDEX opora_parked_bot ON opora_parked (bot);
 const THIRD: &str = "
 CREATE TABLE opora_inbox_places (last INTEGER NOT NULL);
 INSERT INTO opora_inbox_places VALUES (4611686018427387904);
+";
+
+/// Transitions of a conversation are found by stretches of numbers: by key alone every turn of somebody else would write to
+/// another page, and every page that is written is a page to sync.
+const FOURTH: &str = "
+DROP INDEX opora_transitions_key;
+CREATE INDEX opora_transitions_key ON opora_transitions (id >> 16, key);
 ";
 
 /// Brings the tables to this library's version, within the transaction that `connection` is in.

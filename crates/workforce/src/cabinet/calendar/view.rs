@@ -150,6 +150,7 @@ fn card(shown: &Shown, slot: &Slot, language: Language) -> Markup {
 /// A new slot, a week again, and every working day.
 fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Markup {
     let (language, back) = (visitor.language(), path(shown, shown.is_month, shown.day));
+    let may_rate = shown.access.may(Permission::Rates, site.id);
     let next = shown.first.checked_add_days(Days::new(7)).unwrap_or(shown.first);
     let mut begins = write_slot(&usual(Some(site), shown.day.max(shown.first)));
     begins.extend(fields([("from", shown.first.to_string()), ("to", last_day(shown).to_string())]));
@@ -163,13 +164,13 @@ fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Ma
         let sheet = Sheet { path, now, version: None, back: &back, caption, testid };
         visitor.sheet(attempt, sheet, |form| html! { (hidden) (draw(form)) })
     };
-    let new = |form: &Filled<'_>| html! { div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) } (slot_fields(form)) };
+    let new = |form: &Filled<'_>| html! { div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) } (slot_fields(form, may_rate)) };
     let days = |form: &Filled<'_>, from: String, to: String| {
         html! {
             div.row.fields { (form.short("from", &from, "date")) (form.short("to", &to, "date")) }
         }
     };
-    let fill = |form: &Filled<'_>| html! { (days(form, text!(language, "cabinet-from"), text!(language, "cabinet-to"))) (slot_fields(form)) };
+    let fill = |form: &Filled<'_>| html! { (days(form, text!(language, "cabinet-from"), text!(language, "cabinet-to"))) (slot_fields(form, may_rate)) };
     let copy = |form: &Filled<'_>| days(form, text!(language, "cabinet-copy-from"), text!(language, "cabinet-copy-to"));
     html! {
         details.card #new-slot open[shown.is_new || attempt.is_at("/calendar/slots")] {
@@ -213,14 +214,14 @@ fn last_day(shown: &Shown) -> NaiveDate {
     shown.first.checked_add_days(Days::new(shown.days.saturating_sub(1))).unwrap_or(shown.first)
 }
 
-fn slot_fields(form: &Filled<'_>) -> Markup {
+fn slot_fields(form: &Filled<'_>, may_rate: bool) -> Markup {
     let language = form.language;
     html! {
         div.row.fields {
             (form.short("starts", &text!(language, "cabinet-starts"), "time"))
             (form.short("ends", &text!(language, "cabinet-ends"), "time"))
             (form.short("capacity", &text!(language, "cabinet-capacity"), "number"))
-            (form.short("rate", &text!(language, "cabinet-slot-rate"), "text"))
+            (form.short_if(may_rate, "rate", &text!(language, "cabinet-slot-rate"), "text"))
         }
         div.row.fields { (form.line("title", &text!(language, "cabinet-slot-title"), 100)) }
         div.row.choice {
@@ -253,7 +254,7 @@ pub fn slot(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
                 (tasks(visitor, whole, attempt))
             }
             @if slot.deleted_at.is_some() { (deleted(visitor, slot)) }
-            @else if may_edit { (edit(visitor, slot, attempt)) }
+            @else if may_edit { (edit(visitor, slot, whole.access.may(Permission::Rates, site.id), attempt)) }
             @else { section.card { p { (text!(language, "cabinet-rate")) ": " (rate.shown(language)) } } }
         },
     )
@@ -271,7 +272,7 @@ fn tasks(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
     }
 }
 
-fn edit(visitor: &Visitor, slot: &Slot, attempt: &Attempt) -> Markup {
+fn edit(visitor: &Visitor, slot: &Slot, may_rate: bool, attempt: &Attempt) -> Markup {
     let (language, now, path) = (visitor.language(), write_slot(&slot.about), slot_path(slot.id));
     let (caption, version) = (text!(language, "cabinet-save"), Some(slot.version));
     let sheet = Sheet { path: &path, now: &now, version, back: &path, caption: &caption, testid: "save-slot" };
@@ -279,7 +280,7 @@ fn edit(visitor: &Visitor, slot: &Slot, attempt: &Attempt) -> Markup {
         section.card {
             (visitor.sheet(attempt, sheet, |form| html! {
                 div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) }
-                (slot_fields(form))
+                (slot_fields(form, may_rate))
             }))
             (visitor.visit.form(&format!("{path}/delete"), &html! {
                 input type="hidden" name="version" value=(slot.version);

@@ -69,7 +69,7 @@ pub fn list(visitor: &Visitor, list: &List<'_>, usual: &Fields, attempt: &Attemp
             @if list.access.is_owner() {
                 details.card open[list.sites.is_empty() || attempt.status() != axum::http::StatusCode::OK] {
                     summary data-testid="new-site" { (text!(language, "cabinet-new-site")) }
-                    (visitor.sheet(attempt, sheet, site_fields))
+                    (visitor.sheet(attempt, sheet, |form| site_fields(form, true)))
                 }
             }
         },
@@ -197,12 +197,12 @@ fn doors(visitor: &Visitor, shown: &Shown) -> Markup {
 fn edit_site(visitor: &Visitor, access: &Access, site: &Site, attempt: &Attempt) -> Markup {
     let (language, now) = (visitor.language(), write_site(&site.about));
     let (path, caption) = (format!("/sites/{}", site.id), text!(language, "cabinet-save"));
-    let version = Some(site.version);
+    let (version, may_rate) = (Some(site.version), access.may(Permission::Rates, site.id));
     let sheet = Sheet { path: &path, now: &now, version, back: &path, caption: &caption, testid: "save-site" };
     html! {
         section.card {
             h2 { (text!(language, "cabinet-site")) }
-            (visitor.sheet(attempt, sheet, site_fields))
+            (visitor.sheet(attempt, sheet, |form| site_fields(form, may_rate)))
             @if access.may(Permission::Delete, site.id) {
                 (visitor.visit.form(&format!("/sites/{}/delete", site.id), &html! {
                     input type="hidden" name="version" value=(site.version);
@@ -214,7 +214,7 @@ fn edit_site(visitor: &Visitor, access: &Access, site: &Site, attempt: &Attempt)
     }
 }
 
-fn site_fields(form: &Filled<'_>) -> Markup {
+fn site_fields(form: &Filled<'_>, may_rate: bool) -> Markup {
     let language = form.language;
     html! {
         div.row.fields {
@@ -229,12 +229,12 @@ fn site_fields(form: &Filled<'_>) -> Markup {
         div.row.fields {
             (form.short("opens", &text!(language, "cabinet-opens"), "time"))
             (form.short("closes", &text!(language, "cabinet-closes"), "time"))
-            (form.short("rate", &text!(language, "cabinet-rate-per-hour"), "text"))
+            (form.short_if(may_rate, "rate", &text!(language, "cabinet-rate-per-hour"), "text"))
             (form.short("auto_close", &text!(language, "cabinet-auto-close"), "number"))
         }
         div.row.fields {
             (form.short("late_threshold", &text!(language, "cabinet-late-threshold"), "number"))
-            (form.short("late_minute", &text!(language, "cabinet-late-minute"), "text"))
+            (form.short_if(may_rate, "late_minute", &text!(language, "cabinet-late-minute"), "text"))
         }
         fieldset {
             legend { (text!(language, "cabinet-working-days")) }

@@ -38,6 +38,8 @@ pub enum Deed {
     /// As a file.
     Sends(&'static [u8]),
     SendsPhoto(&'static [u8]),
+    /// As Telegram's kind of this name.
+    SendsAs(&'static str, &'static [u8]),
     /// Shares a position.
     IsAt(f64, f64),
 }
@@ -77,6 +79,7 @@ impl<'a> Newcomer<'a> {
             }
             Deed::Sends(picture) => self.sends("document", picture).await,
             Deed::SendsPhoto(picture) => self.sends("photo", picture).await,
+            Deed::SendsAs(kind, file) => self.sends(kind, file).await,
             Deed::IsAt(latitude, longitude) => {
                 let location = json!({"from": id, "location": {"latitude": latitude, "longitude": longitude}});
                 self.emulator.post(&format!("/chats/{id}/send"), location).await;

@@ -27,7 +27,7 @@ async fn run(db: &workforce::domain::Writing<'_, '_>, sql: &str) -> Result<(), o
 }
 
 /// Somebody opens a shift in the chat and sends a photo for its task.
-async fn works(emulator: &Demo, who: i64, name: &str, picture: &'static [u8]) {
+async fn works<'a>(emulator: &'a Demo, who: i64, name: &str, picture: &'static [u8]) -> Newcomer<'a> {
     let mut person = Newcomer::new(emulator, who, PATIENCE);
     let menu = format!("{name}, what would you like");
     for (deed, heard) in [
@@ -42,6 +42,7 @@ async fn works(emulator: &Demo, who: i64, name: &str, picture: &'static [u8]) {
         person.does(deed).await;
         person.hears(heard).await;
     }
+    person
 }
 
 /// Where Anna, the owner, lets somebody work.
@@ -149,6 +150,28 @@ async fn a_page_tells_what_has_become_of_a_file_and_lets_it_be_tried_again() {
     set("UPDATE attachments SET name = NULL").await.is(200, "It is being fetched from Telegram.");
     let large = set("UPDATE attachments SET is_too_large = TRUE, failed_at = 1").await;
     large.is(200, "It is larger than 20 MB.").is(200, "Send me 1 file in Telegram");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn telegram_shows_again_what_was_sent_as_what_it_was() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    shop(&cabinet.app, &[&cabinet.person(BORIS).await]).await;
+    let mut boris = works(&cabinet.emulator, BORIS, "Boris", TOWER).await;
+    for (kind, file) in [("video", TOWER), ("video_note", HILL)] {
+        boris.hears("Your tasks:").await;
+        boris.does(Deed::Presses("📷 ＋")).await;
+        boris.hears("Send a photo").await;
+        boris.does(Deed::SendsAs(kind, file)).await;
+        boris.hears("Thank you, it is kept").await;
+    }
+    cabinet.signed_in(ANNA).await.post("/shifts/1/photos", &[]).await.leads_to("/shifts/1");
+    until("everything is in the owner's chat", async || {
+        let chat = cabinet.emulator.get(&format!("/chats/{ANNA}/messages?after=0&wait=0")).await;
+        let has = |kind: &str| chat.as_array().unwrap().iter().any(|message| !message[kind].is_null());
+        ["photo", "video", "video_note"].into_iter().all(has).then_some(())
+    })
+    .await;
     cabinet.close().await;
 }
 

@@ -3,6 +3,7 @@
 
 use futures_util::future::BoxFuture;
 use opora::store::WriteError;
+use sea_orm::ConnectionTrait;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use workforce::domain::{Domain, NotWritten, Writing};
@@ -102,6 +103,34 @@ async fn a_place_that_is_taken_while_its_slot_is_deleted_goes_with_it() {
     assert_eq!(yard.rows("SELECT taken FROM time_slots WHERE deleted_at IS NOT NULL").await, [["0"]]);
     let told = notices::untold(&domain).await.unwrap();
     assert!(matches!(&told[..], [(_, who, Notice::PlanCancelled { .. })] if *who == user), "{told:?}");
+    other.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_site_is_not_deleted_under_whoever_plans_there_and_nobody_plans_at_one_that_goes() {
+    let refused = |done: Result<(), NotWritten>, why: Why| match done {
+        Err(NotWritten::Refused(told)) => assert_eq!(told, why.key()),
+        done => panic!("{done:?}"),
+    };
+    let (yard, slot, user, other) = a_slot().await;
+    let (site, domain) = (yard.sites.slot(slot).await.unwrap().unwrap().site_id, yard.firm.app.domain.clone());
+    let by = By { person: Some(yard.owner.id), at: NOON };
+    let planned = hold(&other, move |db| Box::pin(plan(db, user, slot))).await;
+    let gone = meets(&yard, planned, &domain, move |db| Box::pin(sites::delete_site(db, site, 1, by))).await;
+    refused(gone, Why::InUse);
+
+    domain
+        .write(|db| {
+            Box::pin(
+                async move { db.execute_unprepared("DELETE FROM shift_plans").await.map(drop).map_err(Into::into) },
+            )
+        })
+        .await
+        .unwrap();
+    let deleted = hold(&domain, move |db| Box::pin(sites::delete_site(db, site, 1, by))).await;
+    let late = meets(&yard, deleted, &other, move |db| Box::pin(plan(db, user, slot))).await;
+    refused(late, Why::Gone);
+    assert!(yard.rows("SELECT id FROM shift_plans").await.is_empty());
     other.close().await.unwrap();
 }
 
