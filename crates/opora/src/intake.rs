@@ -37,7 +37,7 @@ mod webhook;
 const PATIENCE: Duration = Duration::from_millis(25);
 /// How long whatever a handler is at is waited for before it is looked at, and then again. Two such looks at the same
 /// handler, and its update is stored: it may hang, and nobody else is to wait for it.
-const A_LOOK: Duration = Duration::from_millis(2);
+const A_LOOK: Duration = Duration::from_millis(1);
 /// How many inputs of a conversation are looked through at once.
 const PAGE: usize = 500;
 
@@ -172,8 +172,11 @@ impl Intake {
         }
         let hanging = self.store_what_hangs(&handed).await?;
         let in_time = handed.arrivals.all_durable(PATIENCE).await;
-        // Where most handlers take long, haste only holds up the intake.
-        self.haste.learn(in_time && hanging * 2 < handed.all.len());
+        if hanging.is_empty() || !in_time {
+            self.haste.learn(in_time);
+        } else {
+            self.haste.watch(hanging);
+        }
         if in_time {
             return Ok(());
         }
@@ -181,17 +184,17 @@ impl Intake {
         self.store_all(slow.map(Pending::Begun).collect()).await
     }
 
-    /// Stores what handlers are at for longer than between two looks; answers how much that is.
-    async fn store_what_hangs(&self, handed: &FreshBatch) -> StoreResult<usize> {
-        let mut hanging: Vec<&Fresh> = handed.all.iter().filter(|fresh| fresh.is_in_hand()).collect();
+    /// Stores what handlers are at for longer than between two looks; answers what that is.
+    async fn store_what_hangs(&self, handed: &FreshBatch) -> StoreResult<Vec<Fresh>> {
+        let mut hanging: Vec<Fresh> = handed.all.iter().filter(|fresh| fresh.is_in_hand()).cloned().collect();
         if hanging.is_empty() || handed.arrivals.all_durable(A_LOOK).await {
-            return Ok(0);
+            return Ok(Vec::new());
         }
-        hanging.retain(|fresh| fresh.is_in_hand());
+        hanging.retain(Fresh::is_in_hand);
         if !hanging.is_empty() {
-            self.store_all(hanging.iter().map(|fresh| Pending::Begun((*fresh).clone())).collect()).await?;
+            self.store_all(hanging.iter().cloned().map(Pending::Begun).collect()).await?;
         }
-        Ok(hanging.len())
+        Ok(hanging)
     }
 
     /// Stores updates in their order, and delivers those whose turns have not begun.

@@ -18,6 +18,9 @@ use crate::packages::postgres_programs;
 const FAREWELL: Signal = Signal::INT;
 const FAREWELL_NAME: &str = "INT";
 
+/// The settings that people are told to use.
+const RECOMMENDED: &str = "deploy/postgresql.conf";
+
 /// Starts a PostgreSQL with an empty database; returns its address.
 pub(super) fn start(
     commands: &Commands,
@@ -31,6 +34,13 @@ pub(super) fn start(
     let mut initdb = as_user(commands, user.as_ref(), &programs.join("initdb"));
     initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--pgdata"]);
     commands.ask(initdb.arg(&data).current_dir(directory))?;
+    if durability == Durability::AsUsual {
+        // What is measured is what is recommended.
+        let recommended = fs::read_to_string(commands.environment.root.join(RECOMMENDED))?;
+        let settings = data.join("postgresql.conf");
+        let own = fs::read_to_string(&settings)?;
+        fs::write(&settings, own + "\n" + &recommended)?;
+    }
 
     let log = directory.join("postgres.log");
     let start = Start {

@@ -22,7 +22,7 @@ const FEW: i64 = 1_000;
 const MANY: i64 = 1_000_000;
 /// How many turns of each kind a part has, and how many parts there are, of which the middle one counts.
 const TURNS: usize = 10_000;
-const PARTS: usize = 9;
+const PARTS: usize = 15;
 /// How far a turn with many may cost more or less than one with few.
 const FLAT: std::ops::RangeInclusive<f64> = 0.8..=1.2;
 

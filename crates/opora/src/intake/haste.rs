@@ -5,6 +5,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use parking_lot::Mutex;
+
+use crate::mailbox::Fresh;
+
 /// So many batches go through the inbox at most before haste is tried again.
 const LONGEST_REST: u32 = 32;
 
@@ -16,18 +20,29 @@ pub(crate) struct Haste {
     rest: AtomicU32,
     /// How many were stored first the last time; none if haste has served since.
     rested: AtomicU32,
+    /// Updates of the last batch whose handlers were waited for no longer.
+    hanging: Mutex<Vec<Fresh>>,
 }
 
 impl Haste {
     /// Haste where it may be at all.
     pub(crate) fn new(may_be: bool) -> Self {
-        Self { may_be, rest: AtomicU32::new(0), rested: AtomicU32::new(0) }
+        Self { may_be, rest: AtomicU32::new(0), rested: AtomicU32::new(0), hanging: Mutex::default() }
     }
 
     /// Whether this batch is handed over before it is stored.
     pub(crate) fn is_on(&self) -> bool {
+        let hanging = std::mem::take(&mut *self.hanging.lock());
+        if !hanging.is_empty() {
+            self.learn(!hanging.iter().any(Fresh::is_in_hand));
+        }
         let left = |rest: u32| rest.checked_sub(1);
         self.may_be && self.rest.fetch_update(Ordering::AcqRel, Ordering::Acquire, left).is_err()
+    }
+
+    /// What becomes of these is judged when the next batch is there: handlers that are at them even then do hang.
+    pub(crate) fn watch(&self, hanging: Vec<Fresh>) {
+        *self.hanging.lock() = hanging;
     }
 
     /// A batch that was handed over has, or has not, committed in time. One that has not may be a hiccup of the machine;

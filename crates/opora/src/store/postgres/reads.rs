@@ -159,11 +159,13 @@ impl Columns for PgRow {
     }
 }
 
+/// Whether an input was taken is asked for as a value: for an EXISTS the server may read all marks into a table in memory,
+/// with every query, if there were none when it was planned.
 const OPEN: &str = "
 SELECT asked.place - 1, coalesce(c.version, (SELECT floor FROM opora_version_floor)), c.value, c.places, c.expires_at,
-       EXISTS (SELECT 1 FROM opora_marks AS m
-               WHERE m.bot = (asked.value->>1)::bigint AND m.update_id = (asked.value->>2)::bigint
-                 AND m.identity = asked.value->>3)
+       coalesce((SELECT true FROM opora_marks AS m
+                 WHERE m.bot = (asked.value->>1)::bigint AND m.update_id = (asked.value->>2)::bigint
+                   AND m.identity = asked.value->>3), false)
 FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS asked (value, place)
 LEFT JOIN opora_conversations AS c ON c.key = asked.value->>0";
 
