@@ -1,4 +1,5 @@
-//! Client libraries of other languages and frameworks, which the emulator is checked with, and a server that speaks S3.
+//! Client libraries of other languages and frameworks, which the emulator is checked with, a server that speaks S3, and
+//! an old Redis.
 //!
 //! Each lives in an environment of its own in the cache; nothing is installed into the system or the repository.
 
@@ -14,6 +15,8 @@ use crate::commands::Commands;
 const LISTS: &str = "crates/emulator/tests/clients";
 /// What the server that speaks S3 is made of.
 const STORAGE_LIST: &str = "crates/workforce/tests/servers/requirements.txt";
+/// What brings a Redis 6.2, the oldest that will do.
+const OLD_REDIS_LIST: &str = "crates/opora/tests/servers/requirements.txt";
 /// The check bot is written with another framework, so it belongs to the benchmark's workspace.
 const TELOXIDE_BOT: &str = "teloxide-walk";
 
@@ -27,6 +30,12 @@ pub(crate) fn python(commands: &Commands, may_install: bool) -> Result<PathBuf> 
 pub(crate) fn moto(commands: &Commands, may_install: bool) -> Result<PathBuf> {
     let list = commands.environment.root.join(STORAGE_LIST);
     Ok(python_with(commands, "moto", &list, may_install)?.join("bin/python"))
+}
+
+/// The program of a Redis 6.2.
+pub(crate) fn old_redis(commands: &Commands, may_install: bool) -> Result<PathBuf> {
+    let list = commands.environment.root.join(OLD_REDIS_LIST);
+    Ok(python_with(commands, "old-redis", &list, may_install)?.join("bin/redis-server"))
 }
 
 /// An environment with what a list names.

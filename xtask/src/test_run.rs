@@ -77,6 +77,7 @@ impl TestRun<'_> {
             Step::Python => {
                 self.told.push(("OPORA_TEST_PYTHON", clients::python(&self.commands, may_install)?.into()));
                 self.told.push(("OPORA_TEST_MOTO", clients::moto(&self.commands, may_install)?.into()));
+                self.told.push(("OPORA_TEST_OLD_REDIS", clients::old_redis(&self.commands, may_install)?.into()));
                 Ok(Done::Well(String::new()))
             }
             Step::Node => {

@@ -6,7 +6,7 @@ use opora::store::{DecidedStore, MemoryStore, PostgresStore, RedisCode, RedisSto
 use opora::testing::conformance::Subject;
 
 use crate::postgres_server::PostgresSpace;
-use crate::redis_server::RedisSpace;
+use crate::redis_server::{RedisServer, RedisSpace};
 
 mod as_aiogram;
 mod broken;
@@ -30,6 +30,10 @@ mod redis {
 
 mod redis_by_scripts {
     opora::store_conformance!(|| super::redis_in_a_space(super::RedisCode::Scripts));
+}
+
+mod redis_before_functions {
+    opora::store_conformance!(super::redis_before_functions);
 }
 
 mod redis_and_sqlite {
@@ -88,6 +92,20 @@ async fn redis_in_a_space(code: RedisCode) -> Subject {
     let open = move || {
         let space = Arc::clone(&space);
         async move { Arc::new(RedisStore::open_with(&space.url, code).await.unwrap()) as Arc<dyn Store> }
+    };
+    Subject::reopening(open().await, open)
+}
+
+/// A Redis of the last version that knew no functions.
+async fn redis_before_functions() -> Subject {
+    let server = Arc::new(RedisServer::before_functions());
+    let open = move || {
+        let server = Arc::clone(&server);
+        async move {
+            let store = RedisStore::open(&server.url()).await.unwrap();
+            assert!(store.describe().contains("by scripts"), "{}", store.describe());
+            Arc::new(store) as Arc<dyn Store>
+        }
     };
     Subject::reopening(open().await, open)
 }

@@ -1,5 +1,5 @@
 //! The only reader of the environment in these tests. `cargo xtask soak` sets the first two, `cargo xtask test` the
-//! next two; tests set the last one for processes of their own.
+//! next four; tests set the last one for processes of their own.
 
 /// How often a bot is killed at each failpoint; few times unless told.
 pub fn kills() -> Option<usize> {
@@ -25,6 +25,12 @@ pub fn database_url() -> Option<String> {
 pub fn python() -> std::path::PathBuf {
     let python = std::env::var_os("OPORA_TEST_PYTHON");
     python.expect("OPORA_TEST_PYTHON is not set: run the tests by `cargo xtask test`, which prepares it").into()
+}
+
+/// The program of a Redis 6.2; `cargo xtask test` prepares it.
+pub fn old_redis() -> std::path::PathBuf {
+    let program = std::env::var_os("OPORA_TEST_OLD_REDIS");
+    program.expect("OPORA_TEST_OLD_REDIS is not set: run the tests by `cargo xtask test`, which prepares it").into()
 }
 
 /// What this process is to do as the child of a test; none if it is no child.

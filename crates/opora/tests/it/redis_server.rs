@@ -1,6 +1,7 @@
 //! A Redis for a test: the one that the caller gave, under a prefix of the test's own, or one that the test starts.
 
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,7 @@ const ATTEMPTS: usize = 5;
 
 /// A Redis of one test. It ends with the test.
 pub struct RedisServer {
+    program: PathBuf,
     child: Child,
     port: u16,
     folder: tempfile::TempDir,
@@ -29,12 +31,21 @@ pub struct RedisSpace {
 impl RedisServer {
     /// Starts one; `settings` are those of the configuration file.
     pub fn start(settings: &[&str]) -> Self {
+        Self::of(PathBuf::from("redis-server"), settings)
+    }
+
+    /// The same of the last version that knew no functions.
+    pub fn before_functions() -> Self {
+        Self::of(environment::old_redis(), &[])
+    }
+
+    fn of(program: PathBuf, settings: &[&str]) -> Self {
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let folder = tempfile::tempdir().unwrap();
         for _ in 0..ATTEMPTS {
             let port = free_port();
-            if let Some(child) = run(port, folder.path(), &settings) {
-                return Self { child, port, folder, settings };
+            if let Some(child) = run(&program, port, folder.path(), &settings) {
+                return Self { program, child, port, folder, settings };
             }
         }
         panic!("redis-server ended {ATTEMPTS} times at its start");
@@ -97,13 +108,14 @@ impl RedisServer {
         self.port
     }
 
-    fn kept(&self) -> std::path::PathBuf {
+    fn kept(&self) -> PathBuf {
         self.folder.path().join("appendonlydir/appendonly.aof.1.incr.aof")
     }
 
     /// Starts it again on its files and its port, after it was killed.
     pub fn start_again(&mut self) {
-        self.child = run(self.port, self.folder.path(), &self.settings).expect("redis-server starts again");
+        let again = run(&self.program, self.port, self.folder.path(), &self.settings);
+        self.child = again.expect("redis-server starts again");
     }
 }
 
@@ -159,8 +171,8 @@ impl Drop for RedisSpace {
 }
 
 /// None if it ended by itself.
-fn run(port: u16, folder: &std::path::Path, settings: &[String]) -> Option<Child> {
-    let mut command = Command::new("redis-server");
+fn run(program: &Path, port: u16, folder: &Path, settings: &[String]) -> Option<Child> {
+    let mut command = Command::new(program);
     command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--daemonize", "no", "--dir"]).arg(folder);
     if !settings.iter().any(|setting| setting == "--save") {
         command.args(["--save", ""]);

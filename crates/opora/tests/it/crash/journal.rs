@@ -11,7 +11,10 @@ use super::people::{Crowd, Manner, Story};
 use super::process::Process;
 use super::stage::{PATIENCE, Stage, until};
 
-const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
+/// People think for a moment: who has a commit under way when Redis goes away can only go on when it is back, and not
+/// everybody is to be one of these.
+const THOUGHT: Duration = Duration::from_millis(50);
+const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: THOUGHT };
 const PEOPLE: usize = 20;
 
 /// A bot on Redis with a journal in the stage's folder.
@@ -30,7 +33,9 @@ async fn with_a_journal_a_bot_outlives_an_outage_and_kills_in_it_and_in_the_repl
     assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
     stage.keeper.kill();
     process.tells("the journal goes on").await;
+    let handled = process.count("input handled");
     assert!(stage.goes_on(20, PATIENCE).await, "nobody goes on: {:?}", process.told());
+    until("there are turns in the journal", || process.count("input handled") > handled + 5).await;
     process.kill().await;
 
     let at = [
