@@ -5,6 +5,7 @@ use std::sync::Arc;
 use opora::store::{DecidedStore, MemoryStore, PostgresStore, RedisCode, RedisStore, SqliteStore, Store};
 use opora::testing::conformance::Subject;
 
+use crate::environment;
 use crate::postgres_server::PostgresSpace;
 use crate::redis_server::{RedisServer, RedisSpace};
 
@@ -98,7 +99,7 @@ async fn redis_in_a_space(code: RedisCode) -> Subject {
 
 /// A Redis of the last version that knew no functions.
 async fn redis_before_functions() -> Subject {
-    let server = Arc::new(RedisServer::before_functions());
+    let server = Arc::new(RedisServer::of(environment::old_redis(), &[]));
     let open = move || {
         let server = Arc::clone(&server);
         async move {

@@ -34,12 +34,8 @@ impl RedisServer {
         Self::of(PathBuf::from("redis-server"), settings)
     }
 
-    /// The same of the last version that knew no functions.
-    pub fn before_functions() -> Self {
-        Self::of(environment::old_redis(), &[])
-    }
-
-    fn of(program: PathBuf, settings: &[&str]) -> Self {
+    /// The same of another version.
+    pub fn of(program: PathBuf, settings: &[&str]) -> Self {
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let folder = tempfile::tempdir().unwrap();
         for _ in 0..ATTEMPTS {
