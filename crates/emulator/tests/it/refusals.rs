@@ -102,6 +102,11 @@ async fn a_known_file_is_no_photo_and_a_known_photo_no_file() {
     assert_eq!(as_document, bad("can't use file of type Photo as Document"));
     stage.call("sendDocument", json!({"chat_id": anna, "document": document})).await;
     stage.call("sendPhoto", json!({"chat_id": anna, "photo": photo})).await;
+    let note = sends("video_note").await["video_note"]["file_id"].clone();
+    let as_video = stage.refused("sendVideo", json!({"chat_id": anna, "video": note})).await;
+    assert_eq!(as_video, bad("can't use file of type VideoNote as Video"));
+    let video = sends("video").await["video"]["file_id"].clone();
+    stage.call("sendDocument", json!({"chat_id": anna, "document": video})).await;
 }
 
 #[tokio::test]

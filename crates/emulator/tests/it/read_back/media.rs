@@ -110,7 +110,8 @@ pub async fn video_note(scene: &Scene) {
     let note = message.video_note.unwrap();
     assert_eq!((note.length, note.duration, note.file_size), (240, 9, Some(5)));
     assert_eq!(note.thumbnail.as_ref().map(|it| (it.width, it.height)), Some((40, 40)));
-    let again = by_id(scene, "sendVideoNote", "video_note", &note.file_id).await;
+    let by_id = json!({"chat_id": scene.anna, "video_note": note.file_id});
+    let again: Message = scene.ask("sendVideoNote", by_id).await;
     assert_eq!(again.video_note.unwrap(), note);
 }
 
