@@ -19,14 +19,8 @@ use crate::store::sql::rows::Rows;
 
 /// What a session that writes has to know before anything else.
 ///
-/// Locks of sessions are named by two numbers: the first says that it is this library's, the second is an epoch. A plan
-/// that was made while a table was small must not read all of it once it is large, so rows are found by an index, one
-/// after another, and no plan is made twice.
+/// Locks of sessions are named by two numbers: the first says that it is this library's, the second is an epoch.
 pub(super) const PREPARE: &str = "
-SET enable_seqscan = off;
-SET enable_hashjoin = off;
-SET enable_mergejoin = off;
-SET plan_cache_mode = force_generic_plan;
 PREPARE opora_lock (jsonb, jsonb) AS
 SELECT (SELECT count(shared.lock) FROM (
             SELECT pg_advisory_xact_lock_shared(1869639536, hashint8((value #>> '{}')::bigint)) AS lock

@@ -11,7 +11,7 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::{PgConnection, Postgres, Row, SqlStr};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::server::{ANSWER_TIMEOUT, READING, Server, answered, is_alive};
+use super::server::{ANSWER_TIMEOUT, FINDING, READING, Server, answered, is_alive};
 use super::texts::{json, kept, said};
 use crate::clock::Stopwatch;
 use crate::store::sql::columns::{Ask, Columns, Value};
@@ -168,13 +168,6 @@ SELECT asked.place - 1, coalesce(c.version, (SELECT floor FROM opora_version_flo
                    AND m.identity = asked.value->>3), false)
 FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS asked (value, place)
 LEFT JOIN opora_conversations AS c ON c.key = asked.value->>0";
-
-/// What its session is told: rows are found by an index, however small a table was when the plan was made.
-const FINDING: &str = "
-SET enable_seqscan = off;
-SET enable_hashjoin = off;
-SET enable_mergejoin = off;
-SET plan_cache_mode = force_generic_plan;";
 
 /// What opens conversations, on a connection of its own; it connects when it is first asked.
 pub(super) struct Finder {

@@ -41,6 +41,14 @@ SET default_transaction_isolation = 'read committed';";
 /// What a session that reads is told besides: nobody waits for it, and what an operator lists may be long.
 pub(super) const READING: &str = "SET statement_timeout = '10s';";
 
+/// What a session is told whose plans are made once. One that was made while a table was small must not read all of it once
+/// it is large, so rows are found by an index, one after another, and no plan is made twice.
+pub(super) const FINDING: &str = "
+SET enable_seqscan = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET plan_cache_mode = force_generic_plan;";
+
 /// Where the database is.
 #[derive(Clone)]
 pub(super) struct Server {

@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 
 use super::bulk::{self, AtOnce};
 use super::facts::{Inquiry, PREPARE};
-use super::server::{Server, answered, is_alive};
+use super::server::{FINDING, Server, answered, is_alive};
 use super::session::Session;
 use crate::clock::Stopwatch;
 use crate::failpoints;
@@ -86,7 +86,7 @@ impl Writer {
         if let Some(connection) = self.connection.take() {
             return Ok(connection);
         }
-        let mut connection = self.server.connect().await.map_err(GroupFailed::because)?;
+        let mut connection = self.server.connect_and_tell(FINDING).await.map_err(GroupFailed::because)?;
         answered(sqlx::raw_sql(PREPARE).execute(&mut connection)).await?;
         Ok(connection)
     }
