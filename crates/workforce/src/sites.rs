@@ -23,7 +23,7 @@ pub use self::doors::{Sites, TOPIC};
 pub use self::notices::Notice;
 pub use self::permits::Permits;
 pub use self::records::{AboutSite, AboutSlot, AboutTask, KOPECKS_MOST, Site, Slot, Task, is_price};
-pub use self::rules::{Hours, Period, Position, WorkingDays, local, monday_of};
+pub use self::rules::{Hours, LONGEST_DAY_MS, Period, Position, WorkingDays, local, monday_of};
 pub use self::schedule::DayOfSlots;
 pub use self::slots::{
     copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, hold_slot, restore_slot, slot,

@@ -114,6 +114,7 @@ cabinet-view = View
 cabinet-week = Week
 cabinet-month = Month
 cabinet-choose-site = Choose a site to add slots.
+cabinet-choose-site-sums = Days with many slots are shown as sums. Choose a site to see and change all of its slots.
 cabinet-nobody-yet = nobody yet
 cabinet-who-comes = Who comes
 cabinet-put-somebody = Put somebody here
@@ -203,6 +204,10 @@ cabinet-to-bot = To the bot
 cabinet-warns-long = { $hours } h: more than a day's work
 cabinet-warns-meets = overlaps another slot: { $when }
 cabinet-warns-long-day = { $name }: { $hours } h on this day
+cabinet-day-warns = { $count ->
+    [one] { $count } slot to look at
+   *[other] { $count } slots to look at
+}
 cabinet-new-slot-on = New slot on { $day }
 cabinet-deleted-slots = Deleted slots
 

@@ -116,6 +116,7 @@ cabinet-view = Вид
 cabinet-week = Неделя
 cabinet-month = Месяц
 cabinet-choose-site = Чтобы добавить слоты, выберите объект.
+cabinet-choose-site-sums = Дни, где слотов много, показаны суммами. Чтобы увидеть и изменить все слоты, выберите объект.
 cabinet-nobody-yet = пока никого
 cabinet-who-comes = Кто придёт
 cabinet-put-somebody = Поставить в этот слот
@@ -207,6 +208,11 @@ cabinet-to-bot = Перейти в бот
 cabinet-warns-long = { $hours } ч: длиннее рабочего дня
 cabinet-warns-meets = пересекается с другим слотом: { $when }
 cabinet-warns-long-day = { $name }: { $hours } ч в этот день
+cabinet-day-warns = { $count ->
+    [one] { $count } слот требует внимания
+    [few] { $count } слота требуют внимания
+   *[other] { $count } слотов требуют внимания
+}
 cabinet-new-slot-on = Новый слот на { $day }
 cabinet-deleted-slots = Удалённые слоты
 

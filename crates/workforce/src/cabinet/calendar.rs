@@ -3,7 +3,7 @@
 //! Everything works by forms; where a browser runs the page's script, a slot can also be dragged to another day, and a
 //! click into a day fills it into the form.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use axum::Form;
 use axum::extract::{Path, Query, State};
@@ -17,23 +17,23 @@ use super::tasks;
 use crate::application::App;
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Plan, Shifts};
-use crate::sites::{AboutSlot, DayOfSlots, Hours, Period, Permission, Site, Sites, Slot, local, monday_of};
+use crate::sites::{AboutSlot, Hours, Period, Permission, Site, Sites, Slot, local, monday_of};
 use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, seen, time_of, version_of};
 use crate::web::{Oops, SignedIn, Visitor};
 
+mod days;
+mod grid;
 mod slot;
 mod view;
 mod warnings;
 
+use self::days::{Day, Limits};
 use self::slot::{answer as slot_answer, page as slot_page, path as slot_path};
 pub use self::slot::{cancel, put, show as show_slot};
 use self::warnings::Warning;
 
 /// A month is shown by whole weeks.
 const WEEKS_OF_MONTH: u64 = 6;
-/// Days of all sites with more slots than this are shown as sums.
-const WEEK_MOST: i64 = 40;
-const MONTH_MOST: i64 = 12;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -56,16 +56,22 @@ struct Shown {
     day: NaiveDate,
     today: NaiveDate,
     first: NaiveDate,
-    days: u64,
-    /// Days with more slots than anybody reads; those of a site are shown all the same.
-    busy: Vec<DayOfSlots>,
-    slots: Vec<Slot>,
-    plans: Vec<Plan>,
+    last: NaiveDate,
+    /// The slots of days, or their sums; of a day without any there is nothing.
+    by_day: HashMap<NaiveDate, Day>,
+    /// Who comes to the slots that are drawn.
+    coming: HashMap<i64, Vec<i64>>,
     names: HashMap<i64, String>,
     warnings: HashMap<i64, Vec<Warning>>,
     /// Slots of the chosen site that can be brought back.
     deleted: Vec<Slot>,
     is_new: bool,
+}
+
+impl Shown {
+    fn has_sums(&self) -> bool {
+        self.by_day.values().any(|day| matches!(day, Day::Sums { .. }))
+    }
 }
 
 /// `GET /calendar`.
@@ -248,17 +254,15 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
     // A day more at either end: places have clocks of their own.
     let before = first.checked_sub_days(Days::new(1)).unwrap_or(first);
     let period = Period::of_days(before, days + 2, zone).ok_or(Oops::NotFound)?;
-    let doors = Sites::of_app(app);
-    let most = if is_month { MONTH_MOST } else { WEEK_MOST };
-    let (busy, quiet): (Vec<_>, Vec<_>) =
-        doors.days(&ids, period).await?.into_iter().partition(|day| site.is_none() && day.slots > most);
-    let quiet: Vec<&str> = quiet.iter().map(|day| day.day.as_str()).collect();
-    let slots = doors.slots_on(&ids, period, &quiet).await?;
-    let plans = Shifts::of_app(app).plans_for(&slots).await?;
-    let people: BTreeSet<i64> = plans.iter().map(|plan| plan.user_id).collect();
-    let everywhere = Shifts::of_app(app).plans_of_people(&people, period).await?;
-    let names = app.people.names(people).await?;
-    let warnings = warnings::about_each(&slots, &sites, &everywhere);
+    let (doors, limits) = (Sites::of_app(app), Limits::of(is_month, site.is_some()));
+    let counted = doors.days(&ids, period).await?;
+    let slots = doors.slots_on(&ids, period, &limits.read(&counted)).await?;
+    let plans = Shifts::of_app(app).plans_around(&ids, &slots).await?;
+    let warnings = warnings::about_each(&slots, &sites, &plans);
+    let last = first.checked_add_days(Days::new(days.saturating_sub(1))).unwrap_or(first);
+    let by_day = limits.arrange(counted, &(first..=last), slots, &warnings);
+    let coming = coming(&by_day, &plans);
+    let names = app.people.names(coming.values().flatten().copied().collect::<BTreeSet<_>>()).await?;
     let deleted = match site.filter(|site| access.may(Permission::Schedule, *site)) {
         Some(site) => doors.deleted_slots(site).await?,
         None => Vec::new(),
@@ -272,15 +276,28 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
         day,
         today,
         first,
-        days,
-        busy,
-        slots,
-        plans,
+        last,
+        by_day,
+        coming,
         names,
         warnings,
         deleted,
         is_new,
     })
+}
+
+/// Who comes to the slots that are drawn.
+fn coming(by_day: &HashMap<NaiveDate, Day>, plans: &[Plan]) -> HashMap<i64, Vec<i64>> {
+    let drawn = by_day.values().filter_map(|day| match day {
+        Day::Slots(slots) => Some(slots),
+        Day::Sums { .. } => None,
+    });
+    let drawn: HashSet<i64> = drawn.flatten().map(|slot| slot.id).collect();
+    let mut coming: HashMap<i64, Vec<i64>> = HashMap::new();
+    for plan in plans.iter().filter(|plan| drawn.contains(&plan.slot_id)) {
+        coming.entry(plan.slot_id).or_default().push(plan.user_id);
+    }
+    coming
 }
 
 /// A slot as its form shows it.

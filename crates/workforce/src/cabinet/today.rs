@@ -13,13 +13,10 @@ use super::access::Access;
 use crate::application::App;
 use crate::people::Person;
 use crate::shifts::{Overview, Plan, PlanStatus, Shift, Shifts, minutes_late};
-use crate::sites::{Period, Permission, Site, Sites, Slot, local};
+use crate::sites::{LONGEST_DAY_MS, Period, Permission, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Oops, Section};
-
-/// No day is longer, also where clocks are put back in it.
-const LONGEST_DAY_MS: i64 = 25 * 60 * 60 * 1000;
 
 /// What the page is drawn from.
 struct Today<'a> {

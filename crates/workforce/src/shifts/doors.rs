@@ -7,8 +7,11 @@ use std::collections::{BTreeSet, HashMap};
 use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
-use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::sea_query::{Expr, ExprTrait, IntoCondition, Query};
+use sea_orm::{
+    ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect,
+    Select,
+};
 use serde_json::json;
 
 use super::plans::{self, Fines};
@@ -24,10 +27,12 @@ use crate::domain::{Writing, among};
 use crate::payroll::Money;
 use crate::people::Person;
 use crate::settings;
-use crate::sites::{By, NotDone, Period, Permission, Sites, Slot, Why, notices};
+use crate::sites::{By, LONGEST_DAY_MS, NotDone, Period, Permission, Sites, Slot, Why, notices};
 
 /// How many reasons are judged in one go; more come as these are done.
 const WAITING_MOST: u64 = 100;
+/// What plans are called where they are compared with other plans.
+const OWN: &str = "own";
 
 /// The front door.
 #[derive(Clone, Debug)]
@@ -126,6 +131,29 @@ impl Shifts {
         self.plans(which).await
     }
 
+    /// Plans at these sites that begin while these slots do, and what else their people have planned within a day of them,
+    /// wherever that is; by their beginning. All of it is found by times: a plan that the database keeps for all such
+    /// questions would compare each row with every slot and every person of a list.
+    pub async fn plans_around(&self, sites: &[i64], slots: &[Slot]) -> Result<Vec<Plan>, DbErr> {
+        let spells = spells(slots);
+        let (first, last) = (spells.first().map_or(0, |spell| spell.0), spells.last().map_or(0, |spell| spell.1));
+        let (begins, own) = (plan::Column::StartsAt, |column: plan::Column| Expr::col((OWN, column)));
+        let then = spells.iter().map(|(from, to)| own(begins).between(*from, *to));
+        let of_slots = Condition::all()
+            .add(then.fold(Condition::any(), Condition::add))
+            .add(among(own(plan::Column::SiteId), sites))
+            .add(own(plan::Column::Status).ne(PlanStatus::Cancelled.name()));
+        let around = Condition::all()
+            .add(own(plan::Column::UserId).equals((plan::Entity, plan::Column::UserId)))
+            .add(begins.into_expr().gt(own(begins).sub(LONGEST_DAY_MS)))
+            .add(begins.into_expr().lt(own(begins).add(LONGEST_DAY_MS)))
+            .add(begins.between(first - LONGEST_DAY_MS, last + LONGEST_DAY_MS))
+            .add(plan::Column::Status.ne(PlanStatus::Cancelled.name()));
+        let mut found = plan::Entity::find().distinct().filter(of_slots);
+        QuerySelect::query(&mut found).join_as(JoinType::InnerJoin, plan::Entity, OWN, around);
+        self.by_beginning(found).await
+    }
+
     /// What these people have planned in a period, wherever that is, by its beginning.
     pub async fn plans_of_people(&self, people: &BTreeSet<i64>, period: Period) -> Result<Vec<Plan>, DbErr> {
         let which = Condition::all()
@@ -214,8 +242,12 @@ impl Shifts {
     }
 
     async fn plans(&self, which: impl IntoCondition) -> Result<Vec<Plan>, DbErr> {
-        let first = plan::Entity::find().filter(which).order_by_asc(plan::Column::StartsAt);
-        let rows = first.order_by_asc(plan::Column::Id).all(self.app.domain.read()).await?;
+        self.by_beginning(plan::Entity::find().filter(which)).await
+    }
+
+    async fn by_beginning(&self, plans: Select<plan::Entity>) -> Result<Vec<Plan>, DbErr> {
+        let ordered = plans.order_by_asc(plan::Column::StartsAt).order_by_asc(plan::Column::Id);
+        let rows = ordered.all(self.app.domain.read()).await?;
         rows.into_iter().map(Plan::try_from).collect()
     }
 }
@@ -311,6 +343,15 @@ async fn close_by_staff(db: &Writing<'_, '_>, end: End, is_own: bool, by: By) ->
         working::close_for(db, end).await?;
     }
     by.note(db, "shift closed", ("shift", end.shift_id), json!({})).await
+}
+
+/// From when to when slots begin without the pause of a day; a spell that nothing begins in where there are no slots.
+fn spells(slots: &[Slot]) -> Vec<(i64, i64)> {
+    let mut begins: Vec<i64> = slots.iter().map(|slot| slot.period.from.0).collect();
+    begins.sort_unstable();
+    let together = begins.chunk_by(|one, next| next - one <= LONGEST_DAY_MS);
+    let spells: Vec<_> = together.filter_map(|spell| Some((*spell.first()?, *spell.last()?))).collect();
+    if spells.is_empty() { vec![(0, 0)] } else { spells }
 }
 
 fn began_in(period: Period) -> Condition {

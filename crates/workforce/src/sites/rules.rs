@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 const DAY_MINUTES: i64 = 24 * 60;
 const MINUTE_MS: i64 = 60_000;
+/// No day is longer, also where clocks are put back in it.
+pub const LONGEST_DAY_MS: i64 = 25 * 60 * MINUTE_MS;
 const EARTH_RADIUS_M: f64 = 6_371_008.8;
 
 /// A place on the earth, in degrees.

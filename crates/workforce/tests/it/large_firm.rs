@@ -26,6 +26,7 @@ struct Cost {
     rows: i64,
     /// How often such a table was read from end to end.
     scans: i64,
+    bytes: usize,
 }
 
 #[tokio::test]
@@ -46,6 +47,8 @@ async fn pages_ask_and_read_no_more_of_a_history_that_is_ten_times_longer() {
         // How an index is gone through differs a little with its size.
         assert!(cost.rows <= before.rows + before.rows / 4 + 50, "{page}: {before:?}, then {cost:?}");
         assert!(cost.scans == 0 && cost.queries <= 17, "{page}: {cost:?}");
+        // Nobody reads more on one page, and drawing it takes time.
+        assert!(cost.bytes < 64 * 1024, "{page}: {cost:?}");
     }
     cabinet.close().await;
 }
@@ -57,12 +60,12 @@ async fn costs(cabinet: &Cabinet, firm: &LargeFirm, queries: &Queries, pool: &Pg
         for page in firm.pages(reader, 0) {
             // Nobody reads so much within a minute.
             cabinet.clock.advance(std::time::Duration::from_secs(10));
-            let read = async || browser.get(&page.path).await.is(200, "").status;
+            let read = async || browser.get(&page.path).await.is(200, "").body.len();
             let counted = queries.of(read).await;
             let (rows, scans) = so_far(pool).await;
-            read().await;
+            let bytes = read().await;
             let (rows_after, scans_after) = so_far(pool).await;
-            let cost = Cost { queries: counted, rows: rows_after - rows, scans: scans_after - scans };
+            let cost = Cost { queries: counted, rows: rows_after - rows, scans: scans_after - scans, bytes };
             costs.insert(format!("{reader:?} {}", page.name), cost);
         }
     }

@@ -1,22 +1,18 @@
 //! The calendar, drawn.
 
-use chrono::{Datelike, Days, Months, NaiveDate};
+use chrono::{Days, Months, NaiveDate};
 use maud::{Markup, html};
 
-use super::super::sites::day_name;
 use super::super::tasks::{self, Place};
+use super::grid::grid;
 use super::slot::{self, Whole, path as slot_path};
 use super::{Shown, usual, write_slot};
 use crate::payroll::{Money, Period as Month};
-use crate::shifts::Plan;
-use crate::sites::{DayOfSlots, Permission, Site, Slot};
+use crate::sites::{Permission, Site, Slot};
 use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
 use crate::web::form::{Attempt, Fields, Filled, Sheet, fields, time_of};
-
-/// How many names a slot shows.
-const NAMES_MOST: usize = 4;
 
 pub fn calendar(visitor: &Visitor, shown: &Shown, attempt: &Attempt) -> Markup {
     let language = visitor.language();
@@ -35,6 +31,7 @@ pub fn calendar(visitor: &Visitor, shown: &Shown, attempt: &Attempt) -> Markup {
                     @if !shown.deleted.is_empty() { (deleted_slots(visitor, &shown.deleted)) }
                 },
                 Some(_) => {},
+                None if !shown.is_month && shown.has_sums() => p.quiet { (text!(language, "cabinet-choose-site-sums")) },
                 None => p.quiet { (text!(language, "cabinet-choose-site")) },
             }
         },
@@ -63,7 +60,7 @@ fn ways(shown: &Shown, language: Language) -> Markup {
     }
 }
 
-fn path(shown: &Shown, is_month: bool, day: NaiveDate) -> String {
+pub fn path(shown: &Shown, is_month: bool, day: NaiveDate) -> String {
     let site = shown.site.map(|site| site.to_string()).unwrap_or_default();
     format!("/calendar?site={site}&view={}&day={day}", if is_month { "month" } else { "week" })
 }
@@ -89,71 +86,13 @@ fn filters(shown: &Shown, language: Language) -> Markup {
     }
 }
 
-fn grid(shown: &Shown, language: Language) -> Markup {
-    let days = (0..shown.days).filter_map(|step| shown.first.checked_add_days(Days::new(step)));
-    html! {
-        div.week.month[shown.is_month] data-testid="calendar" {
-            @for day in days {
-                @let is_other = shown.is_month && day.month() != shown.day.month();
-                @let may_add = shown.site.is_some_and(|site| shown.access.may(Permission::Schedule, site));
-                div.day.today[day == shown.today].other[is_other] data-day=(day) {
-                    p.date {
-                        span.quiet { (day_name(usize::try_from(day.weekday().num_days_from_monday()).unwrap_or(0), language)) " " }
-                        @if shown.is_month { (day.day()) } @else { (day.format("%d.%m.")) }
-                        @if may_add {
-                            a.add href={ (path(shown, shown.is_month, day)) "&new=1#new-slot" } data-testid={ "add-" (day) }
-                                aria-label=(text!(language, "cabinet-new-slot-on", day = day.format("%d.%m.%Y").to_string())) { "+" }
-                        }
-                    }
-                    @if let Some(busy) = shown.busy.iter().find(|busy| busy.day == day.to_string()) { (sums(shown, busy, day, language)) }
-                    @for slot in shown.slots.iter().filter(|slot| slot.about.day == day) { (card(shown, slot, language)) }
-                }
-            }
-        }
-    }
-}
-
-/// A day with more slots than anybody reads. A month leads to its weeks; a week asks for a site.
-fn sums(shown: &Shown, busy: &DayOfSlots, day: NaiveDate, language: Language) -> Markup {
-    let words = text!(language, "cabinet-day-slots", count = busy.slots, taken = busy.taken, places = busy.places);
-    html! {
-        @if shown.is_month { a.slot.full[busy.taken == busy.places] href=(path(shown, false, day)) data-testid={ "sums-" (day) } { (words) } }
-        @else { p.quiet data-testid={ "sums-" (day) } { (words) } }
-    }
-}
-
-fn card(shown: &Shown, slot: &Slot, language: Language) -> Markup {
-    let site = shown.sites.iter().find(|site| site.id == slot.site_id);
-    let is_movable = shown.access.may(Permission::Schedule, slot.site_id);
-    let plans: Vec<&Plan> = shown.plans.iter().filter(|plan| plan.slot_id == slot.id).collect();
-    let name = |plan: &Plan| shown.names.get(&plan.user_id).map_or("–", String::as_str).to_owned();
-    let mut names: Vec<String> = plans.iter().take(NAMES_MOST).map(|plan| name(plan)).collect();
-    if plans.len() > NAMES_MOST {
-        names.push(format!("+{}", plans.len() - NAMES_MOST));
-    }
-    html! {
-        a.slot.full[slot.places_left() == 0] href={ "/calendar/slots/" (slot.id) } draggable="false"
-            data-slot=[is_movable.then_some(slot.id)] data-version=(slot.version) data-testid={ "slot-" (slot.id) } {
-            strong { (time_of(slot.about.hours.from_minute)) "–" (time_of(slot.about.hours.to_minute)) }
-            " " span.chip { (slot.taken) "/" (slot.about.capacity) }
-            @if !slot.about.title.is_empty() { span.line { (slot.about.title) } }
-            @if shown.site.is_none() { span.line.quiet { (site.map_or("–", |site| site.about.name.as_str())) } }
-            @if names.is_empty() { span.line.quiet { (text!(language, "cabinet-nobody-yet")) } }
-            @else { span.line { (names.join(", ")) } }
-            @for warning in shown.warnings.get(&slot.id).into_iter().flatten() {
-                span.line.warns { "⚠ " (warning.words(&shown.names, language)) }
-            }
-        }
-    }
-}
-
 /// A new slot, a week again, and every working day.
 fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Markup {
     let (language, back) = (visitor.language(), path(shown, shown.is_month, shown.day));
     let may_rate = shown.access.may(Permission::Rates, site.id);
     let next = shown.first.checked_add_days(Days::new(7)).unwrap_or(shown.first);
     let mut begins = write_slot(&usual(Some(site), shown.day.max(shown.first)));
-    begins.extend(fields([("from", shown.first.to_string()), ("to", last_day(shown).to_string())]));
+    begins.extend(fields([("from", shown.first.to_string()), ("to", shown.last.to_string())]));
     let week = fields([("from", shown.first.to_string()), ("to", next.to_string())]);
     let hidden = html! { input type="hidden" name="site" value=(site.id); };
     let sheet = |path: &'static str,
@@ -208,10 +147,6 @@ fn deleted_slots(visitor: &Visitor, slots: &[Slot]) -> Markup {
             }
         }
     }
-}
-
-fn last_day(shown: &Shown) -> NaiveDate {
-    shown.first.checked_add_days(Days::new(shown.days.saturating_sub(1))).unwrap_or(shown.first)
 }
 
 fn slot_fields(form: &Filled<'_>, may_rate: bool) -> Markup {
