@@ -89,8 +89,8 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             let stores = [
                 ("opora-memory", "memory:"),
                 ("opora-sqlite", "sqlite:$RUN_DIR/state.db"),
-                ("opora-redis", "$REDIS_URL"),
-                ("opora-postgres", "$POSTGRES_URL"),
+                ("opora-redis", "$REDIS_URL?data=$RUN_DIR"),
+                ("opora-postgres", "$POSTGRES_URL?data=$RUN_DIR"),
             ];
             for (name, state) in stores {
                 script.args(["--bot", &our_bot(name, state, &commands.environment)]);

@@ -13,7 +13,8 @@ use futures_util::future::BoxFuture;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
-pub use self::decided::{DecidedStore, SqlDatabase};
+pub use self::database::SqlDatabase;
+pub use self::decided::DecidedStore;
 pub use self::fleet::{Delivered, News};
 pub use self::journal::Journal;
 pub(crate) use self::journal::OneMoment;
@@ -25,7 +26,7 @@ pub use self::operator::{
     Bounds, Cleaned, ConversationRow, FailedRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics,
     TransitionRow,
 };
-pub use self::postgres::PostgresStore;
+pub use self::postgres::{PostgresLoss, PostgresStore};
 pub(crate) use self::redis::LockHeld;
 pub(crate) use self::redis::{Address as RedisAddress, Wire as RedisWire};
 pub use self::redis::{AiogramStore, FileWitness, RedisCode, RedisLoss, RedisServer, RedisStore, WitnessKeeper};
@@ -38,8 +39,10 @@ pub use self::sql::failure::is_passing;
 pub use self::sqlite::{Restored, SqliteStore};
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
 
+mod database;
 mod decided;
 mod fleet;
+mod hash;
 mod journal;
 mod layer;
 mod lease;
@@ -49,6 +52,7 @@ mod operator;
 mod postgres;
 mod redis;
 mod rows;
+mod sent;
 mod sql;
 mod sqlite;
 mod tls;
@@ -243,8 +247,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// Says durably that these are about to be sent; only for rows that must not be sent twice.
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
     /// Notes at once, and for this process alone, that these were sent; [`Store::settle`] follows and says it for good.
-    /// A store whose settling waits for a disk keeps this where an end of the process cannot take it, so that the next
-    /// holder of the lease does not send them again. Others need it not.
+    /// A store whose settling waits for a disk or a server keeps this where an end of the process cannot take it, so that
+    /// the next holder of the lease does not send them again. Others need it not.
     fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
         let _ = (epoch, ids);
         Box::pin(async { Ok(()) })

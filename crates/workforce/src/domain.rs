@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use futures_util::future::BoxFuture;
-use opora::store::{BoxError, OpenError, Store, StoreError, WriteError};
+use opora::store::{BoxError, OpenError, PostgresStore, Store, StoreError, WriteError};
 use parking_lot::Mutex;
 use sea_orm::{DatabaseConnection, DbBackend, DbErr, RuntimeErr, SqlxPostgresConnector, SqlxSqliteConnector};
 use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+use sqlx::{Connection, PgConnection};
 
 pub use self::address::Address;
 pub use self::among::among;
@@ -35,6 +36,9 @@ const READERS: u32 = 8;
 
 /// How long somebody waits for a connection to read by. A handler has more time, and is tried again.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a connection may take to show that it is there.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(1_500);
 
 /// The domain's database, and the store through which it is written. Clones are the same one.
 #[derive(Clone, Debug)]
@@ -58,10 +62,18 @@ impl Domain {
     /// Opens everything for a bot: the tables, brought up to date, and the conversations at `state`, which commit
     /// together.
     pub async fn open(state: &str, database: &Address) -> anyhow::Result<Self> {
+        // No tables are made in a database that came back empty.
+        if let Address::Postgres(url) = database {
+            PostgresStore::check(url).await?;
+        }
         Self::migrate(database).await?;
         // One database for both may be written in two ways.
         let apart = (Address::parse(state).as_ref() != Some(database)).then(|| database.url());
-        let store = opora::store::open_with_database(state, apart.as_deref()).await;
+        let mut store = opora::store::open_with_database(state, apart.as_deref()).await;
+        if let Err(OpenError::KeepsConversations(why)) = &store {
+            tracing::warn!(why, "people will have to wait while Redis is away");
+            store = opora::store::open_with_database(&without_journal(state), apart.as_deref()).await;
+        }
         let store = store.map_err(|error| match error {
             OpenError::CannotOpen(_) => anyhow::anyhow!("cannot open the store that STATE_URL names: {error}"),
             other => other.into(),
@@ -89,8 +101,10 @@ impl Domain {
         let readers = match database {
             Address::Sqlite(path) => SqlxSqliteConnector::from_sqlx_sqlite_pool(sqlite_readers(path).await?),
             Address::Postgres(url) => {
-                let pool = PgPoolOptions::new().max_connections(READERS).acquire_timeout(PATIENCE).connect(url).await;
-                SqlxPostgresConnector::from_sqlx_postgres_pool(pool.context("cannot connect to PostgreSQL")?)
+                let pool = postgres_readers(&PostgresStore::plain_address(url))
+                    .await
+                    .context("cannot connect to PostgreSQL")?;
+                SqlxPostgresConnector::from_sqlx_postgres_pool(pool)
             }
         };
         Ok(Self { readers, store })
@@ -178,6 +192,28 @@ pub fn is_passing(error: &BoxError) -> bool {
             RuntimeErr::Internal(_) => false,
         },
         _ => false,
+    }
+}
+
+/// The address of a Redis that is not to have a journal in the database.
+fn without_journal(state: &str) -> String {
+    let (place, settings) = state.split_once('?').unwrap_or((state, ""));
+    let kept: Vec<_> = settings.split('&').filter(|setting| *setting != "journal=database").collect();
+    format!("{place}?{}", kept.join("&"))
+}
+
+/// A connection that was lost without a word answers nothing and ends nothing, and the pool itself would ask it without a
+/// limit: whoever comes for one would wait in vain, and one that somebody left in the midst would keep its place.
+async fn postgres_readers(url: &str) -> Result<sqlx::PgPool, sqlx::Error> {
+    let options = PgPoolOptions::new().max_connections(READERS).acquire_timeout(PATIENCE).test_before_acquire(false);
+    let asked = options.before_acquire(|connection, _| Box::pin(is_there(connection)));
+    asked.after_release(|connection, _| Box::pin(is_there(connection))).connect(url).await
+}
+
+async fn is_there(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    match tokio::time::timeout(ANSWERS_WITHIN, connection.ping()).await {
+        Ok(answer) => answer.map(|()| true),
+        Err(_) => Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
     }
 }
 

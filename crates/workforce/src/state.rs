@@ -16,6 +16,7 @@ pub use self::restore::Restore;
 mod accept;
 mod backup;
 mod confirm;
+mod discard;
 mod export;
 mod failed;
 mod find;
@@ -61,11 +62,13 @@ enum Command {
     Parked(parked::Parked),
     /// Messages that could not be sent, and why
     Failed(failed::Failed),
-    /// Go on with a Redis that has lost something, also in the database beside it: what is missing is gone for good. Without
-    /// --yes it only says what it is
+    /// Go on with a Redis that has lost something, also in the database beside it, or with a PostgreSQL that is not the one that
+    /// was there: what is missing is gone for good. Without --yes it only says what it is
     Accept(accept::Accept),
     /// Who holds the lease, that is which process works for a bot
     Lease(lease::LeaseArgs),
+    /// Remove what a database has kept of conversations before they came to Redis, so that a journal can lie there
+    Discard(discard::Discard),
     /// Remove what other versions of this program left on a server: after an update, its former functions in Redis
     Tidy(tidy::Tidy),
 }
@@ -97,6 +100,7 @@ pub async fn run(arguments: State) -> anyhow::Result<()> {
         Command::Failed(arguments) => failed::run(&desk, arguments).await,
         Command::Lease(arguments) => lease::run(&desk, arguments).await,
         Command::Tidy(arguments) => tidy::run(&desk, arguments).await,
+        Command::Discard(discard) => discard::run(&desk, &arguments.store, discard).await,
         Command::Accept(_) => Ok(()),
     };
     store.close().await?;

@@ -10,18 +10,19 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use futures_util::future::try_join;
 use parking_lot::Mutex;
 
-pub use self::database::SqlDatabase;
 use self::keep::Record;
 use self::recent::Recent;
 use self::record::Decision;
 use super::redis::CarriedOut;
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, Epoch, Holder, Lease, LeaseAnswer, Mark,
-    Opened, Parked, RedisStore, Settled, Settlement, StateChange, Store, StoreError, StoreLayer, StoreResult,
+    Opened, Parked, RedisStore, Settled, Settlement, SqlDatabase, StateChange, Store, StoreError, StoreLayer,
+    StoreResult,
 };
 use crate::clock::Millis;
 use crate::failpoints;
@@ -32,17 +33,17 @@ mod database;
 mod keep;
 mod recent;
 mod record;
-mod statements;
 mod tables;
 mod takeover;
 
 /// Keeps conversations in a Redis and carries the application's writes out in an SQL database, once for each turn.
 ///
-/// While the database is away, turns with writes wait, and so do those of conversations that are not in memory.
+/// While the database is away, turns with writes wait, and so do those of conversations that are not in memory. While Redis
+/// is away everybody waits, unless there is a journal: [`Journal::open_beside`](super::Journal::open_beside).
 #[derive(Debug)]
 pub struct DecidedStore {
     redis: RedisStore,
-    database: SqlDatabase,
+    database: Arc<SqlDatabase>,
     /// Conversations whose last decision of this process may not be carried out, or not be known here as decided.
     unsure: Mutex<HashSet<DialogueKey>>,
     settled: Mutex<Recent>,
@@ -51,9 +52,27 @@ pub struct DecidedStore {
 impl DecidedStore {
     /// Puts the two together; what is missing of the database's tables is made.
     pub async fn open(redis: RedisStore, database: impl Into<SqlDatabase>) -> StoreResult<Self> {
-        let database = database.into();
-        tables::make(&database).await?;
-        Ok(Self { redis, database, unsure: Mutex::default(), settled: Mutex::default() })
+        let database = Arc::new(database.into());
+        Self::make_tables(&database).await?;
+        Ok(Self::beside(redis, database))
+    }
+
+    pub(super) async fn make_tables(database: &SqlDatabase) -> StoreResult<()> {
+        tables::TABLES.make(database).await
+    }
+
+    /// Puts the two together where the tables are made.
+    pub(super) fn beside(redis: RedisStore, database: Arc<SqlDatabase>) -> Self {
+        Self { redis, database, unsure: Mutex::default(), settled: Mutex::default() }
+    }
+
+    pub(super) fn redis(&self) -> &RedisStore {
+        &self.redis
+    }
+
+    /// The conversations of a bot of which a turn may be decided that Redis does not know of.
+    pub(super) fn unsure_of(&self, bot: i64) -> Vec<DialogueKey> {
+        self.unsure.lock().iter().filter(|key| key.bot == bot).cloned().collect()
     }
 
     async fn open_turn(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {

@@ -7,10 +7,13 @@
 //! else happens, and what waited goes into the inbox. A conversation that was changed in Redis meanwhile stays as it is
 //! there; what the journal has is parked, and the person is asked again. Nothing is merged.
 //!
+//! Where an application has tables beside its Redis, the journal lies in their database, so that a turn commits with what it
+//! writes there, as it does otherwise. What was decided there and is not known to be in Redis waits for Redis.
+//!
 //! By naming a journal the operator declares that there is no second instance: nobody else is asked before it goes on.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -19,8 +22,9 @@ use tokio::sync::watch;
 
 use self::book::Book;
 use self::copies::Copies;
-use super::redis::{Address, NotReached};
-use super::{Epoch, RedisStore, Store, StoreError, StoreResult};
+use super::open::existing_database;
+use super::redis::{Address, JournalPlace, NotReached};
+use super::{DecidedStore, Epoch, OpenError, RedisStore, SqlDatabase, Store, StoreError, StoreResult};
 use crate::clock::Clock;
 use crate::key::DialogueKey;
 
@@ -34,6 +38,8 @@ mod face;
 mod replay;
 mod watching;
 
+pub(super) use self::book::KEEPS_CONVERSATIONS;
+
 /// How many conversations are copied.
 const COPIES: usize = 50_000;
 
@@ -46,7 +52,7 @@ pub struct Journal(Arc<Shared>);
 struct Shared {
     address: String,
     place: String,
-    redis: OnceLock<RedisStore>,
+    there: OnceLock<There>,
     book: Book,
     /// Whether Redis is away, as the watch has found.
     away: watch::Sender<bool>,
@@ -69,6 +75,13 @@ struct Shared {
     clock: Clock,
 }
 
+/// The Redis, alone or with a database beside it.
+#[derive(Debug)]
+enum There {
+    Redis(Box<RedisStore>),
+    Decided(Box<DecidedStore>),
+}
+
 /// Redis is away, and nobody here knows the conversation.
 #[derive(Debug, thiserror::Error)]
 #[error("Redis is away, and there is no copy of {key}: it waits")]
@@ -83,30 +96,46 @@ impl Journal {
     /// it is back.
     pub async fn open(address: &str) -> StoreResult<Self> {
         let parsed = Address::parse(address)?;
-        let path = parsed.journal.clone().ok_or(StoreError::Unsupported("the address names no journal"))?;
-        let redis = match RedisStore::open_behind_journal(address).await {
-            Ok(redis) => Some(redis),
-            Err(StoreError::Unavailable(why)) => {
-                tracing::error!(%why, "Redis is away at the start: only who is in the journal can go on");
-                None
-            }
-            Err(error) => return Err(error),
-        };
-        Self::make(address.to_owned(), parsed.to_string(), redis, &path).await
+        let Some(JournalPlace::File(path)) = &parsed.journal else { return Err(StoreError::Unsupported(NO_FILE)) };
+        let redis = open_if_there(address).await?;
+        Self::make(address.to_owned(), parsed.to_string(), redis, Book::open(path).await?)
+    }
+
+    /// Opens the Redis at an address that names the database beside it as the journal: `redis://host?journal=database`. The
+    /// application's tables are in that database, see [`DecidedStore`].
+    pub async fn open_beside(address: &str, database: impl Into<SqlDatabase>) -> StoreResult<Self> {
+        let parsed = Address::parse(address)?;
+        let Some(JournalPlace::Database) = parsed.journal else { return Err(StoreError::Unsupported(NO_DATABASE)) };
+        let database = Arc::new(database.into());
+        DecidedStore::make_tables(&database).await?;
+        let book = Book::beside(database).await?;
+        Self::make(address.to_owned(), parsed.to_string(), open_if_there(address).await?, book)
+    }
+
+    /// Removes what a database has kept of conversations itself, before they came to Redis, so that it can have a journal.
+    /// Answers whose they were. The application's tables are not touched.
+    ///
+    /// Only of bots that work with a Redis now, and only while the database itself is nobody's store.
+    pub async fn discard_conversations(database: &str) -> Result<Vec<i64>, OpenError> {
+        let Some(database) = existing_database(database).await? else { return Ok(Vec::new()) };
+        let discarded = Book::discard(&database).await;
+        database.store().close().await?;
+        Ok(discarded?)
     }
 
     /// Keeps a journal in a file before a Redis that is open.
     pub async fn before(redis: RedisStore, path: &Path) -> StoreResult<Self> {
-        Self::make(String::new(), redis.place(), Some(redis), path).await
+        Self::make(String::new(), redis.place(), Some(redis), Book::open(path).await?)
     }
 
-    async fn make(address: String, place: String, redis: Option<RedisStore>, path: &Path) -> StoreResult<Self> {
+    fn make(address: String, place: String, redis: Option<RedisStore>, book: Book) -> StoreResult<Self> {
+        let there = redis.map(|redis| There::of(redis, &book));
         let shared = Arc::new(Shared {
             address,
             place,
-            away: watch::Sender::new(redis.is_none()),
-            redis: redis.map_or_else(OnceLock::new, OnceLock::from),
-            book: Book::open(path).await?,
+            away: watch::Sender::new(there.is_none()),
+            there: there.map_or_else(OnceLock::new, OnceLock::from),
+            book,
             is_silent: AtomicBool::new(false),
             on_journal: RwLock::default(),
             imported: Mutex::default(),
@@ -134,39 +163,84 @@ impl Shared {
     }
 
     /// The Redis, if it is there.
-    fn redis(&self) -> StoreResult<&RedisStore> {
-        match self.redis.get() {
-            Some(redis) if !self.is_away() && !self.is_silent.load(Ordering::Acquire) => Ok(redis),
+    fn there(&self) -> StoreResult<&There> {
+        match self.there.get() {
+            Some(there) if !self.is_away() && !self.is_silent.load(Ordering::Acquire) => Ok(there),
             _ => Err(StoreError::Unavailable(NotReached(format!("the Redis at {} is away", self.place)).into())),
         }
     }
 
     /// The store that a bot's lease is on.
     fn of_bot(&self, bot: i64) -> StoreResult<&dyn Store> {
-        if self.is_on_journal(bot) { Ok(&self.book.store) } else { self.redis().map(|redis| redis as &dyn Store) }
+        if self.is_on_journal(bot) { Ok(self.book.store()) } else { self.there().map(There::store) }
     }
 
     /// The store that gave an epoch.
     fn of_epoch(&self, epoch: Epoch) -> StoreResult<&dyn Store> {
-        if book::is_ours(epoch) { Ok(&self.book.store) } else { self.redis().map(|redis| redis as &dyn Store) }
+        if book::is_ours(epoch) { Ok(self.book.store()) } else { self.there().map(There::store) }
     }
 
     /// Where an operator looks.
     fn anywhere(&self) -> &dyn Store {
-        self.redis().map_or(&self.book.store, |redis| redis as &dyn Store)
-    }
-
-    fn path(&self) -> &PathBuf {
-        &self.book.path
+        self.there().map_or_else(|_| self.book.store(), There::store)
     }
 
     async fn close(&self) -> StoreResult<()> {
         self.is_closed.store(true, Ordering::Release);
-        let closed = match self.redis.get() {
-            Some(redis) => redis.close().await,
+        let closed = match self.there.get() {
+            // It closes the database, too.
+            Some(There::Decided(decided)) => return decided.close().await,
+            Some(There::Redis(redis)) => redis.close().await,
             None => Ok(()),
         };
-        self.book.store.close().await?;
+        self.book.store().close().await?;
         closed
     }
 }
+
+impl There {
+    fn of(redis: RedisStore, book: &Book) -> Self {
+        match book.tables() {
+            Some(database) => Self::Decided(Box::new(DecidedStore::beside(redis, Arc::clone(database)))),
+            None => Self::Redis(Box::new(redis)),
+        }
+    }
+
+    fn store(&self) -> &dyn Store {
+        match self {
+            Self::Redis(redis) => &**redis,
+            Self::Decided(decided) => &**decided,
+        }
+    }
+
+    fn redis(&self) -> &RedisStore {
+        match self {
+            Self::Redis(redis) => redis,
+            Self::Decided(decided) => decided.redis(),
+        }
+    }
+
+    /// The conversations of which a turn may stand that Redis does not know of.
+    fn unsure_of(&self, bot: i64) -> Vec<DialogueKey> {
+        match self {
+            Self::Redis(_) => Vec::new(),
+            Self::Decided(decided) => decided.unsure_of(bot),
+        }
+    }
+}
+
+/// Opens a Redis; none if it is away now.
+async fn open_if_there(address: &str) -> StoreResult<Option<RedisStore>> {
+    match RedisStore::open_behind_journal(address).await {
+        Ok(redis) => Ok(Some(redis)),
+        Err(StoreError::Unavailable(why)) => {
+            tracing::error!(%why, "Redis is away at the start: only who is in the journal can go on");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+const NO_FILE: &str = "the address names no file for a journal: `journal=FILE`. `journal=database` is for an application \
+                       with tables in a database beside Redis";
+const NO_DATABASE: &str = "beside the application's tables a journal lies in their database: `journal=database`";

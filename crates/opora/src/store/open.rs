@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::journal::KEEPS_CONVERSATIONS;
+use super::redis::JournalPlace;
 use super::sql::versions::FOREIGN;
 use super::{
     AiogramStore, BoxError, DecidedStore, Journal, MemoryStore, PostgresStore, RedisAddress, RedisStore, SqlDatabase,
@@ -18,9 +20,12 @@ pub enum OpenError {
     /// The application's tables cannot commit with these conversations.
     #[error("the tables must lie in the database that keeps the conversations, or the conversations in a Redis")]
     Apart,
-    /// Turns that write to a database cannot go on without their Redis.
-    #[error("a Redis with a journal cannot have the application's tables beside it: choose one of the two")]
+    /// What turns write must be in one place with what is written down of them.
+    #[error("beside the application's tables a journal lies in their database and not in a file: `journal=database`")]
     JournalAndDatabase,
+    /// The database of the application's tables has kept conversations itself.
+    #[error("{0}")]
+    KeepsConversations(&'static str),
     /// Turns on aiogram's keys commit with nothing else.
     #[error("a Redis with `layout=aiogram` cannot have the application's tables beside it: choose one of the two")]
     LayoutAndDatabase,
@@ -42,10 +47,12 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
 /// Opens the store of a bot whose application has tables of its own: conversations at `state`, the tables at `database`.
 ///
 /// The two may be one database, or `database` be left out: then this is [`open`]. If the conversations are in a Redis, the
-/// tables may be in `sqlite:<path>` or `postgres://…`, see [`DecidedStore`].
+/// tables may be in `sqlite:<path>` or `postgres://…`, see [`DecidedStore`], or [`Journal::open_beside`] where the address
+/// says `journal=database`.
 pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<Arc<dyn Store>, OpenError> {
     let Some(database) = database.filter(|database| *database != state) else { return open(state).await };
-    if names_journal(state) {
+    let journal = journal_of(state);
+    if let Some(JournalPlace::File(_)) = journal {
         return Err(OpenError::JournalAndDatabase);
     }
     if AiogramStore::is_at(state) {
@@ -56,6 +63,9 @@ pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<A
         (Kind::Redis, Kind::Postgres) => PostgresStore::open(database).await.map(SqlDatabase::from),
         _ => return Err(OpenError::Apart),
     };
+    if journal.is_some() {
+        return opened(async { Journal::open_beside(state, database?).await }.await);
+    }
     let both = async { DecidedStore::open(RedisStore::open(state).await?, database?).await };
     opened(both.await)
 }
@@ -92,7 +102,7 @@ async fn open_by(address: &str, opening: Opening) -> Result<Arc<dyn Store>, Open
             Opening::Make => SqliteStore::open(path).await,
             Opening::AsItIs => SqliteStore::open_existing(path).await,
         }),
-        Kind::Redis if names_journal(address) && matches!(opening, Opening::Make) => {
+        Kind::Redis if journal_of(address).is_some() && matches!(opening, Opening::Make) => {
             opened(Journal::open(address).await)
         }
         Kind::Redis if AiogramStore::is_at(address) => opened(match opening {
@@ -133,9 +143,9 @@ impl<'a> Kind<'a> {
     }
 }
 
-/// Whether a Redis has a journal before it.
-fn names_journal(address: &str) -> bool {
-    RedisAddress::parse(address).is_ok_and(|address| address.journal.is_some())
+/// The journal before a Redis, if an address names one.
+fn journal_of(address: &str) -> Option<JournalPlace> {
+    RedisAddress::parse(address).ok()?.journal
 }
 
 /// What is wrong with an address in which a part of a password may stand where everybody sees it: a `/` within it ends
@@ -157,6 +167,7 @@ impl From<StoreError> for OpenError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(why) => Self::CannotOpen(why),
+            StoreError::Unsupported(KEEPS_CONVERSATIONS) => Self::KeepsConversations(KEEPS_CONVERSATIONS),
             other => Self::Store(other),
         }
     }

@@ -13,12 +13,17 @@ use tokio::sync::Mutex;
 use self::reads::{Finder, Readers};
 use self::server::{Promise, Server};
 use self::writer::Writer;
+use super::sent::{Notebook, SentNotes};
 use super::sql::numbers::Numbers;
 use super::sql::queue;
 use super::sql::reads::Reads;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
-use super::{Answer, DomainWrites, News, Store, StoreLayer, StoreResult};
+use super::{
+    Answer, DomainWrites, Epoch, Holder, Lease, LeaseAnswer, News, OutboxId, Settled, Store, StoreError, StoreLayer,
+    StoreResult,
+};
+use crate::clock::Millis;
 use crate::key::DialogueKey;
 
 mod address;
@@ -32,9 +37,11 @@ mod schema;
 mod server;
 mod session;
 mod texts;
+mod witness;
 mod writer;
 
 pub(super) use self::reads::bound;
+pub use self::witness::PostgresLoss;
 
 /// How many connections write what turns write, beside the first.
 const MORE_WRITERS: usize = 0;
@@ -42,8 +49,11 @@ const MORE_WRITERS: usize = 0;
 /// Keeps everything in tables named `opora_…` of one PostgreSQL database.
 #[derive(Debug)]
 pub struct PostgresStore {
-    sql: SqlStore<Readers>,
+    pub(super) sql: SqlStore<Readers>,
     server: Server,
+    /// The tables that were found when it was opened.
+    generation: String,
+    sent: SentNotes,
 }
 
 impl PostgresStore {
@@ -56,10 +66,14 @@ impl PostgresStore {
     /// `sslmode=verify-full` in the address asks for TLS and checks the server's certificate and name, by the authorities
     /// that the system trusts and the one of `sslrootcert=file`; `sslcert=file` and `sslkey=file` are our own certificate.
     /// `sslmode=require` only hides what is said from those who listen: it does not ask whom it talks to.
+    ///
+    /// With `data=DIRECTORY` it is kept there which database this was, so that also a restarted bot notices when it has come
+    /// back empty, or when it is another one: that is refused with [`StoreError::Lost`], and no tables are made. What was
+    /// sent is noted there as well, so that a killed process repeats few messages.
     pub async fn open(address: &str) -> StoreResult<Self> {
         let server = Server::of(address)?;
-        let promise = server.open().await?;
-        Ok(Self::start(server, promise))
+        let (promise, generation) = server.open().await?;
+        Ok(Self::start(server, promise, generation))
     }
 
     /// Opens a database as it is, for tools beside a bot: nothing is made, and no tables are changed.
@@ -68,22 +82,29 @@ impl PostgresStore {
     /// date, and a tool must not do it beneath an older bot that still runs.
     pub async fn open_existing(address: &str) -> StoreResult<Self> {
         let server = Server::of(address)?;
-        let promise = server.open_existing().await?;
-        Ok(Self::start(server, promise))
+        let (promise, generation) = server.open_existing().await?;
+        Ok(Self::start(server, promise, generation))
     }
 
-    fn start(server: Server, promise: Promise) -> Self {
+    fn start(server: Server, promise: Promise, generation: String) -> Self {
         let numbers = Arc::new(Mutex::new(Numbers::default()));
         let writer = |slot| queue::start(Writer::new(server.clone(), slot, Arc::clone(&numbers)));
         let writers = Writers::several(writer(1), (2..).take(MORE_WRITERS).map(writer), writer(0));
         let about = format!("in the PostgreSQL database {server}: {promise}");
         let sql = SqlStore::start(about, writers, Finder::of(server.clone()), Reads(Readers::of(server.clone())));
-        Self { sql, server }
+        Self { sql, server, generation, sent: SentNotes::default() }
     }
 
     /// The connections that read.
     pub(super) fn reads(&self) -> &Reads<Readers> {
         &self.sql.reads
+    }
+
+    /// An address without the settings that are this library's alone, for whoever connects to the same database by other
+    /// means.
+    #[must_use]
+    pub fn plain_address(address: &str) -> String {
+        address::without_data(address)
     }
 
     /// Runs writes that belong to a chat, where that chat's other writes are.
@@ -99,6 +120,53 @@ impl StoreLayer for PostgresStore {
 
     fn serves_several(&self) -> bool {
         true
+    }
+
+    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
+        Box::pin(async move {
+            self.verify().await?;
+            let answer = self.sql.claim(bot, holder, seen).await?;
+            if let LeaseAnswer::Granted(epoch) = answer
+                && let Some(folder) = &self.server.data
+            {
+                self.saw_lease(bot, epoch).await;
+                let notebook = Notebook::of_bot(folder, &self.server.file_name(), bot, &self.generation);
+                // A later lease may have been given already.
+                self.sent.take_up(notebook, epoch, move |other| other < epoch.0, &self.sql).await;
+            }
+            Ok(answer)
+        })
+    }
+
+    fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let renewed = self.sql.renew(bot, epoch).await;
+            match &renewed {
+                // It may be that there are no tables any more: then waiting is in vain.
+                Err(StoreError::Unavailable(_)) => self.verify().await.and(renewed),
+                _ => renewed,
+            }
+        })
+    }
+
+    fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        Box::pin(self.sent.note(epoch, ids))
+    }
+
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let ids: Vec<_> = settled.iter().map(|settled| settled.id).collect();
+            self.sql.settle(epoch, settled, at).await?;
+            self.sent.settled(epoch, &ids);
+            Ok(())
+        })
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            self.sql.close().await?;
+            self.sent.tidy().await
+        })
     }
 
     fn announce(&self, bot: i64, keys: Vec<DialogueKey>) -> Answer<'_, ()> {

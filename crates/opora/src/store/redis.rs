@@ -18,6 +18,7 @@ use self::numbers::Numbers;
 use self::rounds::Rounds;
 use self::server::Server;
 use self::witness::Witness;
+use super::sent::SentNotes;
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
     FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow,
@@ -27,7 +28,7 @@ use super::{
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
-pub(crate) use self::address::Address;
+pub(crate) use self::address::{Address, JournalPlace};
 pub use self::aiogram::AiogramStore;
 pub(crate) use self::aiogram::LockHeld;
 pub(super) use self::decisions::CarriedOut;
@@ -81,6 +82,7 @@ pub struct RedisStore {
     witness: Arc<Witness>,
     // The tokens of claims whose answers were lost, by bot.
     lost_claims: Mutex<HashMap<i64, String>>,
+    sent: SentNotes,
 }
 
 /// How the server's side of the store is kept.
@@ -103,7 +105,8 @@ impl RedisStore {
     ///
     /// With `data=DIRECTORY` what is seen of this Redis is kept there, so that also a restarted bot notices when it has
     /// come back empty or older: it stops then, with [`StoreError::Lost`], unless no more is gone than a server with
-    /// `appendfsync everysec` may lose; `after_loss=stop` or `after_loss=go_on` decide otherwise.
+    /// `appendfsync everysec` may lose; `after_loss=stop` or `after_loss=go_on` decide otherwise. What was sent is noted
+    /// there as well, so that a killed process repeats few messages.
     ///
     /// Warns in the log if the server may throw keys away or keeps nothing over a restart.
     pub async fn open(address: &str) -> StoreResult<Self> {
@@ -155,7 +158,13 @@ impl Store for RedisStore {
     }
 
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
-        Box::pin(self.claim_above(Epoch(0), bot, holder, seen))
+        Box::pin(async move {
+            let answer = self.claim_above(Epoch(0), bot, holder, seen).await?;
+            if let LeaseAnswer::Granted(epoch) = answer {
+                self.settle_left(bot, epoch).await;
+            }
+            Ok(answer)
+        })
     }
 
     fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
@@ -241,8 +250,17 @@ impl Store for RedisStore {
         Box::pin(self.note_sending(epoch, ids))
     }
 
+    fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        Box::pin(self.sent.note(epoch, ids))
+    }
+
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
-        Box::pin(self.settle_all(epoch, settled, at))
+        Box::pin(async move {
+            let ids: Vec<_> = settled.iter().map(|settled| settled.id).collect();
+            self.settle_all(epoch, settled, at).await?;
+            self.sent.settled(epoch, &ids);
+            Ok(())
+        })
     }
 
     fn post<'a>(
@@ -358,7 +376,7 @@ impl Store for RedisStore {
         Box::pin(async {
             self.witness.keep().await;
             self.wire.close();
-            Ok(())
+            self.sent.tidy().await
         })
     }
 }

@@ -5,26 +5,20 @@
 //!
 //! It does not serve several machines: a file on a network drive is not safe.
 
-use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use sqlx::{SqliteConnection, SqlitePool};
 
 use self::checkpoint::Checkpoints;
 use self::file::DatabaseFile;
 use self::opens::Finder;
-use self::sent::{LeftNotes, SentNotes};
 use self::writer::Writer;
-use super::sql::failure::unavailable;
+use super::sent::{Notebook, SentNotes, blocking};
 use super::sql::queue;
 use super::sql::reads::Reads;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
-use super::{
-    Answer, DomainWrites, Epoch, Holder, Lease, LeaseAnswer, OutboxId, Outgoing, Parked, SetAside, Settled, Settlement,
-    Store, StoreLayer, StoreResult, Taken,
-};
+use super::{Answer, Epoch, Holder, Lease, LeaseAnswer, OutboxId, Settled, Store, StoreLayer, StoreResult};
 use crate::clock::Millis;
 
 mod alone;
@@ -36,7 +30,6 @@ mod opens;
 mod reads;
 mod restore;
 mod schema;
-mod sent;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -48,8 +41,8 @@ pub use self::restore::Restored;
 #[derive(Debug)]
 pub struct SqliteStore {
     file: DatabaseFile,
-    sql: SqlStore<SqlitePool>,
-    sent: Arc<SentNotes>,
+    pub(super) sql: SqlStore<SqlitePool>,
+    sent: SentNotes,
 }
 
 impl SqliteStore {
@@ -87,21 +80,9 @@ impl SqliteStore {
         let about = format!("in the SQLite file {}: a restart loses nothing", file.path.display());
         Self {
             sql: SqlStore::start(about, Writers::one(writer), Finder::of(file.clone()), reads),
-            sent: Arc::new(SentNotes::beside(&file.path)),
+            sent: SentNotes::default(),
             file,
         }
-    }
-
-    /// Parks, and writes something more in the same step.
-    pub(super) async fn park_with(
-        &self,
-        epoch: Epoch,
-        taken: Vec<Taken>,
-        parked: Parked,
-        outgoing: Vec<Outgoing>,
-        writes: DomainWrites,
-    ) -> StoreResult<SetAside> {
-        self.sql.park_with(epoch, taken, parked, outgoing, Some(writes)).await
     }
 
     /// The connections that read.
@@ -109,21 +90,14 @@ impl SqliteStore {
         &self.sql.reads
     }
 
-    /// Settles what earlier holders have sent and had no time to settle.
-    async fn settle_left(&self, epoch: Epoch) -> StoreResult<()> {
-        let (held, notes) = (self.sql.reads.held_epochs().await?, Arc::clone(&self.sent));
-        let left = move || {
-            notes.begin(epoch)?;
-            notes.left(&held)
-        };
-        let LeftNotes { ids, files } = blocking(left).await?;
-        if !ids.is_empty() {
-            tracing::info!(sends = ids.len(), "an earlier instance ended before it could settle what it had sent");
-            let outcome = Settlement::Sent { labelled: None };
-            let settled = ids.into_iter().map(|id| Settled { id: OutboxId(id), outcome: outcome.clone() }).collect();
-            self.sql.settle(epoch, settled, Millis::default()).await?;
+    /// Begins the notes of a lease, and settles what earlier holders have sent and had no time to settle.
+    async fn settle_left(&self, epoch: Epoch) {
+        let held = self.sql.reads.held_epochs().await;
+        if let Err(error) = &held {
+            tracing::warn!(%error, "cannot tell which leases are over; some messages may be sent again");
         }
-        blocking(move || files.iter().try_for_each(std::fs::remove_file)).await
+        let is_over = move |other| held.as_ref().is_ok_and(|held| !held.contains(&other));
+        self.sent.take_up(Notebook::beside(&self.file.path), epoch, is_over, &self.sql).await;
     }
 }
 
@@ -135,25 +109,21 @@ impl StoreLayer for SqliteStore {
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
         Box::pin(async move {
             let answer = self.sql.claim(bot, holder, seen).await?;
-            if let LeaseAnswer::Granted(epoch) = answer
-                && let Err(error) = self.settle_left(epoch).await
-            {
-                tracing::warn!(%error, "cannot read what was sent before; some messages may be sent again");
+            if let LeaseAnswer::Granted(epoch) = answer {
+                self.settle_left(epoch).await;
             }
             Ok(answer)
         })
     }
 
     fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        let notes = Arc::clone(&self.sent);
-        let ids: Vec<_> = ids.into_iter().map(|id| id.0).collect();
-        Box::pin(blocking(move || notes.note(epoch, &ids)))
+        Box::pin(self.sent.note(epoch, ids))
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
-        let ids: Vec<_> = settled.iter().map(|settled| settled.id.0).collect();
         Box::pin(async move {
-            let is_noted = self.sent.has(epoch, ids.iter().copied());
+            let ids: Vec<_> = settled.iter().map(|settled| settled.id).collect();
+            let is_noted = self.sent.has(epoch, &ids);
             self.sql.settle_noted(epoch, settled, at, is_noted).await?;
             self.sent.settled(epoch, &ids);
             Ok(())
@@ -167,20 +137,7 @@ impl StoreLayer for SqliteStore {
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
             self.sql.close().await?;
-            let notes = Arc::clone(&self.sent);
-            blocking(move || {
-                notes.tidy();
-                Ok(())
-            })
-            .await
+            self.sent.tidy().await
         })
-    }
-}
-
-/// Works with files where that may block.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> StoreResult<T> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done.map_err(unavailable),
-        Err(error) => Err(unavailable(error)),
     }
 }

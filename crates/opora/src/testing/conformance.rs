@@ -80,6 +80,7 @@ macro_rules! store_conformance {
                 an_update_is_received_once,
                 an_update_repeated_in_a_batch_is_received_once,
                 an_update_that_was_taken_is_known,
+                an_update_that_comes_again_while_its_turn_commits_is_taken_once,
                 the_same_id_with_another_identity_is_a_new_update,
                 receipts_come_in_the_order_of_the_batch,
                 the_inbox_keeps_its_order_over_takeovers,

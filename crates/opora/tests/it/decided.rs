@@ -50,7 +50,7 @@ macro_rules! on_both_databases {
 use on_both_databases;
 
 /// Where the application's tables are; they go with the test.
-enum Tables {
+pub enum Tables {
     File(tempfile::TempDir),
     Schema(PostgresSpace),
     Server(PostgresServer),
@@ -63,11 +63,11 @@ struct Bench {
 }
 
 impl Tables {
-    fn in_a_file() -> Self {
+    pub fn in_a_file() -> Self {
         Self::File(tempfile::tempdir().unwrap())
     }
 
-    async fn in_a_schema() -> Self {
+    pub async fn in_a_schema() -> Self {
         Self::Schema(PostgresSpace::new().await)
     }
 
@@ -78,7 +78,7 @@ impl Tables {
         }
     }
 
-    fn url(&self) -> String {
+    pub fn url(&self) -> String {
         match self {
             Self::File(_) => format!("sqlite:{}", self.path().unwrap().display()),
             Self::Schema(space) => space.url.clone(),
@@ -87,7 +87,7 @@ impl Tables {
     }
 
     /// Says something to the database, outside of any store.
-    async fn say(&self, statement: &str) {
+    pub async fn say(&self, statement: &str) {
         let statement = sqlx::raw_sql(AssertSqlSafe(statement.to_owned()));
         if self.path().is_some() {
             statement.execute(&mut SqliteConnection::connect(&self.url()).await.unwrap()).await.unwrap();
@@ -97,7 +97,7 @@ impl Tables {
     }
 
     /// The number that a query finds.
-    async fn number(&self, query: &'static str) -> i64 {
+    pub async fn number(&self, query: &'static str) -> i64 {
         if self.path().is_some() {
             let mut database = SqliteConnection::connect(&self.url()).await.unwrap();
             sqlx::query_scalar(query).fetch_one(&mut database).await.unwrap()
@@ -108,7 +108,7 @@ impl Tables {
     }
 
     /// How often the application has written.
-    async fn notes(&self) -> i64 {
+    pub async fn notes(&self) -> i64 {
         self.number("SELECT count(*) FROM notes").await
     }
 }

@@ -11,6 +11,7 @@ use opora::store::{self, ConversationRow, Filter, RedisStore, Store, StoreError}
 use sqlx::{Connection, SqliteConnection};
 use tokio::sync::Semaphore;
 
+use crate::decided::Tables;
 use crate::proxy::Proxy;
 use crate::redis_server::RedisServer;
 use crate::runtime::effects::{Tries, purchase, slow_bank};
@@ -19,8 +20,46 @@ use crate::stage::{BOT, Person, Running, Stage, until};
 
 mod left;
 mod steps;
+mod writes;
 
 const ONE_MOMENT: &str = "One moment, please: I will answer as soon as I can.";
+
+/// Makes a test of each of these for a journal in a file of its own, and for one beside tables in either database.
+macro_rules! on_every_journal {
+    ($($name:ident,)*) => {
+        mod in_a_file {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                super::$name(crate::journal::Scene::new().await).await;
+            })*
+        }
+
+        crate::journal::on_both_databases! { $($name,)* }
+    };
+}
+use on_every_journal;
+
+/// Makes a test of each of these for a journal beside tables in either database.
+macro_rules! on_both_databases {
+    ($($name:ident,)*) => {
+        mod beside_sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                let tables = crate::decided::Tables::in_a_file();
+                super::$name(crate::journal::Scene::beside(tables).await).await;
+            })*
+        }
+
+        mod beside_postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                let tables = crate::decided::Tables::in_a_schema().await;
+                super::$name(crate::journal::Scene::beside(tables).await).await;
+            })*
+        }
+    };
+}
+use on_both_databases;
 
 /// A bot, its Redis, and a proxy between the two.
 struct Scene {
@@ -28,16 +67,28 @@ struct Scene {
     server: RedisServer,
     proxy: Proxy,
     folder: tempfile::TempDir,
+    /// The application's tables, if it has some: the journal is with them.
+    tables: Option<Tables>,
     /// The Redis, past the proxy.
     redis: RedisStore,
 }
 
 impl Scene {
+    /// With a journal in a file of its own.
     async fn new() -> Self {
+        Self::of(None).await
+    }
+
+    /// With a journal beside the application's tables.
+    async fn beside(tables: Tables) -> Self {
+        Self::of(Some(tables)).await
+    }
+
+    async fn of(tables: Option<Tables>) -> Self {
         let server = RedisServer::start(&["--appendonly", "yes", "--appendfsync", "always"]);
         let proxy = Proxy::before(server.port()).await;
         let redis = RedisStore::open(&server.url()).await.unwrap();
-        Self { stage: Stage::new().await, server, proxy, folder: tempfile::tempdir().unwrap(), redis }
+        Self { stage: Stage::new().await, server, proxy, folder: tempfile::tempdir().unwrap(), tables, redis }
     }
 
     fn journal(&self) -> PathBuf {
@@ -45,8 +96,26 @@ impl Scene {
     }
 
     async fn store(&self) -> Arc<dyn Store> {
-        let address = format!("redis://127.0.0.1:{}/0?journal={}", self.proxy.port, self.journal().display());
-        store::open(&address).await.unwrap()
+        let redis = format!("redis://127.0.0.1:{}/0", self.proxy.port);
+        let data = self.folder.path().display();
+        let opened = match &self.tables {
+            None => store::open(&format!("{redis}?journal={}", self.journal().display())).await,
+            Some(tables) => {
+                let address = format!("{redis}?journal=database&data={data}");
+                store::open_with_database(&address, Some(&tables.url())).await
+            }
+        };
+        opened.unwrap()
+    }
+
+    /// The number that a query finds in the journal.
+    async fn number(&self, query: &'static str) -> i64 {
+        if let Some(tables) = &self.tables {
+            return tables.number(query).await;
+        }
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.journal()).read_only(true);
+        let mut journal = SqliteConnection::connect_with(&options).await.unwrap();
+        sqlx::query_scalar(query).fetch_one(&mut journal).await.unwrap()
     }
 
     async fn bot(&self) -> Running {
@@ -97,15 +166,9 @@ impl Scene {
 
     /// Everything of the journal is in Redis.
     async fn is_replayed(&self) {
-        until("the journal is empty", async || {
-            let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.journal()).read_only(true);
-            let mut journal = SqliteConnection::connect_with(&options).await.unwrap();
-            let left = "SELECT (SELECT count(*) FROM journal_entries) + (SELECT count(*) FROM opora_inbox)
-                + (SELECT count(*) FROM opora_conversations)";
-            let left: i64 = sqlx::query_scalar(left).fetch_one(&mut journal).await.unwrap();
-            left == 0
-        })
-        .await;
+        const LEFT: &str = "SELECT (SELECT count(*) FROM opora_journal_entries) + (SELECT count(*) FROM opora_inbox)
+            + (SELECT count(*) FROM opora_conversations)";
+        until("the journal is empty", async || self.number(LEFT).await == 0).await;
     }
 }
 
@@ -135,9 +198,17 @@ fn reminder() -> Dialogue<Reminder> {
     Dialogue::new().start(command("remind"), start).on(Reminder::WAITING, timer("remind"), remind)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whom_the_bot_knows_goes_on_while_redis_is_away_and_others_are_told_once_to_wait() {
-    let scene = Scene::new().await;
+on_every_journal! {
+    whom_the_bot_knows_goes_on_while_redis_is_away_and_others_are_told_once_to_wait,
+    what_was_changed_in_redis_meanwhile_stands_and_the_person_is_asked_again,
+    timers_that_were_set_while_redis_was_away_fire_once_there_or_here,
+    a_redis_that_comes_back_empty_stops_the_bot_and_the_journal_is_kept,
+    a_bot_that_starts_while_redis_is_away_waits_for_it_with_everybody,
+    who_lost_the_lease_while_redis_was_away_stops_and_keeps_the_journal,
+    work_that_was_asked_for_while_redis_was_away_has_the_same_key_when_it_is_back,
+}
+
+async fn whom_the_bot_knows_goes_on_while_redis_is_away_and_others_are_told_once_to_wait(scene: Scene) {
     let anna = scene.stage.person("Anna").await;
     let boris = scene.stage.person_who(serde_json::json!({"first_name": "Boris", "language_code": "ru"})).await;
     let bot = scene.asks_and_is_cut_off(&anna).await;
@@ -166,9 +237,7 @@ async fn whom_the_bot_knows_goes_on_while_redis_is_away_and_others_are_told_once
     bot.stops().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_changed_in_redis_meanwhile_stands_and_the_person_is_asked_again() {
-    let scene = Scene::new().await;
+async fn what_was_changed_in_redis_meanwhile_stands_and_the_person_is_asked_again(scene: Scene) {
     let anna = scene.stage.person("Anna").await;
     let bot = scene.asks_and_is_cut_off(&anna).await;
     anna.says("Anna").await;
@@ -191,9 +260,7 @@ async fn what_was_changed_in_redis_meanwhile_stands_and_the_person_is_asked_agai
     bot.stops().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn timers_that_were_set_while_redis_was_away_fire_once_there_or_here() {
-    let scene = Scene::new().await;
+async fn timers_that_were_set_while_redis_was_away_fire_once_there_or_here(scene: Scene) {
     let anna = scene.stage.person("Anna").await;
     let bot = scene.asks_and_is_cut_off(&anna).await;
     anna.says("/remind").await;
@@ -205,9 +272,8 @@ async fn timers_that_were_set_while_redis_was_away_fire_once_there_or_here() {
     bot.stops().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn work_that_was_asked_for_while_redis_was_away_has_the_same_key_when_it_is_back() {
-    let (scene, tries, doors) = (Scene::new().await, Tries::default(), Arc::new(Semaphore::new(0)));
+async fn work_that_was_asked_for_while_redis_was_away_has_the_same_key_when_it_is_back(scene: Scene) {
+    let (tries, doors) = (Tries::default(), Arc::new(Semaphore::new(0)));
     let anna = scene.stage.person("Anna").await;
     let store = scene.store().await;
     let bot = scene.stage.bot(&store).dialogue(form()).dialogue(purchase());
@@ -224,9 +290,7 @@ async fn work_that_was_asked_for_while_redis_was_away_has_the_same_key_when_it_i
     bot.stops().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_redis_that_comes_back_empty_stops_the_bot_and_the_journal_is_kept() {
-    let mut scene = Scene::new().await;
+async fn a_redis_that_comes_back_empty_stops_the_bot_and_the_journal_is_kept(mut scene: Scene) {
     let anna = scene.stage.person("Anna").await;
     let bot = scene.asks_and_is_cut_off(&anna).await;
     anna.says("Anna").await;
@@ -237,8 +301,10 @@ async fn a_redis_that_comes_back_empty_stops_the_bot_and_the_journal_is_kept() {
     scene.server.start_again();
     scene.proxy.cut_off(false);
     let ended = bot.ends().await;
-    let Err(BotError::NotLeading(NotLeading::Store(StoreError::Lost { what }))) = ended else { panic!("{ended:?}") };
-    assert!(what.contains("is empty"), "{what}");
+    let Err(BotError::NotLeading(NotLeading::Store(why))) = ended else { panic!("{ended:?}") };
+    // By what was seen of it, or by what the database knows of its Redis.
+    let is_noticed = why.to_string().contains("is empty") || why.to_string().contains("it was emptied");
+    assert!(is_noticed, "{why}");
     assert_eq!(scene.server.say(&["DBSIZE"]), redis::Value::Int(0), "nothing was written");
 
     // The data are restored: the journal is replayed before anything else.
@@ -255,9 +321,7 @@ async fn a_redis_that_comes_back_empty_stops_the_bot_and_the_journal_is_kept() {
     bot.stops().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_bot_that_starts_while_redis_is_away_waits_for_it_with_everybody() {
-    let scene = Scene::new().await;
+async fn a_bot_that_starts_while_redis_is_away_waits_for_it_with_everybody(scene: Scene) {
     scene.proxy.cut_off(true);
     let bot = scene.bot().await;
     let anna = scene.stage.person("Anna").await;
@@ -272,9 +336,7 @@ async fn a_bot_that_starts_while_redis_is_away_waits_for_it_with_everybody() {
     bot.stops().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_lost_the_lease_while_redis_was_away_stops_and_keeps_the_journal() {
-    let scene = Scene::new().await;
+async fn who_lost_the_lease_while_redis_was_away_stops_and_keeps_the_journal(scene: Scene) {
     let anna = scene.stage.person("Anna").await;
     let bot = scene.asks_and_is_cut_off(&anna).await;
     anna.says("Anna").await;

@@ -10,6 +10,7 @@ mod deliveries;
 mod environment;
 mod failpoints;
 mod journal;
+mod noted;
 mod postgres_server;
 mod postgres_store;
 mod proxy;

@@ -154,6 +154,19 @@ impl PostgresSpace {
         let mark = if plain.contains('?') { '&' } else { '?' };
         Self { url: format!("{plain}{mark}options[search_path]={schema}"), plain, schema, server }
     }
+
+    /// Everything in it is gone, as of a database that was made anew.
+    pub async fn is_emptied(&self) {
+        let schema = &self.schema;
+        query(&self.plain, &format!("DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema}")).await;
+    }
+
+    /// How many tables are there, whosever they are.
+    pub async fn tables(&self) -> i64 {
+        let mut connection = PgConnection::connect(&self.plain).await.unwrap();
+        let count = sqlx::query_scalar("SELECT count(*) FROM pg_tables WHERE schemaname = $1").bind(&self.schema);
+        count.fetch_one(&mut connection).await.unwrap()
+    }
 }
 
 impl Drop for PostgresSpace {

@@ -102,7 +102,7 @@ impl Reading<'_> {
         let bot_token = self.token();
         let bot_api_url = self.url("BOT_API_URL").unwrap_or_else(|| opora::telegram::TELEGRAM.to_owned());
         let updates = self.updates();
-        let only_instance = self.parsed("ONLY_INSTANCE", "true or false");
+        let only_instance = self.parsed("ONLY_INSTANCE", "true or false").unwrap_or_default();
         let send_limits = self.parsed("SEND_LIMITS", "telegram or off");
         let state = self.state();
         let database = self.database();
@@ -119,10 +119,10 @@ impl Reading<'_> {
             bot_token: bot_token?,
             bot_api_url,
             updates: updates?,
-            only_instance: only_instance.unwrap_or_default(),
+            only_instance,
             send_limits: send_limits.unwrap_or_default(),
-            state: watched(state, data_dir),
-            database: database?,
+            state: journalled(watched(state, data_dir), only_instance),
+            database: database?.with(|url| watched(url, data_dir)),
             cache,
             files: files?,
             data_dir: data_dir.into(),
@@ -247,14 +247,28 @@ impl Reading<'_> {
     }
 }
 
-/// A Redis is compared with what was seen of it, so that one that comes back older is noticed.
+/// A server's data is compared with what was seen of it, so that one that comes back empty is noticed, and what was sent is
+/// noted here.
 fn watched(state: String, data_dir: &str) -> String {
     let is_plain = data_dir.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
-    if !state.starts_with("redis") || !is_plain || state.contains("data=") || state.contains("layout=") {
+    let is_server = ["redis", "postgres"].iter().any(|kind| state.starts_with(kind));
+    if !is_server || !is_plain || state.contains("data=") || state.contains("layout=") {
         return state;
     }
-    let mark = if state.contains('?') { '&' } else { '?' };
-    format!("{state}{mark}data={data_dir}")
+    with_setting(&state, &format!("data={data_dir}"))
+}
+
+/// Who is alone goes on while Redis is away, with a journal beside the tables.
+fn journalled(state: String, only_instance: bool) -> String {
+    if !only_instance || !state.starts_with("redis") || state.contains("journal=") || state.contains("layout=") {
+        return state;
+    }
+    with_setting(&state, "journal=database")
+}
+
+fn with_setting(address: &str, setting: &str) -> String {
+    let mark = if address.contains('?') { '&' } else { '?' };
+    format!("{address}{mark}{setting}")
 }
 
 #[cfg(test)]
@@ -346,12 +360,22 @@ mod tests {
     }
 
     #[test]
-    fn a_redis_is_watched_from_the_data_directory() {
+    fn a_server_is_watched_from_the_data_directory() {
         let tables = ("DATABASE_URL", "postgres://db/opora");
         let config = read(&[GOOD, tables, ("REDIS_URL", "redis://host"), ("DATA_DIR", "/srv/opora")]).unwrap();
         assert_eq!(config.state, "redis://host/1?data=/srv/opora");
+        assert_eq!(config.database.url(), "postgres://db/opora?data=/srv/opora");
+        let config =
+            read(&[GOOD, ("DATABASE_URL", "postgres://db/opora?sslmode=require"), ("DATA_DIR", "/srv")]).unwrap();
+        let watched = "postgres://db/opora?sslmode=require&data=/srv";
+        assert_eq!((&*config.state, &*config.database.url()), (watched, watched));
         let config = read(&[GOOD, tables, ("STATE_URL", "redis://host/2?prefix=a&data=/x")]).unwrap();
         assert_eq!(config.state, "redis://host/2?prefix=a&data=/x");
+        let alone = ("ONLY_INSTANCE", "true");
+        let config = read(&[GOOD, tables, ("REDIS_URL", "redis://host"), alone]).unwrap();
+        assert!(config.state.ends_with("&journal=database"), "{}", config.state);
+        let config = read(&[GOOD, ("STATE_URL", "redis://host/2?journal=database"), alone]).unwrap();
+        assert_eq!(config.state.matches("journal=").count(), 1);
     }
 
     #[test]

@@ -22,6 +22,15 @@ impl Address {
         }
     }
 
+    /// The same server with one more setting; a file has none.
+    #[must_use]
+    pub fn with(self, set: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Sqlite(path) => Self::Sqlite(path),
+            Self::Postgres(url) => Self::Postgres(set(url)),
+        }
+    }
+
     /// The address as it was given, password and all.
     pub fn url(&self) -> String {
         match self {

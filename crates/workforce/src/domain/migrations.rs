@@ -5,6 +5,7 @@
 //! released are never changed.
 
 use anyhow::{Context, bail};
+use opora::store::PostgresStore;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
@@ -75,7 +76,7 @@ pub(super) async fn run(address: &Address) -> anyhow::Result<Vec<&'static str>> 
             Ok(taken)
         }
         Address::Postgres(url) => {
-            let options: PgConnectOptions = url.parse()?;
+            let options: PgConnectOptions = PostgresStore::plain_address(url).parse()?;
             let mut connection = PgConnection::connect_with(&options).await?;
             let taken = postgres(&mut connection).await?;
             connection.close().await?;
@@ -95,7 +96,7 @@ pub(super) async fn look(address: &Address) -> anyhow::Result<Option<Look>> {
             (format!("SQLite {version}"), sqlx::query_scalar(COUNT).fetch_one(&mut connection).await)
         }
         Address::Postgres(url) => {
-            let options: PgConnectOptions = url.parse()?;
+            let options: PgConnectOptions = PostgresStore::plain_address(url).parse()?;
             let connecting = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
             let mut connection = connecting.context("it does not answer in time")??;
             let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut connection).await?;

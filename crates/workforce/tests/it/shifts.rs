@@ -27,6 +27,7 @@ mod regressions;
 mod shown;
 mod told;
 mod two_instances;
+mod without_redis;
 mod worked;
 
 /// Where all sites of these tests are.

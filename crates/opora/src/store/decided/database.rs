@@ -2,37 +2,16 @@
 
 use super::keep::{Record, check_fence, fenced, hour};
 use super::record::Decision;
-use super::statements::{change, numbers};
-use super::tables;
+use super::tables::TABLES;
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
+use crate::store::database::{Change, change, numbers, read};
 use crate::store::sql::columns::{Columns, Value, count};
-use crate::store::{DomainWrites, Epoch, PostgresStore, SqliteStore, Store, StoreError, StoreResult, Version};
+use crate::store::{DomainWrites, Epoch, SqlDatabase, StoreError, StoreResult, Version};
 
 /// How many rows of a table one cleaning removes.
 const CLEAN_LIMIT: usize = 1000;
-
-/// Where the application's tables are.
-#[derive(Debug)]
-pub enum SqlDatabase {
-    /// A file.
-    Sqlite(Box<SqliteStore>),
-    /// A server's database.
-    Postgres(Box<PostgresStore>),
-}
-
-impl From<SqliteStore> for SqlDatabase {
-    fn from(store: SqliteStore) -> Self {
-        Self::Sqlite(Box::new(store))
-    }
-}
-
-impl From<PostgresStore> for SqlDatabase {
-    fn from(store: PostgresStore) -> Self {
-        Self::Postgres(Box::new(store))
-    }
-}
 
 /// Who may write to the tables, and the Redis that they belong to.
 #[derive(Debug)]
@@ -41,36 +20,13 @@ pub(super) struct Fence {
     pub(super) generation: String,
 }
 
-/// Asks a question on the connections that read, whichever database it is.
-macro_rules! read {
-    ($database:expr, $query:expr, $values:expr, $read:expr) => {
-        match $database {
-            SqlDatabase::Sqlite(store) => store.reads().read($query, $values, $read).await,
-            SqlDatabase::Postgres(store) => store.reads().read($query, $values, $read).await,
-        }
-    };
-}
-
 impl SqlDatabase {
-    /// The store that writes there.
-    pub(super) fn store(&self) -> &dyn Store {
+    /// Asks whether it is still the database that was opened. A file that was put there instead is not the one that is open.
+    pub(super) async fn verify(&self) -> StoreResult<()> {
         match self {
-            Self::Sqlite(store) => &**store,
-            Self::Postgres(store) => &**store,
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(store) => store.verify().await,
         }
-    }
-
-    pub(super) fn describe(&self) -> String {
-        self.store().describe()
-    }
-
-    /// Writes what belongs to a chat.
-    async fn write_for(&self, key: &DialogueKey, writes: DomainWrites) -> StoreResult<()> {
-        let written = match self {
-            Self::Sqlite(store) => store.write(writes).await,
-            Self::Postgres(store) => store.write_for(key, writes).await,
-        };
-        written.map_err(as_it_was)
     }
 
     /// Runs the application's writes and keeps the record, in one transaction.
@@ -144,13 +100,9 @@ impl SqlDatabase {
     }
 
     /// All bots that were ever here, and the Redis of each.
-    pub(super) async fn fences(&self) -> StoreResult<Vec<(i64, String)>> {
+    pub(in crate::store) async fn fences(&self) -> StoreResult<Vec<(i64, String)>> {
         const FENCES: &str = "SELECT bot, generation FROM opora_fences ORDER BY bot";
-        let is_there = match self {
-            Self::Sqlite(_) => tables::IS_THERE_IN_SQLITE,
-            Self::Postgres(_) => tables::IS_THERE_IN_POSTGRES,
-        };
-        if read!(self, is_there, Vec::new(), |row| row.number(0))?.pop() != Some(1) {
+        if !TABLES.are_in(self).await? {
             return Ok(Vec::new());
         }
         read!(self, FENCES, Vec::new(), |row| Ok((row.number(0)?, row.text(1)?)))
@@ -180,7 +132,7 @@ impl SqlDatabase {
                 }
             })
         });
-        match self.store().write(raise).await.map_err(as_it_was) {
+        match self.write(raise).await {
             Err(StoreError::Fenced { .. }) => Ok(false),
             answer => answer.map(|()| true),
         }
@@ -190,13 +142,7 @@ impl SqlDatabase {
     pub(super) async fn adopt(&self, bot: i64, generation: String) -> StoreResult<()> {
         const ADOPT: &str = "UPDATE opora_fences SET generation = $2 WHERE bot = $1";
         let values = vec![Value::Number(bot), Value::Text(generation)];
-        let adopt = DomainWrites::new(move |database| {
-            Box::pin(async move {
-                change(database, ADOPT, values).await?;
-                Ok(())
-            })
-        });
-        self.store().write(adopt).await
+        self.change(vec![Change::plain(ADOPT, values)]).await
     }
 
     /// Forgets some of what was decided before a time; answers how much.
@@ -221,18 +167,7 @@ impl SqlDatabase {
                 Ok(())
             })
         });
-        self.store().write(clean).await.map_err(as_it_was)?;
+        self.write(clean).await?;
         Ok(told.await.unwrap_or_default())
-    }
-}
-
-/// An answer that went through the application's writes, as it was given.
-pub(super) fn as_it_was(error: StoreError) -> StoreError {
-    match error {
-        StoreError::WritesFailed(why) => match why.downcast::<StoreError>() {
-            Ok(answer) => *answer,
-            Err(why) => StoreError::WritesFailed(why),
-        },
-        other => other,
     }
 }

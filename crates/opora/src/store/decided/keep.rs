@@ -4,9 +4,9 @@
 //! where another turn was decided first.
 
 use super::record::Decision;
-use super::statements::{change, numbers};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
+use crate::store::database::{change, numbers};
 use crate::store::sql::columns::{Value, count};
 use crate::store::sql::rows::Rows;
 use crate::store::{Database, Epoch, StoreError, StoreResult, WriteError};

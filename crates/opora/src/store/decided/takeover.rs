@@ -17,6 +17,7 @@ impl DecidedStore {
         if let Some(held) = self.redis.held(bot, seen).await? {
             return Ok(LeaseAnswer::Held(Box::new(held)));
         }
+        self.database.verify().await?;
         let (fence, generation) = try_join(self.database.fence(bot), self.redis.generation_now()).await?;
         if fence.as_ref().is_some_and(|fence| fence.generation != generation) {
             return Err(StoreError::Unsupported(OTHER_REDIS));
@@ -54,6 +55,9 @@ impl DecidedStore {
             self.redis.renew(bot, epoch).await?;
             after = Some(last);
         }
+        // Also of what was brought back just now.
+        let sent = self.redis.settle_left(bot, epoch).await;
+        self.settled.lock().note(sent.into_iter());
         // Nothing of an earlier term is on its way any more.
         self.unsure.lock().retain(|key| key.bot != bot);
         if brought_back > 0 {

@@ -8,7 +8,7 @@ use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
     Commit, Committed, ConversationRow, Epoch, Incoming, Mark, Opened, Origin, OutboxId, Outgoing, Parked, Receipt,
-    SetAside, Settled, Settlement, Store, StoreError, StoreResult, Taken, Version,
+    SetAside, Settled, Settlement, StoreError, StoreResult, Taken, Version,
 };
 
 /// Begins the names of notices to people whose conversation waits.
@@ -16,8 +16,7 @@ const ONE_MOMENT: &str = "one moment:";
 /// Nobody can tell here whether it was posted before.
 const NO_POSTS: &str = "Redis is away: what is posted outside of turns waits until it is back";
 /// The same as in Redis.
-const NO_WRITES: &str =
-    "Redis has no SQL, and neither has its journal: application writes need a store that is a database";
+const NO_WRITES: &str = "Redis has no SQL, and neither has its journal in a file: application writes need a database";
 
 impl Shared {
     /// Stores updates; those that Redis has taken just before are known.
@@ -26,7 +25,7 @@ impl Shared {
             |incoming: &Incoming| matches!(&incoming.origin, Origin::Update(mark) if self.copies.has_taken(mark));
         let known: Vec<bool> = batch.iter().map(is_known).collect();
         let news = batch.into_iter().zip(&known).filter(|(_, known)| !**known).map(|(incoming, _)| incoming).collect();
-        let received = self.book.store.receive(epoch, news).await;
+        let received = self.book.store().receive(epoch, news).await;
         let mut received = received.map_err(|error| self.book.away(error))?.into_iter();
         let receipt = |known: &bool| if *known { Receipt::Known } else { received.next().unwrap_or(Receipt::Known) };
         Ok(known.iter().map(receipt).collect())
@@ -45,26 +44,27 @@ impl Shared {
             // One that has had no turn yet begins in the journal as it would in Redis.
             if version > Version(0) {
                 let row = ConversationRow { key: key.clone(), version, stored, updated_at: self.clock.now() };
-                if let Err(error) = self.book.store.import(&row, true).await {
+                if let Err(error) = self.book.store().import(&row, true).await {
                     self.copies.put(key, version, row.stored);
                     return Err(self.book.away(error));
                 }
             }
             self.imported.lock().insert(key.clone());
         }
-        self.book.store.open(key, mark).await
+        self.book.store().open(key, mark).await
     }
 
     /// Commits a turn and writes it down, in one step.
     pub(super) async fn commit_away(&self, epoch: Epoch, mut commit: Commit) -> StoreResult<Committed> {
-        if commit.writes.is_some() {
+        let writes = commit.writes.take();
+        if writes.is_some() && self.book.tables().is_none() {
             return Err(StoreError::Unsupported(NO_WRITES));
         }
         if marks_of(&commit.takes).any(|mark| self.copies.has_taken(mark)) {
             return Err(StoreError::AlreadyTaken);
         }
-        commit.writes = Some(Book::writing(&Entry::of_turn(&commit))?);
-        self.book.store.commit(epoch, commit).await.map_err(|error| self.book.away(error))
+        commit.writes = Some(Book::writing(&Entry::of_turn(&commit, writes.is_some()), writes)?);
+        self.book.store().commit(epoch, commit).await.map_err(|error| self.book.away(error))
     }
 
     /// Sets an input aside and writes that down, in one step.
@@ -75,8 +75,8 @@ impl Shared {
         parked: Parked,
         outgoing: Vec<Outgoing>,
     ) -> StoreResult<SetAside> {
-        let writes = Book::writing(&Entry::of_parked(&parked, &taken))?;
-        let set_aside = self.book.store.park_with(epoch, taken, parked, outgoing, writes).await;
+        let writes = Book::writing(&Entry::of_parked(&parked, &taken), None)?;
+        let set_aside = self.book.database().park_with(epoch, taken, parked, outgoing, writes).await;
         set_aside.map_err(|error| self.book.away(error))
     }
 
@@ -87,12 +87,12 @@ impl Shared {
             if !labels.is_empty() {
                 self.book.keep_labels(self.bot_of(epoch)?, labels).await?;
             }
-            return self.book.store.settle(epoch, settled, at).await;
+            return self.book.store().settle(epoch, settled, at).await;
         }
         if self.is_away() {
             self.book.keep_settled(self.bot_of(epoch)?, &settled).await?;
         } else {
-            self.redis()?.settle(epoch, settled.clone(), at).await?;
+            self.there()?.store().settle(epoch, settled.clone(), at).await?;
         }
         self.copies.settled(&settled);
         Ok(())
@@ -110,10 +110,10 @@ impl Shared {
             if !once.starts_with(ONE_MOMENT) {
                 return Err(StoreError::Unavailable(NO_POSTS.into()));
             }
-            return self.book.store.post(epoch, once, outgoing, at).await;
+            return self.book.store().post(epoch, once, outgoing, at).await;
         }
         let (keys, posted): (Vec<_>, Vec<_>) = outgoing.iter().cloned().unzip();
-        let ids = self.redis()?.post(epoch, once, outgoing, at).await;
+        let ids = self.there()?.store().post(epoch, once, outgoing, at).await;
         match &ids {
             Ok(ids) => self.copies.posted(ids, &posted),
             Err(error) if may_have_happened(error) => keys.iter().for_each(|key| self.copies.forget(key)),

@@ -1,102 +1,111 @@
-//! The journal's file: an SQLite store, and tables of its own for what only a replay needs.
+//! Where the journal is written: an SQL store, and tables of its own for what only a replay needs.
+//!
+//! It is a file of its own or, where turns write to an application's tables, the database that has these: so a turn that
+//! is written down commits with what it writes there.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-use sqlx::{Row, SqliteConnection};
-use tokio::sync::oneshot;
-
-use super::entry::{Entry, Sent};
+use super::entry::{Deed, Entry, Sent};
 use crate::clock::Millis;
-use crate::store::sql::failure::{closed, unavailable};
-use crate::store::{DomainWrites, Effect, Epoch, OutboxId, Settled, SqliteStore, Store, StoreError, StoreResult};
+use crate::store::database::{Change, Each, each, read};
+use crate::store::sql::columns::{Columns, Value, count};
+use crate::store::sql::failure::unavailable;
+use crate::store::sql::rows::Rows;
+use crate::store::{
+    DomainWrites, Effect, Epoch, OutboxId, Settled, SqlDatabase, SqliteStore, Store, StoreError, StoreResult,
+};
 
-/// Epochs of a journal begin here, so that they are told from those of Redis, and their numbers too.
+mod tables;
+
+use self::tables::TABLES;
+
+pub(in crate::store) use self::tables::KEEPS_CONVERSATIONS;
+
+/// Epochs of a journal begin here, see the tables.
 const FIRST_EPOCH: i64 = 1 << 22;
 
-const TABLES: &str = "
-CREATE TABLE IF NOT EXISTS journal_outage (token TEXT NOT NULL);
-INSERT INTO journal_outage SELECT lower(hex(randomblob(8))) WHERE NOT EXISTS (SELECT 1 FROM journal_outage);
-CREATE TABLE IF NOT EXISTS journal_entries (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, bot INTEGER NOT NULL, key TEXT NOT NULL, entry TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS journal_entries_key ON journal_entries (key);
-CREATE TABLE IF NOT EXISTS journal_settled (id INTEGER PRIMARY KEY, bot INTEGER NOT NULL, outcome TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS journal_labels (
-    bot INTEGER NOT NULL, chat INTEGER NOT NULL, label TEXT NOT NULL, message INTEGER NOT NULL,
-    PRIMARY KEY (bot, chat, label));
-CREATE TABLE IF NOT EXISTS journal_effects (
-    id INTEGER PRIMARY KEY, bot INTEGER NOT NULL, entry INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS journal_effects_entry ON journal_effects (entry);
-INSERT OR IGNORE INTO opora_leases (bot, epoch, holder, renewals, numbers) VALUES (-1, 4194304, NULL, 0, 0);";
-
-/// What is emptied when everything has been replayed.
-const EMPTIED: [&str; 15] = [
-    "DELETE FROM journal_effects WHERE bot = ?1",
-    "DELETE FROM journal_entries WHERE bot = ?1",
-    "DELETE FROM journal_settled WHERE bot = ?1",
-    "DELETE FROM journal_labels WHERE bot = ?1",
-    "DELETE FROM opora_conversations WHERE bot = ?1",
-    "DELETE FROM opora_marks WHERE bot = ?1",
-    "DELETE FROM opora_inbox WHERE bot = ?1",
-    "DELETE FROM opora_outbox WHERE bot = ?1",
-    "DELETE FROM opora_failed WHERE bot = ?1",
-    "DELETE FROM opora_posts WHERE bot = ?1",
-    "DELETE FROM opora_labels WHERE bot = ?1",
-    "DELETE FROM opora_timers WHERE bot = ?1",
-    "DELETE FROM opora_effects WHERE bot = ?1",
-    "DELETE FROM opora_transitions WHERE bot = ?1",
-    "DELETE FROM opora_parked WHERE bot = ?1",
+/// What is emptied when everything has been replayed: what only a journal has …
+const EMPTIED: [&str; 4] = [
+    "DELETE FROM opora_journal_effects WHERE bot = $1",
+    "DELETE FROM opora_journal_entries WHERE bot = $1",
+    "DELETE FROM opora_journal_settled WHERE bot = $1",
+    "DELETE FROM opora_journal_labels WHERE bot = $1",
+];
+/// … and what every store has of a bot.
+const EMPTIED_BY_ALL: [&str; 12] = [
+    "DELETE FROM opora_conversations WHERE bot = $1",
+    "DELETE FROM opora_marks WHERE bot = $1",
+    "DELETE FROM opora_inbox WHERE bot = $1",
+    "DELETE FROM opora_outbox WHERE bot = $1",
+    "DELETE FROM opora_failed WHERE bot = $1",
+    "DELETE FROM opora_posts WHERE bot = $1",
+    "DELETE FROM opora_labels WHERE bot = $1",
+    "DELETE FROM opora_timers WHERE bot = $1",
+    "DELETE FROM opora_effects WHERE bot = $1",
+    "DELETE FROM opora_transitions WHERE bot = $1",
+    "DELETE FROM opora_parked WHERE bot = $1",
+    "DELETE FROM opora_places WHERE bot = $1",
 ];
 
 /// Whether a bot has left anything to replay.
 const IS_EMPTY: &str = "
-SELECT NOT (EXISTS (SELECT 1 FROM journal_entries WHERE bot = ?1)
-    OR EXISTS (SELECT 1 FROM journal_settled WHERE bot = ?1) OR EXISTS (SELECT 1 FROM journal_labels WHERE bot = ?1)
-    OR EXISTS (SELECT 1 FROM opora_inbox WHERE bot = ?1) OR EXISTS (SELECT 1 FROM opora_outbox WHERE bot = ?1)
-    OR EXISTS (SELECT 1 FROM opora_failed WHERE bot = ?1))";
+SELECT NOT (EXISTS (SELECT 1 FROM opora_journal_entries WHERE bot = $1)
+    OR EXISTS (SELECT 1 FROM opora_journal_settled WHERE bot = $1)
+    OR EXISTS (SELECT 1 FROM opora_journal_labels WHERE bot = $1)
+    OR EXISTS (SELECT 1 FROM opora_inbox WHERE bot = $1) OR EXISTS (SELECT 1 FROM opora_outbox WHERE bot = $1)
+    OR EXISTS (SELECT 1 FROM opora_failed WHERE bot = $1))";
 
 /// The last turn of a conversation also brings what has come of all of them.
 const ENTRIES: &str = "
-SELECT id, entry, id = (SELECT max(id) FROM journal_entries later WHERE later.key = entries.key),
-    id = (SELECT id FROM journal_entries later
-        WHERE later.key = entries.key AND json_type(later.entry, '$.deed.Turn') IS NOT NULL ORDER BY id DESC LIMIT 1)
-FROM journal_entries entries WHERE bot = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+SELECT id, entry, id = (SELECT max(id) FROM opora_journal_entries AS later WHERE later.key = entries.key),
+    id = coalesce((SELECT max(id) FROM opora_journal_entries AS later WHERE later.key = entries.key AND later.is_turn), 0)
+FROM opora_journal_entries AS entries WHERE bot = $1 AND id > $2 ORDER BY id LIMIT $3";
 
 /// Effects leave the reach of whoever works on the journal, each with the turn that brings it to Redis. So one that may be
 /// there already is not carried out here if Redis goes away again. Those without a turn are there for sure.
 const SET_ASIDE: [&str; 2] = [
-    "INSERT INTO journal_effects (id, bot, entry, kind, body)
+    "INSERT INTO opora_journal_effects (id, bot, entry, kind, body)
     SELECT id, bot, turn, kind, body FROM (
-        SELECT *, (SELECT id FROM journal_entries AS entries
-            WHERE entries.key = effects.key AND json_type(entries.entry, '$.deed.Turn') IS NOT NULL
-            ORDER BY id DESC LIMIT 1) AS turn
-        FROM opora_effects AS effects WHERE bot = ?1)
+        SELECT effects.*, (SELECT max(id) FROM opora_journal_entries AS entries
+            WHERE entries.key = effects.key AND entries.is_turn) AS turn
+        FROM opora_effects AS effects WHERE bot = $1) AS asked
     WHERE turn IS NOT NULL",
-    "DELETE FROM opora_effects WHERE bot = ?1",
+    "DELETE FROM opora_effects WHERE bot = $1",
 ];
 
 /// What goes when conversations are in Redis: their timers are there, too.
-const REPLAYED: [&str; 3] = [
-    "DELETE FROM journal_effects WHERE entry IN (
-        SELECT id FROM journal_entries WHERE key IN (SELECT value FROM json_each(?1)))",
-    "DELETE FROM journal_entries WHERE key IN (SELECT value FROM json_each(?1))",
-    "DELETE FROM opora_timers WHERE key IN (SELECT value FROM json_each(?1))",
+const REPLAYED: [Each; 3] = [
+    each!(
+        "DELETE FROM opora_journal_effects WHERE entry IN (
+            SELECT id FROM opora_journal_entries WHERE key IN (SELECT value ->> 0 FROM",
+        "))"
+    ),
+    each!("DELETE FROM opora_journal_entries WHERE key IN (SELECT value ->> 0 FROM", ")"),
+    each!("DELETE FROM opora_timers WHERE key IN (SELECT value ->> 0 FROM", ")"),
 ];
 
 /// What goes of a conversation in conflict, from a number on: nobody goes on from here.
-const GIVEN_UP: [&str; 4] = [
-    "DELETE FROM journal_effects WHERE entry IN (SELECT id FROM journal_entries WHERE key = ?1 AND id >= ?2)",
-    "DELETE FROM journal_entries WHERE key = ?1 AND id >= ?2",
-    "DELETE FROM opora_timers WHERE key = ?1",
-    "DELETE FROM opora_conversations WHERE key = ?1",
+const GIVEN_UP: [&str; 2] = [
+    "DELETE FROM opora_journal_effects WHERE entry IN (
+        SELECT id FROM opora_journal_entries WHERE key = $1 AND id >= $2)",
+    "DELETE FROM opora_journal_entries WHERE key = $1 AND id >= $2",
 ];
+const GIVEN_UP_WHOLE: [&str; 2] =
+    ["DELETE FROM opora_timers WHERE key = $1", "DELETE FROM opora_conversations WHERE key = $1"];
 
-/// The file.
+/// Where it is written.
 #[derive(Debug)]
 pub(super) struct Book {
-    pub(super) store: SqliteStore,
-    pub(super) path: PathBuf,
+    database: Arc<SqlDatabase>,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    File(PathBuf),
+    Beside,
 }
 
 /// An entry, its number, and whether it is the last of its conversation.
@@ -115,17 +124,46 @@ pub(super) fn is_ours(epoch: Epoch) -> bool {
 }
 
 impl Book {
+    /// A file of its own.
     pub(super) async fn open(path: &Path) -> StoreResult<Self> {
-        let book = Self { store: SqliteStore::open(path).await?, path: path.to_owned() };
-        book.ask(|sqlite| Box::pin(async { sqlx::raw_sql(TABLES).execute(sqlite).await.map(drop) })).await?;
-        Ok(book)
+        let database = Arc::new(SqlDatabase::from(SqliteStore::open(path).await?));
+        tables::make_in_file(&database).await?;
+        Ok(Self { database, place: Place::File(path.to_owned()) })
     }
 
-    /// An error of the file's, which says that it is the journal: Redis is away as well, and nothing is acknowledged.
+    /// In the database that has the application's tables.
+    pub(super) async fn beside(database: Arc<SqlDatabase>) -> StoreResult<Self> {
+        tables::make_beside(&database).await?;
+        Ok(Self { database, place: Place::Beside })
+    }
+
+    /// What conversations go on with.
+    pub(super) fn store(&self) -> &dyn Store {
+        self.database.store()
+    }
+
+    pub(super) fn database(&self) -> &SqlDatabase {
+        &self.database
+    }
+
+    /// The database, if an application has its tables there: its turns write here.
+    pub(super) fn tables(&self) -> Option<&Arc<SqlDatabase>> {
+        matches!(self.place, Place::Beside).then_some(&self.database)
+    }
+
+    /// What it is called in sentences: the journal …
+    pub(super) fn name(&self) -> String {
+        match &self.place {
+            Place::File(path) => path.display().to_string(),
+            Place::Beside => "in the database".to_owned(),
+        }
+    }
+
+    /// An error of the book's, which says that it is the journal: Redis is away as well, and nothing is acknowledged.
     pub(super) fn away(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Unavailable(why) => StoreError::Unavailable(
-                format!("Redis is away, and the journal {} cannot be used: {why}", self.path.display()).into(),
+                format!("Redis is away, and the journal {} cannot be used: {why}", self.name()).into(),
             ),
             other => other,
         }
@@ -133,198 +171,211 @@ impl Book {
 
     /// Names what was written since the journal was empty.
     pub(super) async fn token(&self) -> StoreResult<String> {
-        self.ask(|sqlite| {
-            Box::pin(async { sqlx::query("SELECT token FROM journal_outage").fetch_one(sqlite).await?.try_get(0) })
-        })
-        .await
+        const TOKEN: &str = "SELECT token FROM opora_journal_outage";
+        let token = read!(&*self.database, TOKEN, Vec::new(), |row| row.text(0))?.pop();
+        token.ok_or_else(|| unavailable(std::io::Error::other("the journal has no token")))
     }
 
     pub(super) async fn is_empty(&self, bot: i64) -> StoreResult<bool> {
-        self.ask(move |sqlite| {
-            Box::pin(async move { sqlx::query(IS_EMPTY).bind(bot).fetch_one(sqlite).await?.try_get(0) })
-        })
-        .await
+        Ok(read!(&*self.database, IS_EMPTY, vec![Value::Number(bot)], |row| row.flag(0))?.pop() == Some(true))
     }
 
-    /// Writes an entry down, in the transaction of what it tells of.
-    pub(super) fn writing(entry: &Entry) -> StoreResult<DomainWrites> {
+    /// Writes an entry down, in the transaction of what it tells of and of what else is written there.
+    pub(super) fn writing(entry: &Entry, writes: Option<DomainWrites>) -> StoreResult<DomainWrites> {
+        const WRITE: Each = each!(
+            "INSERT INTO opora_journal_entries (bot, key, is_turn, entry)
+            SELECT CAST(value ->> 0 AS BIGINT), value ->> 1, CAST(value ->> 2 AS BOOLEAN), value ->> 3 FROM",
+            ""
+        );
         let json = serde_json::to_string(entry).map_err(unavailable)?;
-        let (bot, key) = (entry.key.bot, entry.key.to_string());
+        // A number, for SQLite has no other yes and no.
+        let is_turn = i64::from(matches!(entry.deed, Deed::Turn { .. }));
+        let rows = rows([(entry.key.bot, entry.key.to_string(), is_turn, json)])?;
         Ok(DomainWrites::new(move |database| {
             Box::pin(async move {
-                let insert = sqlx::query("INSERT INTO journal_entries (bot, key, entry) VALUES (?1, ?2, ?3)");
-                insert.bind(bot).bind(key).bind(json).execute(database.sqlite()).await?;
+                if let Some(writes) = writes {
+                    writes.run(database).await?;
+                }
+                Change::each(WRITE, vec![rows]).make(database).await?;
                 Ok(())
             })
         }))
     }
 
     /// Entries after a number, in order.
-    pub(super) async fn entries(&self, bot: i64, after: i64, limit: i64) -> StoreResult<Vec<Numbered>> {
-        let rows: Vec<(i64, String, bool, Option<bool>)> = self
-            .ask(move |sqlite| Box::pin(sqlx::query_as(ENTRIES).bind(bot).bind(after).bind(limit).fetch_all(sqlite)))
-            .await?;
-        let read = |(id, json, is_last, is_last_turn): (i64, String, bool, Option<bool>)| {
-            let entry = serde_json::from_str(&json).map_err(unavailable)?;
-            Ok(Numbered { id, is_last, is_last_turn: is_last_turn.unwrap_or(false), entry })
-        };
-        rows.into_iter().map(read).collect()
+    pub(super) async fn entries(&self, bot: i64, after: i64, limit: usize) -> StoreResult<Vec<Numbered>> {
+        let values = [bot, after, count(limit)].map(Value::Number).into();
+        read!(&*self.database, ENTRIES, values, |row| {
+            Ok(Numbered {
+                id: row.number(0)?,
+                is_last: row.flag(2)?,
+                is_last_turn: row.flag(3)?,
+                entry: entry(row, 1)?,
+            })
+        })
     }
 
     /// Sets aside the effects that were not carried out: from now on only a replay takes them.
     pub(super) async fn set_effects_aside(&self, bot: i64) -> StoreResult<()> {
-        self.ask(move |sqlite| {
-            Box::pin(async move {
-                for statement in SET_ASIDE {
-                    sqlx::query(statement).bind(bot).execute(&mut *sqlite).await?;
-                }
-                Ok(())
-            })
-        })
-        .await
+        self.database.change(SET_ASIDE.map(|statement| Change::plain(statement, vec![Value::Number(bot)])).into()).await
     }
 
     /// The effects that were set aside, by the turn that brings them.
     pub(super) async fn effects(&self, bot: i64) -> StoreResult<HashMap<i64, Vec<Effect>>> {
-        const ASIDE: &str = "SELECT entry, kind, body FROM journal_effects WHERE bot = ?1 ORDER BY id";
-        let rows: Vec<(i64, String, String)> =
-            self.ask(move |sqlite| Box::pin(sqlx::query_as(ASIDE).bind(bot).fetch_all(sqlite))).await?;
+        const ASIDE: &str = "SELECT entry, kind, body FROM opora_journal_effects WHERE bot = $1 ORDER BY id";
+        let rows = read!(&*self.database, ASIDE, vec![Value::Number(bot)], |row| {
+            Ok((row.number(0)?, Effect { kind: row.text(1)?, body: row.text(2)? }))
+        })?;
         let mut effects = HashMap::<_, Vec<_>>::new();
-        for (entry, kind, body) in rows {
-            effects.entry(entry).or_default().push(Effect { kind: kind.into(), body: body.into() });
+        for (entry, effect) in rows {
+            effects.entry(entry).or_default().push(effect);
         }
         Ok(effects)
     }
 
     /// All entries of a conversation from a number on, with their numbers.
     pub(super) async fn entries_of(&self, key: String, from: i64) -> StoreResult<Vec<(i64, Entry)>> {
-        const OF_KEY: &str = "SELECT id, entry FROM journal_entries WHERE key = ?1 AND id >= ?2 ORDER BY id";
-        let rows: Vec<(i64, String)> =
-            self.ask(move |sqlite| Box::pin(sqlx::query_as(OF_KEY).bind(key).bind(from).fetch_all(sqlite))).await?;
-        rows.iter().map(|(id, json)| Ok((*id, serde_json::from_str(json).map_err(unavailable)?))).collect()
+        const OF_KEY: &str = "SELECT id, entry FROM opora_journal_entries WHERE key = $1 AND id >= $2 ORDER BY id";
+        let values = vec![Value::Text(key), Value::Number(from)];
+        read!(&*self.database, OF_KEY, values, |row| Ok((row.number(0)?, entry(row, 1)?)))
     }
 
     /// Removes conversations of which everything is in Redis, in one step.
     pub(super) async fn remove_replayed(&self, keys: &[String]) -> StoreResult<()> {
-        let json = serde_json::to_string(keys).map_err(unavailable)?;
-        self.ask(move |sqlite| {
-            Box::pin(async move {
-                for statement in REPLAYED {
-                    sqlx::query(statement).bind(&json).execute(&mut *sqlite).await?;
-                }
-                Ok(())
-            })
-        })
-        .await
+        let keys = rows(keys.iter().map(|key| [key]))?;
+        self.database.change(REPLAYED.map(|statement| Change::each(statement, vec![keys.clone()])).into()).await
     }
 
     /// Removes a conversation from a number on, in one step.
     pub(super) async fn give_up(&self, key: String, from: i64) -> StoreResult<()> {
-        self.ask(move |sqlite| {
-            Box::pin(async move {
-                for statement in GIVEN_UP {
-                    sqlx::query(statement).bind(&key).bind(from).execute(&mut *sqlite).await?;
-                }
-                Ok(())
-            })
-        })
-        .await
+        let (key, from) = (Value::Text(key), Value::Number(from));
+        let mut changes: Vec<_> =
+            GIVEN_UP.map(|statement| Change::plain(statement, vec![key.clone(), from.clone()])).into();
+        changes.extend(GIVEN_UP_WHOLE.map(|statement| Change::plain(statement, vec![key.clone()])));
+        self.database.change(changes).await
     }
 
     /// Keeps the marks of updates that Redis has taken, so that a restart without it knows them.
     pub(super) async fn keep_marks(&self, bot: i64, marks: &[(i64, Box<str>)], at: Millis) -> StoreResult<()> {
-        let json = serde_json::to_string(marks).map_err(unavailable)?;
-        const KEEP: &str = "INSERT OR IGNORE INTO opora_marks (bot, update_id, identity, taken_at)
-            SELECT ?1, json_extract(value, '$[0]'), json_extract(value, '$[1]'), ?3 FROM json_each(?2)";
-        self.ask(move |sqlite| {
-            Box::pin(async move { sqlx::query(KEEP).bind(bot).bind(json).bind(at.0).execute(sqlite).await.map(drop) })
-        })
-        .await
+        const KEEP: Each = each!(
+            "INSERT INTO opora_marks (bot, update_id, identity, taken_at)
+            SELECT CAST($2 AS BIGINT), CAST(value ->> 0 AS BIGINT), value ->> 1, CAST($3 AS BIGINT) FROM",
+            "WHERE true ON CONFLICT DO NOTHING"
+        );
+        self.keep(KEEP, vec![rows(marks)?, Value::Number(bot), Value::Number(at.0)]).await
     }
 
     /// Removes inputs that are in Redis now.
     pub(super) async fn remove_inputs(&self, seqs: &[i64]) -> StoreResult<()> {
-        const THESE: &str = "DELETE FROM opora_inbox WHERE seq IN (SELECT value FROM json_each(?1))";
-        let json = serde_json::to_string(seqs).map_err(unavailable)?;
-        self.ask(move |sqlite| Box::pin(async move { sqlx::query(THESE).bind(json).execute(sqlite).await.map(drop) }))
-            .await
+        const THESE: Each = each!("DELETE FROM opora_inbox WHERE seq IN (SELECT CAST(value ->> 0 AS BIGINT) FROM", ")");
+        self.keep(THESE, vec![rows(seqs.iter().map(|seq| [seq]))?]).await
     }
 
     /// Keeps what became of messages that are in Redis' outbox.
     pub(super) async fn keep_settled(&self, bot: i64, settled: &[Settled]) -> StoreResult<()> {
-        let rows: Vec<_> = settled.iter().map(|Settled { id, outcome }| (id.0, Sent::from(outcome))).collect();
-        let json = serde_json::to_string(&rows).map_err(unavailable)?;
-        const KEEP: &str = "INSERT OR REPLACE INTO journal_settled (id, bot, outcome)
-            SELECT json_extract(value, '$[0]'), ?1, json_extract(value, '$[1]') FROM json_each(?2)";
-        self.ask(move |sqlite| {
-            Box::pin(async move { sqlx::query(KEEP).bind(bot).bind(json).execute(sqlite).await.map(drop) })
-        })
-        .await
+        const KEEP: Each = each!(
+            "INSERT INTO opora_journal_settled (id, bot, outcome)
+            SELECT CAST(value ->> 0 AS BIGINT), CAST($2 AS BIGINT), value ->> 1 FROM",
+            "WHERE true ON CONFLICT (id) DO UPDATE SET outcome = excluded.outcome"
+        );
+        // One statement changes a row once: the last word counts.
+        let mut last = BTreeMap::new();
+        for Settled { id, outcome } in settled {
+            last.insert(id.0, serde_json::to_string(&Sent::from(outcome)).map_err(unavailable)?);
+        }
+        self.keep(KEEP, vec![rows(last)?, Value::Number(bot)]).await
     }
 
     pub(super) async fn settled(&self, bot: i64) -> StoreResult<Vec<Settled>> {
-        const KEPT: &str = "SELECT id, outcome FROM journal_settled WHERE bot = ?1 ORDER BY id";
-        let rows: Vec<(i64, String)> =
-            self.ask(move |sqlite| Box::pin(sqlx::query_as(KEPT).bind(bot).fetch_all(sqlite))).await?;
-        let read = |(id, json): (i64, String)| {
-            let sent: Sent = serde_json::from_str(&json).map_err(unavailable)?;
-            Ok(Settled { id: OutboxId(id), outcome: sent.into() })
-        };
-        rows.into_iter().map(read).collect()
+        const KEPT: &str = "SELECT id, outcome FROM opora_journal_settled WHERE bot = $1 ORDER BY id";
+        read!(&*self.database, KEPT, vec![Value::Number(bot)], |row| {
+            let sent: Sent = row.json(1)?.unwrap_or(Sent::Out { labelled: None });
+            Ok(Settled { id: OutboxId(row.number(0)?), outcome: sent.into() })
+        })
     }
 
     /// Keeps labels of messages that were sent while Redis was away.
     pub(super) async fn keep_labels(&self, bot: i64, labels: Vec<(i64, Box<str>, i64)>) -> StoreResult<()> {
-        let json = serde_json::to_string(&labels).map_err(unavailable)?;
-        const KEEP: &str = "INSERT OR REPLACE INTO journal_labels (bot, chat, label, message)
-            SELECT ?1, json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]')
-            FROM json_each(?2)";
-        self.ask(move |sqlite| {
-            Box::pin(async move { sqlx::query(KEEP).bind(bot).bind(json).execute(sqlite).await.map(drop) })
-        })
-        .await
+        const KEEP: Each = each!(
+            "INSERT INTO opora_journal_labels (bot, chat, label, message)
+            SELECT CAST($2 AS BIGINT), CAST(value ->> 0 AS BIGINT), value ->> 1, CAST(value ->> 2 AS BIGINT) FROM",
+            "WHERE true ON CONFLICT (bot, chat, label) DO UPDATE SET message = excluded.message"
+        );
+        let last: BTreeMap<_, _> = labels.into_iter().map(|(chat, label, message)| ((chat, label), message)).collect();
+        let labels = last.into_iter().map(|((chat, label), message)| (chat, label, message));
+        self.keep(KEEP, vec![rows(labels)?, Value::Number(bot)]).await
     }
 
     pub(super) async fn labels(&self, bot: i64) -> StoreResult<Vec<(i64, String, i64)>> {
-        const KEPT: &str = "SELECT chat, label, message FROM journal_labels WHERE bot = ?1";
-        self.ask(move |sqlite| Box::pin(sqlx::query_as(KEPT).bind(bot).fetch_all(sqlite))).await
+        const KEPT: &str = "SELECT chat, label, message FROM opora_journal_labels WHERE bot = $1";
+        read!(&*self.database, KEPT, vec![Value::Number(bot)], |row| {
+            Ok((row.number(0)?, row.text(1)?, row.number(2)?))
+        })
     }
 
     /// Everything of a bot's is in Redis: the journal is empty, and the next outage has another name.
     pub(super) async fn empty(&self, bot: i64) -> StoreResult<()> {
-        self.ask(move |sqlite| {
+        const TOKEN: &str = "UPDATE opora_journal_outage SET token = $1";
+        let token = Value::Text(format!("{:016x}", fastrand::u64(..)));
+        let empty = DomainWrites::new(move |database| {
             Box::pin(async move {
                 let mut gone = 0;
-                for statement in EMPTIED {
-                    gone += sqlx::query(statement).bind(bot).execute(&mut *sqlite).await?.rows_affected();
+                for statement in EMPTIED.into_iter().chain(EMPTIED_BY_ALL) {
+                    gone += Change::plain(statement, vec![Value::Number(bot)]).make(database).await?;
                 }
                 // Where nothing was, nothing is written: Redis can be used also while this disk is full.
                 if gone > 0 {
-                    let token = "UPDATE journal_outage SET token = lower(hex(randomblob(8)))";
-                    sqlx::query(token).execute(sqlite).await?;
+                    Change::plain(TOKEN, vec![token]).make(database).await?;
                 }
                 Ok(())
             })
-        })
-        .await
+        });
+        self.database.write(empty).await
     }
 
-    /// Runs queries of the journal's own, in a transaction.
-    async fn ask<T, F>(&self, run: F) -> StoreResult<T>
-    where
-        T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, sqlx::Result<T>> + Send + 'static,
-    {
-        let (answer, answered) = oneshot::channel();
-        let writes = DomainWrites::new(move |database| {
-            Box::pin(async move {
-                let found = run(database.sqlite()).await?;
-                // Nobody listens only if whoever asked is gone.
-                let _ = answer.send(found);
-                Ok(())
-            })
-        });
-        self.store.write(writes).await?;
-        answered.await.map_err(|_| closed())
+    /// Removes what a database has kept of conversations itself; answers whose they were.
+    pub(super) async fn discard(database: &SqlDatabase) -> StoreResult<Vec<i64>> {
+        if TABLES.are_in(database).await? {
+            return Err(StoreError::Unsupported(IS_A_JOURNAL));
+        }
+        let (bots, in_redis) = (database.store().bots().await?, database.fences().await?);
+        for bot in &bots {
+            if !in_redis.iter().any(|(known, _)| known == bot) {
+                return Err(StoreError::Unsupported(NOT_IN_REDIS));
+            }
+            if database.store().lease(*bot).await?.is_some() {
+                return Err(StoreError::Unsupported(IS_IN_USE));
+            }
+        }
+        // All of it or nothing, a bot after another.
+        let of_bot = |bot: &i64| EMPTIED_BY_ALL.map(|statement| Change::plain(statement, vec![Value::Number(*bot)]));
+        database.change(bots.iter().flat_map(of_bot).collect()).await?;
+        Ok(bots)
+    }
+
+    async fn keep(&self, statement: Each, values: Vec<Value>) -> StoreResult<()> {
+        self.database.change(vec![Change::each(statement, values)]).await
     }
 }
+
+/// Rows for a statement over each of them.
+fn rows<T: serde::Serialize>(each: impl IntoIterator<Item = T>) -> StoreResult<Value> {
+    let mut rows = Rows::default();
+    for row in each {
+        rows.add(&row).map_err(unavailable)?;
+    }
+    Ok(Value::Rows(rows))
+}
+
+fn entry(row: &impl Columns, column: usize) -> sqlx::Result<Entry> {
+    row.json(column)?.ok_or_else(|| sqlx::Error::Decode("an entry is empty".into()))
+}
+
+const IS_A_JOURNAL: &str = "the database has a journal, which goes by itself when its Redis is back";
+const NOT_IN_REDIS: &str = "the conversations of this database belong to a bot that has never worked with a Redis beside it: they \
+                            may be all that it has";
+const IS_IN_USE: &str = "a bot works with the conversations of this database, or was killed: stop it, or end its right with \
+                         `opora state lease clear`";
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ const PAGE: usize = 1_000;
 impl Shared {
     pub(super) async fn claim(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
         if let Some(what) = self.refusal.lock().clone() {
-            return Err(StoreError::Lost { what: format!("{what}. The journal {} is kept", self.path().display()) });
+            return Err(StoreError::Lost { what: format!("{what}. The journal {} is kept", self.book.name()) });
         }
         if self.is_away() {
             self.claim_here(bot, holder, seen).await
@@ -35,7 +35,10 @@ impl Shared {
 
     /// Claims on the journal.
     async fn claim_here(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
-        let answer = self.claim_from(&self.book.store, (bot, true), holder, seen).await?;
+        // What a turn has decided stands, and nobody here knows it: such a conversation goes on when Redis has that turn.
+        let unsure = self.there.get().map(|there| there.unsure_of(bot)).unwrap_or_default();
+        unsure.iter().for_each(|key| self.copies.forget(key));
+        let answer = self.claim_from(self.book.store(), (bot, true), holder, seen).await?;
         if let LeaseAnswer::Granted(epoch) = answer {
             self.granted((bot, true), epoch, holder);
             self.book.keep_marks(bot, &self.copies.taken_by(bot), self.clock.now()).await?;
@@ -47,13 +50,15 @@ impl Shared {
 
     /// Claims on Redis, and replays what the journal has before anything else is done under the lease.
     async fn claim_there(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
-        let redis = self.redis()?;
+        let there = self.there()?;
         let was_ours = self.leases.lock().contains_key(&(bot, false));
-        let answer = self.claim_from(redis, (bot, false), holder, seen).await?;
+        let answer = self.claim_from(there.store(), (bot, false), holder, seen).await?;
         match &answer {
             LeaseAnswer::Granted(epoch) => {
                 self.granted((bot, false), *epoch, holder);
-                if self.accepted.swap(redis.losses_accepted(), Ordering::AcqRel) != redis.losses_accepted() {
+                if self.accepted.swap(there.redis().losses_accepted(), Ordering::AcqRel)
+                    != there.redis().losses_accepted()
+                {
                     self.copies.forget_all();
                 }
                 self.replay(bot, *epoch, holder).await?;
@@ -61,7 +66,7 @@ impl Shared {
                 self.on_journal.write().remove(&bot);
             }
             LeaseAnswer::Held(lease) if !self.book.is_empty(bot).await? => {
-                let (who, journal) = (describe(&lease.holder), self.path().display());
+                let (who, journal) = (describe(&lease.holder), self.book.name());
                 let what = format!(
                     "while Redis was away, this instance went on with the journal {journal}, and {who} has taken the lease: \
                      a journal is for a single instance. It is kept: end the other one and start this one again"
@@ -109,7 +114,7 @@ impl Shared {
         let filter = Filter { bot: Some(bot), ended: true, ..Filter::default() };
         let mut after = None;
         loop {
-            let rows = self.book.store.list(&filter, after.as_ref(), PAGE).await?;
+            let rows = self.book.store().list(&filter, after.as_ref(), PAGE).await?;
             let Some(last) = rows.last() else { return Ok(()) };
             after = Some(last.key.clone());
             self.imported.lock().extend(rows.into_iter().map(|row| row.key));

@@ -15,7 +15,8 @@ use crate::turn;
 impl Replay<'_> {
     /// Sets aside what the journal has of a conversation, from an entry on.
     pub(super) async fn conflict(&self, key: &DialogueKey, from: i64) -> StoreResult<()> {
-        let (here, there) = (self.standing(key, &self.shared.book.store).await?, self.standing(key, self.redis).await?);
+        let (here, there) =
+            (self.standing(key, self.shared.book.store()).await?, self.standing(key, self.redis).await?);
         let reason = format!(
             "a conflict: while Redis was away, this conversation went on in the journal up to version {}, and it was changed in \
              Redis as well, where it is at version {}. What is in Redis stands",

@@ -29,6 +29,9 @@ pub(super) enum Deed {
         /// The names of timers that it set or cancelled.
         timers: Vec<Box<str>>,
         moved: Option<Moved>,
+        /// It wrote to the application's tables, in the same commit.
+        #[serde(default)]
+        has_written: bool,
     },
     /// An input was parked.
     Parked(Parked),
@@ -60,7 +63,7 @@ pub(super) enum Sent {
 }
 
 impl Entry {
-    pub(super) fn of_turn(commit: &Commit) -> Self {
+    pub(super) fn of_turn(commit: &Commit, has_written: bool) -> Self {
         let change = match &commit.state {
             StateChange::Keep => Change::Keep,
             StateChange::Set(stored) => Change::Set(stored.clone()),
@@ -75,7 +78,7 @@ impl Entry {
             key: commit.key.clone(),
             at: commit.at,
             marks: marks_of(&commit.takes).map(|mark| (mark.update_id, mark.identity.clone())).collect(),
-            deed: Deed::Turn { from: commit.from, change, timers: timers.collect(), moved },
+            deed: Deed::Turn { from: commit.from, change, timers: timers.collect(), moved, has_written },
         }
     }
 

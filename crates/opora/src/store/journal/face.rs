@@ -4,15 +4,15 @@
 //! Redis is noted in the copies.
 
 use super::copies::Copies;
-use super::{Journal, Shared};
+use super::{Journal, Shared, There};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::redis::NotReached;
 use crate::store::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
     FailedRow, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow, Outgoing,
-    Parked, Receipt, RedisStore, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreLayer, StoreResult, Taken,
-    TimerRow, TransitionRow,
+    Parked, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreLayer, StoreResult, Taken, TimerRow,
+    TransitionRow,
 };
 
 use super::book::is_ours;
@@ -38,8 +38,9 @@ impl StoreLayer for Journal {
     }
 
     fn describe(&self) -> String {
-        let redis = self.0.redis.get().map_or_else(|| format!("in the Redis at {}", self.0.place), Store::describe);
-        format!("{redis}; while it is away, in the journal {}", self.0.path().display())
+        let there = self.0.there.get().map(|there| there.store().describe());
+        let there = there.unwrap_or_else(|| format!("in the Redis at {}", self.0.place));
+        format!("{there}; while it is away, in the journal {}", self.0.book.name())
     }
 
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
@@ -136,7 +137,12 @@ impl StoreLayer for Journal {
     }
 
     fn write<'a>(&'a self, writes: DomainWrites) -> Answer<'a, ()> {
-        Box::pin(async move { self.0.redis()?.write(writes).await })
+        Box::pin(async move {
+            match self.0.book.tables() {
+                Some(database) => database.store().write(writes).await,
+                None => self.0.there()?.store().write(writes).await,
+            }
+        })
     }
 
     fn unsent<'a>(&'a self, bot: i64, after: OutboxId, limit: usize) -> Answer<'a, Vec<OutboxRow>> {
@@ -224,17 +230,16 @@ impl StoreLayer for Journal {
 impl Shared {
     /// The Redis, where an operator changes a conversation. What would be changed in the journal a replay does not know of,
     /// and what is changed in Redis before the replay is a conflict.
-    fn for_operator(&self, key: &DialogueKey) -> StoreResult<&RedisStore> {
+    fn for_operator(&self, key: &DialogueKey) -> StoreResult<&dyn Store> {
         if self.is_on_journal(key.bot) {
             return Err(StoreError::Unavailable(NO_CHANGES.into()));
         }
         self.copies.forget(key);
-        self.redis()
+        self.there().map(There::store)
     }
 
     async fn receive_there(&self, epoch: Epoch, batch: Vec<Incoming>) -> StoreResult<Vec<Receipt>> {
-        let redis = self.redis()?;
-        let received = redis.receive(epoch, batch.clone()).await;
+        let received = self.there()?.store().receive(epoch, batch.clone()).await;
         match &received {
             Ok(receipts) => self.copies.received(&batch, receipts),
             Err(error) if may_have_happened(error) => {
@@ -246,7 +251,7 @@ impl Shared {
     }
 
     async fn finish_there(&self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> StoreResult<Receipt> {
-        let finished = self.redis()?.finish_effect(epoch, effect, outcome.clone()).await;
+        let finished = self.there()?.store().finish_effect(epoch, effect, outcome.clone()).await;
         match &finished {
             Ok(receipt) => self.copies.received(&[outcome], &[*receipt]),
             Err(error) if may_have_happened(error) => self.copies.forget(&outcome.key),
@@ -256,7 +261,7 @@ impl Shared {
     }
 
     async fn open_there(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {
-        let opened = self.redis()?.open(key, mark).await?;
+        let opened = self.there()?.store().open(key, mark).await?;
         if let Opened::At { version, stored } = &opened {
             self.copies.put(key, *version, stored.clone());
         }
@@ -264,9 +269,9 @@ impl Shared {
     }
 
     async fn commit_there(&self, epoch: Epoch, commit: Commit) -> StoreResult<Committed> {
-        let redis = self.redis()?;
+        let there = self.there()?;
         let (key, change) = (commit.key.clone(), Copies::change(&commit));
-        let committed = redis.commit(epoch, commit).await;
+        let committed = there.store().commit(epoch, commit).await;
         match &committed {
             Ok(done) => self.copies.committed(change, done.version, &done.outbox),
             Err(StoreError::Unavailable(why)) if why.is::<NotReached>() => {}
@@ -282,9 +287,9 @@ impl Shared {
         parked: Parked,
         outgoing: Vec<Outgoing>,
     ) -> StoreResult<SetAside> {
-        let (redis, key) = (self.redis()?, parked.key.clone());
+        let (there, key) = (self.there()?, parked.key.clone());
         let chats: Vec<_> = outgoing.iter().map(|outgoing| outgoing.chat).collect();
-        let set_aside = redis.park(epoch, taken.clone(), parked, outgoing).await;
+        let set_aside = there.store().park(epoch, taken.clone(), parked, outgoing).await;
         match &set_aside {
             Ok(done) => {
                 self.copies.used_up(&key, &taken);

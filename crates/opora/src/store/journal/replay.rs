@@ -14,8 +14,8 @@ use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Effect, Epoch, Holder, InboxRow, LeaseAnswer, Mark, Opened, Origin, OutboxId, OutboxRow, RedisStore, Seq,
-    Settled, Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
+    Commit, DomainWrites, Effect, Epoch, Holder, InboxRow, LeaseAnswer, Mark, Opened, Origin, OutboxId, OutboxRow,
+    RedisStore, Seq, Settled, Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
 };
 
 /// How many rows are replayed at once.
@@ -26,6 +26,8 @@ const ALL: usize = 1_000_000;
 /// A replay under way.
 pub(super) struct Replay<'a> {
     pub(super) shared: &'a Shared,
+    /// Where turns are committed.
+    there: &'a dyn Store,
     pub(super) redis: &'a RedisStore,
     pub(super) epoch: Epoch,
     /// Names the outage.
@@ -60,8 +62,8 @@ impl Shared {
             return self.book.empty(bot).await;
         }
         // Whoever still writes to the journal under an older lease is refused from now on.
-        let seen = self.book.store.lease(bot).await?;
-        let here = match self.book.store.claim(bot, holder, seen.as_ref()).await? {
+        let seen = self.book.store().lease(bot).await?;
+        let here = match self.book.store().claim(bot, holder, seen.as_ref()).await? {
             LeaseAnswer::Granted(here) => here,
             LeaseAnswer::Held(_) => return Err(StoreError::Unavailable("the journal is in use".into())),
         };
@@ -69,10 +71,11 @@ impl Shared {
         self.book.set_effects_aside(bot).await?;
         let replay = Replay {
             shared: self,
-            redis: self.redis()?,
+            there: self.there()?.store(),
+            redis: self.there()?.redis(),
             epoch,
             token: self.book.token().await?,
-            timers: by_key(self.book.store.due_timers(bot, Millis(i64::MAX), ALL).await?, |row| row.key.clone()),
+            timers: by_key(self.book.store().due_timers(bot, Millis(i64::MAX), ALL).await?, |row| row.key.clone()),
             effects: self.book.effects(bot).await?,
         };
         replay.settle(bot).await?;
@@ -125,7 +128,7 @@ impl Replay<'_> {
     async fn entries(&self, bot: i64, count: &mut Count) -> StoreResult<()> {
         let mut after = 0;
         loop {
-            let page = self.shared.book.entries(bot, after, PAGE as i64).await?;
+            let page = self.shared.book.entries(bot, after, PAGE).await?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.id;
             count.turns += page.len();
@@ -160,7 +163,7 @@ impl Replay<'_> {
 
     async fn turn(&self, Numbered { id, is_last_turn, entry, .. }: Numbered) -> StoreResult<Done> {
         let takes = self.takes(id, &entry);
-        let Entry { key, at, deed: Deed::Turn { from, change, moved, .. }, .. } = entry else {
+        let Entry { key, at, deed: Deed::Turn { from, change, moved, has_written, .. }, .. } = entry else {
             return Ok(Done::Replayed);
         };
         let mut commit = Commit::new(key.clone(), from, at);
@@ -169,7 +172,11 @@ impl Replay<'_> {
             commit.timers = self.timers_of(&key).await?;
         }
         commit.effects = self.effects.get(&id).cloned().unwrap_or_default();
-        match self.redis.commit(self.epoch, commit).await {
+        if has_written {
+            // It is done. But what a turn was that wrote is kept beside what it wrote, should this Redis forget it.
+            commit.writes = Some(DomainWrites::new(|_| Box::pin(async { Ok(()) })));
+        }
+        match self.there.commit(self.epoch, commit).await {
             Ok(_) => Ok(Done::Replayed),
             Err(StoreError::Overtaken(_) | StoreError::AlreadyTaken) => self.again_or_conflict(&key, id).await,
             Err(error) => Err(error),
@@ -223,7 +230,7 @@ impl Replay<'_> {
     /// Messages that have not been sent, in their order.
     async fn messages(&self, bot: i64, here: Epoch, count: &mut Count) -> StoreResult<()> {
         loop {
-            let rows = self.shared.book.store.unsent(bot, OutboxId::default(), PAGE).await?;
+            let rows = self.shared.book.store().unsent(bot, OutboxId::default(), PAGE).await?;
             if rows.is_empty() {
                 return Ok(());
             }
@@ -237,7 +244,7 @@ impl Replay<'_> {
             failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
             let outcome = Settlement::Sent { labelled: None };
             let moved = rows.iter().map(|row| Settled { id: row.id, outcome: outcome.clone() }).collect();
-            self.shared.book.store.settle(here, moved, self.shared.clock.now()).await?;
+            self.shared.book.store().settle(here, moved, self.shared.clock.now()).await?;
         }
     }
 
@@ -249,7 +256,7 @@ impl Replay<'_> {
     async fn failed(&self, bot: i64, count: &mut Count) -> StoreResult<()> {
         let mut after = OutboxId::default();
         loop {
-            let rows = self.shared.book.store.reads().failed(bot, after, PAGE).await?;
+            let rows = self.shared.book.database().failed(bot, after, PAGE).await?;
             let Some((last, _)) = rows.last() else { return Ok(()) };
             after = last.id;
             count.failed += rows.len();
@@ -268,7 +275,7 @@ impl Replay<'_> {
     /// Inputs that wait, in their order. An outcome has no mark to be known by, should this be cut off, and is given one.
     async fn updates(&self, bot: i64, count: &mut Count) -> StoreResult<()> {
         loop {
-            let rows = self.shared.book.store.waiting(bot, Seq(i64::MIN), PAGE).await?;
+            let rows = self.shared.book.store().waiting(bot, Seq(i64::MIN), PAGE).await?;
             if rows.is_empty() {
                 return Ok(());
             }

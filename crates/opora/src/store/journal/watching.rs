@@ -4,7 +4,7 @@ use std::sync::Weak;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::Shared;
+use super::{Shared, There};
 use crate::clock::Stopwatch;
 use crate::store::{RedisStore, StoreError};
 
@@ -36,7 +36,7 @@ pub(super) async fn watch(shared: Weak<Shared>) {
         }
         let is_away = shared.is_away();
         if !is_away && silence.is_some_and(|silence| silence.elapsed() >= AWAY_AFTER) {
-            tracing::error!(redis = %shared.place, journal = %shared.path().display(), "Redis is away: the journal goes on");
+            tracing::error!(redis = %shared.place, journal = %shared.book.name(), "Redis is away: the journal goes on");
             shared.away.send_replace(true);
         } else if is_away && answers >= ANSWERS_FOR_BACK {
             tracing::info!(redis = %shared.place, "Redis is back: what the journal has is replayed");
@@ -48,14 +48,14 @@ pub(super) async fn watch(shared: Weak<Shared>) {
 impl Shared {
     /// Asks Redis whether it is there; one that was never open is opened.
     async fn answers(&self) -> bool {
-        let Some(redis) = self.redis.get() else { return self.open_redis().await };
-        matches!(tokio::time::timeout(ANSWERS_WITHIN, redis.ping()).await, Ok(Ok(())))
+        let Some(there) = self.there.get() else { return self.open_redis().await };
+        matches!(tokio::time::timeout(ANSWERS_WITHIN, there.redis().ping()).await, Ok(Ok(())))
     }
 
     async fn open_redis(&self) -> bool {
         match RedisStore::open_behind_journal(&self.address).await {
             // Only the watch opens it.
-            Ok(redis) => self.redis.set(redis).is_ok(),
+            Ok(redis) => self.there.set(There::of(redis, &self.book)).is_ok(),
             Err(StoreError::Unavailable(_)) => false,
             // It is there and cannot be used: whoever asks for the lease next is told.
             Err(error) => {

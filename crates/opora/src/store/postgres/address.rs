@@ -12,7 +12,7 @@ use crate::store::open::shows_a_secret;
 use crate::store::{StoreError, StoreResult};
 
 /// What may stand behind the `?`; also `options[name]`.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 15] = [
     "sslmode",
     "sslrootcert",
     "sslcert",
@@ -26,13 +26,18 @@ const SETTINGS: [&str; 14] = [
     "application_name",
     "options",
     "statement-cache-capacity",
+    DATA,
     "ssl-mode",
 ];
+
+/// Where the instance keeps what it knows of this database. The driver is not told.
+const DATA: &str = "data";
 
 /// An address that was understood.
 pub(super) struct Address {
     pub(super) options: PgConnectOptions,
     pub(super) files: TlsFiles,
+    pub(super) data: Option<PathBuf>,
 }
 
 /// The files of TLS that an address names, each with its setting.
@@ -45,7 +50,7 @@ impl Address {
         if let Some(complaint) = shows_a_secret(plain) {
             return Err(bad(complaint));
         }
-        let mut files = TlsFiles::default();
+        let (mut files, mut data) = (TlsFiles::default(), None);
         for (setting, value) in form_urlencoded::parse(query.as_bytes()) {
             if !SETTINGS.contains(&&*setting) && !setting.starts_with("options[") {
                 let known = SETTINGS[..SETTINGS.len() - 1].join(", ");
@@ -53,10 +58,15 @@ impl Address {
             }
             if ["sslrootcert", "sslcert", "sslkey"].contains(&&*setting) {
                 files.0.push((setting.into_owned(), value.into_owned().into()));
+            } else if setting == DATA {
+                data = Some(PathBuf::from(&*value));
             }
         }
-        let options = PgConnectOptions::from_str(address).map_err(|error| bad(&in_words(&error)))?;
-        Ok(Self { options, files })
+        if data.as_ref().is_some_and(|data| data.as_os_str().is_empty()) {
+            return Err(bad("`data` names no directory"));
+        }
+        let options = PgConnectOptions::from_str(&without_data(address)).map_err(|error| bad(&in_words(&error)))?;
+        Ok(Self { options, files, data })
     }
 }
 
@@ -72,6 +82,14 @@ impl TlsFiles {
         }
         Ok(())
     }
+}
+
+/// The address as the driver knows it.
+pub(super) fn without_data(address: &str) -> String {
+    let Some((plain, query)) = address.split_once('?') else { return address.to_owned() };
+    let is_data = |setting: &&str| form_urlencoded::parse(setting.as_bytes()).any(|(name, _)| name == DATA);
+    let rest: Vec<_> = query.split('&').filter(|setting| !is_data(setting)).collect();
+    if rest.is_empty() { plain.to_owned() } else { format!("{plain}?{}", rest.join("&")) }
 }
 
 /// The driver says several times that it is about the configuration.
@@ -98,9 +116,23 @@ mod tests {
             "postgres://bot:p%2Fw%40@host/db?sslmode=verify-full&sslrootcert=/etc/ca.pem",
             "postgresql:///db?host=/run/postgresql&user=bot&password=a@b",
             "postgres://host/db?options[search_path]=bots&application_name=shop",
+            "postgres://host/db?data=/var/lib/bot&sslmode=disable",
         ] {
             assert_eq!(refusal(address), None, "{address}");
         }
+    }
+
+    #[test]
+    fn where_files_are_kept_is_read_and_the_driver_is_not_told() {
+        for (address, known) in [
+            ("postgres://host/db?data=%2Fmy%20files", "postgres://host/db"),
+            ("postgres://host/db?user=a&d%61ta=/my files&port=5", "postgres://host/db?user=a&port=5"),
+        ] {
+            assert_eq!(Address::parse(address).unwrap().data, Some("/my files".into()), "{address}");
+            assert_eq!(without_data(address), known);
+        }
+        assert_eq!(Address::parse("postgres://host/db?user=data").unwrap().data, None);
+        assert!(refusal("postgres://host/db?data=").is_some_and(|told| told.contains("no directory")));
     }
 
     #[test]

@@ -195,11 +195,14 @@ const COUNTED: &str = "(SELECT count(*) FROM @_rows) = (SELECT count(*) FROM @)"
 /// Every conversation was at its version, or not there and none of the forgotten.
 const TURNED: &str = "(SELECT count(*) FROM @_rows) = (SELECT count(*) FROM @_old) + (SELECT count(*) FROM @_new)";
 
-/// All of them came into the inbox, and none was taken before.
+/// All of them came into the inbox, and none was taken or waited there before. That one waited is asked too, for the same
+/// statement may take it: then its row is no more in the way of another one, and its mark is not seen yet.
 const RECEIVED: &str = "
 (SELECT count(*) FROM @_rows) = (SELECT count(*) FROM @)
 AND NOT EXISTS (SELECT 1 FROM @_rows AS r JOIN opora_marks AS m
-                ON m.bot = r.bot AND m.update_id = r.update_id AND m.identity = r.identity)";
+                ON m.bot = r.bot AND m.update_id = r.update_id AND m.identity = r.identity)
+AND NOT EXISTS (SELECT 1 FROM @_rows AS r JOIN opora_inbox AS i
+                ON i.bot = r.bot AND i.update_id = r.update_id AND i.identity = r.identity)";
 
 /// Nobody else has taken an update that did not wait for the inbox.
 const FRESH_MARKED: &str = "NOT EXISTS (SELECT bot, update_id, identity FROM fresh_rows EXCEPT SELECT * FROM marks)";

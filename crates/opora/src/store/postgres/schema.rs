@@ -9,12 +9,12 @@
 
 use sqlx::{Connection, PgConnection, Row};
 
-use crate::store::StoreResult;
 use crate::store::sql::failure::unavailable;
 use crate::store::sql::versions;
+use crate::store::{Epoch, StoreResult};
 
 /// One script for each version of the schema, the first one first.
-const MIGRATIONS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
+const MIGRATIONS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 const FIRST: &str = r#"
 CREATE TABLE opora_leases (
@@ -183,6 +183,11 @@ DROP INDEX opora_transitions_key;
 CREATE INDEX opora_transitions_key ON opora_transitions ((id >> 16), key, id);
 ";
 
+/// Tells these tables from others that are made at the same place.
+const FIFTH: &str = "
+CREATE TABLE opora_generation (generation TEXT NOT NULL);
+INSERT INTO opora_generation VALUES (gen_random_uuid());";
+
 /// Others that migrate wait here, and wait longer than a statement may. The lock is of this schema alone, and of this
 /// database.
 const ALONE: &str = "
@@ -215,6 +220,40 @@ pub(super) async fn migrate(connection: &mut PgConnection) -> StoreResult<()> {
             .map_err(unavailable)?;
     }
     transaction.commit().await.map_err(unavailable)
+}
+
+/// Whether tables that bear a generation are there: 1 or 0.
+pub(super) const HAS_GENERATION: &str = "
+    SELECT count(*) FROM pg_catalog.pg_class
+    WHERE relname = 'opora_generation' AND pg_catalog.pg_table_is_visible(oid)";
+pub(super) const GENERATION: &str = "SELECT generation FROM opora_generation";
+
+/// The generation of the tables that this connection finds; none if there are none, or none that bear one yet.
+pub(super) async fn generation(connection: &mut PgConnection) -> sqlx::Result<Option<String>> {
+    match sqlx::query_scalar::<_, i64>(HAS_GENERATION).fetch_one(&mut *connection).await? {
+        0 => Ok(None),
+        _ => sqlx::query_scalar(GENERATION).fetch_optional(connection).await,
+    }
+}
+
+/// Goes on after what was there is lost. Versions begin above all that there can have been, for nobody has had as many
+/// turns as there are seconds, so that no button of the lost time fits a later state; epochs, and with them the numbers of
+/// rows, go on above a lease that is known.
+pub(super) async fn go_on_above(connection: &mut PgConnection, lease: Option<(i64, Epoch)>) -> sqlx::Result<()> {
+    const VERSIONS: &str = "
+        SET LOCAL statement_timeout = 0;
+        UPDATE opora_version_floor SET floor = greatest(floor, extract(epoch FROM now())::bigint);
+        UPDATE opora_conversations AS c SET version = f.floor FROM opora_version_floor AS f WHERE c.version < f.floor;";
+    const EPOCHS: &str = "
+        INSERT INTO opora_leases (bot, epoch, holder, renewals, numbers)
+        SELECT $1, $2, NULL, 0, 0 WHERE $2 > (SELECT coalesce(max(epoch), 0) FROM opora_leases)
+        ON CONFLICT (bot) DO UPDATE SET epoch = excluded.epoch, holder = NULL";
+    let mut transaction = connection.begin().await?;
+    sqlx::raw_sql(VERSIONS).execute(&mut *transaction).await?;
+    if let Some((bot, epoch)) = lease {
+        sqlx::query(EPOCHS).bind(bot).bind(epoch.0).execute(&mut *transaction).await?;
+    }
+    transaction.commit().await
 }
 
 /// Refuses tables that are not of this library's version, and changes nothing.

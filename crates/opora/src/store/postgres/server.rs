@@ -6,6 +6,7 @@
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::postgres::PgConnectOptions;
@@ -13,6 +14,7 @@ use sqlx::{ConnectOptions, Connection, PgConnection, Row};
 
 use super::address::{Address, TlsFiles};
 use super::schema;
+use crate::store::hash::hash_of;
 use crate::store::sql::failure::{GroupFailed, unavailable};
 use crate::store::{BoxError, StoreError, StoreResult};
 
@@ -54,6 +56,8 @@ SET plan_cache_mode = force_generic_plan;";
 pub(super) struct Server {
     options: PgConnectOptions,
     files: TlsFiles,
+    /// Where the instance keeps what it knows of this database.
+    pub(super) data: Option<PathBuf>,
 }
 
 /// What a database promises of what it has answered.
@@ -77,32 +81,64 @@ struct NotUsable {
 
 impl Server {
     pub(super) fn of(address: &str) -> StoreResult<Self> {
-        let Address { options, files } = Address::parse(address)?;
+        let Address { options, files, data } = Address::parse(address)?;
         let options =
             if options.get_application_name().is_none() { options.application_name("opora") } else { options };
-        Ok(Self { options: options.disable_statement_logging(), files })
+        Ok(Self { options: options.disable_statement_logging(), files, data })
     }
 
-    /// Brings the tables up to date.
-    pub(super) async fn open(&self) -> StoreResult<Promise> {
-        self.prepare(true).await.map_err(|error| self.failed(error))
+    /// The same, with files in a folder that the address need not name.
+    pub(super) fn with_data(self, folder: &Path) -> Self {
+        Self { data: Some(folder.to_owned()), ..self }
     }
 
-    /// Changes nothing.
-    pub(super) async fn open_existing(&self) -> StoreResult<Promise> {
-        self.prepare(false).await.map_err(|error| self.failed(error))
+    /// Brings the tables up to date, if it is the database that was seen before; answers what it promises, and its
+    /// generation.
+    pub(super) async fn open(&self) -> StoreResult<(Promise, String)> {
+        let opened = async {
+            let (mut connection, promise) = self.reach().await?;
+            self.check_seen(&mut connection).await?;
+            schema::migrate(&mut connection).await?;
+            Ok((promise, self.note_seen(&mut connection).await?))
+        };
+        opened.await.map_err(|error| self.failed(error))
     }
 
-    async fn prepare(&self, migrates: bool) -> StoreResult<Promise> {
+    /// The same of a database as it is, whichever it is. Changes nothing.
+    pub(super) async fn open_existing(&self) -> StoreResult<(Promise, String)> {
+        let opened = async {
+            let (mut connection, promise) = self.reach().await?;
+            schema::check(&mut connection).await?;
+            let generation = schema::generation(&mut connection).await.map_err(unavailable)?;
+            Ok((promise, generation.unwrap_or_default()))
+        };
+        opened.await.map_err(|error| self.failed(error))
+    }
+
+    /// Refuses a database that is not the one that was seen before. Changes nothing.
+    pub(super) async fn check(&self) -> StoreResult<()> {
+        let checked = async {
+            let (mut connection, _) = self.reach().await?;
+            self.check_seen(&mut connection).await
+        };
+        checked.await.map_err(|error| self.failed(error))
+    }
+
+    /// The generation that is there, if there is any.
+    pub(super) async fn generation(&self) -> StoreResult<Option<String>> {
+        let asked = async {
+            let (mut connection, _) = self.reach().await?;
+            schema::generation(&mut connection).await.map_err(unavailable)
+        };
+        asked.await.map_err(|error| self.failed(error))
+    }
+
+    /// A connection to a server that can be used.
+    async fn reach(&self) -> StoreResult<(PgConnection, Promise)> {
         self.files.check().await?;
         let mut connection = self.connect().await?;
         let promise = check(&mut connection).await?;
-        if migrates {
-            schema::migrate(&mut connection).await?
-        } else {
-            schema::check(&mut connection).await?
-        }
-        Ok(promise)
+        Ok((connection, promise))
     }
 
     /// A connection that is told how long to wait.
@@ -122,6 +158,14 @@ impl Server {
         };
         let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {CONNECT_TIMEOUT:?}"));
         tokio::time::timeout(CONNECT_TIMEOUT, connect).await.unwrap_or_else(|_| Err(late().into()))
+    }
+
+    /// Begins the names of files about this database. It is made of what the address says of server, database, user and
+    /// schema: the password has no part in it, and the server need not be asked.
+    pub(super) fn file_name(&self) -> String {
+        let options = self.options.get_options().unwrap_or_default();
+        let place = format!("{self} {} {options}", self.options.get_username());
+        format!("postgres-{:016x}", hash_of(place.as_bytes()))
     }
 
     /// How connections are made.

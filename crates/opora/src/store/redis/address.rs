@@ -6,11 +6,12 @@
 //! The password goes to the server and nowhere else: what is shown of an address has none.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 
 use super::tls::Files;
+use crate::store::hash::hash_of;
 use crate::store::open::shows_a_secret;
 use crate::store::{StoreError, StoreResult};
 
@@ -32,10 +33,19 @@ pub(crate) struct Address {
     /// Where the instance keeps what it has seen of this Redis.
     pub(super) data: Option<PathBuf>,
     /// What keeps the bot going while this Redis is away.
-    pub(crate) journal: Option<PathBuf>,
+    pub(crate) journal: Option<JournalPlace>,
     pub(super) after_loss: AfterLoss,
     pub(super) keep_days: u32,
     pub(super) files: Files,
+}
+
+/// Where a journal is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum JournalPlace {
+    /// In a file of its own.
+    File(PathBuf),
+    /// In the database that has the application's tables.
+    Database,
 }
 
 /// What a bot does when its Redis has lost changes. One that is empty always stops it.
@@ -64,7 +74,8 @@ impl Address {
                 "cert" => files.certificate = Some(value.into_owned().into()),
                 "key" => files.key = Some(value.into_owned().into()),
                 "data" if !value.is_empty() => data = Some(PathBuf::from(&*value)),
-                "journal" if !value.is_empty() => journal = Some(PathBuf::from(&*value)),
+                "journal" if value == "database" => journal = Some(JournalPlace::Database),
+                "journal" if !value.is_empty() => journal = Some(JournalPlace::File(PathBuf::from(&*value))),
                 "after_loss" if value == "go_on" => after_loss = AfterLoss::GoOn,
                 "after_loss" if value == "stop" => after_loss = AfterLoss::Stop,
                 _ => return Err(bad(SETTINGS)),
@@ -81,6 +92,20 @@ impl Address {
         let info = plain.into_connection_info().ok().filter(|_| is_redis && !plain.contains('#'));
         let info = info.ok_or_else(|| bad("redis://[user:password@]host[:port][/database] was expected"))?;
         Ok(Self { info, prefix, data, journal, after_loss, keep_days, files })
+    }
+
+    /// Where files about this Redis are kept: in the folder that is named, else beside the journal.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        match (&self.data, &self.journal) {
+            (Some(data), _) => Some(data),
+            (None, Some(JournalPlace::File(journal))) => journal.parent(),
+            (None, _) => None,
+        }
+    }
+
+    /// Begins the names of such files. It is made of what is shown of the address: the password has no part in it.
+    pub(super) fn file_name(&self) -> String {
+        format!("redis-{:016x}", hash_of(self.to_string().as_bytes()))
     }
 
     pub(super) fn is_tls(&self) -> bool {
@@ -125,6 +150,10 @@ mod tests {
         assert_eq!(address.info.redis_settings().password(), Some("s3cret"));
         assert!(!format!("{address:?}").contains("s3cret"));
         assert_eq!(Address::parse("rediss://redis.example").unwrap().to_string(), "redis.example:6379/0");
+        let other = Address::parse("redis://:an0ther@127.0.0.1:7000/2?prefix=shop").unwrap();
+        assert_eq!(address.file_name(), other.file_name(), "a new password is the same Redis");
+        let other = Address::parse("redis://:s3cret@127.0.0.1:7000/3?prefix=shop").unwrap();
+        assert_ne!(address.file_name(), other.file_name());
     }
 
     #[test]

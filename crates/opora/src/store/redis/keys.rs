@@ -9,6 +9,7 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 
 use crate::key::DialogueKey;
+use crate::store::hash::hash_of;
 
 /// How many partitions there are, for ever: the numbers of rows say theirs by their lowest bits.
 pub(super) const PARTITIONS: usize = 1 << PARTITION_BITS;
@@ -178,12 +179,6 @@ pub(super) fn partition_of_id(id: i64) -> usize {
 fn partition_by(bytes: &[u8]) -> usize {
     // The highest bits have seen every byte.
     (hash_of(bytes) >> (u64::BITS - PARTITION_BITS)) as usize
-}
-
-/// FNV-1a: it must be the same in all versions of the product, on all machines.
-pub(super) fn hash_of(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 #[cfg(test)]

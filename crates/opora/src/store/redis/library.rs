@@ -6,7 +6,8 @@
 
 use std::sync::LazyLock;
 
-use super::keys::{Thing, hash_of};
+use super::keys::Thing;
+use crate::store::hash::hash_of;
 
 /// The text of all functions; the keys' places come first.
 static BODY: LazyLock<String> = LazyLock::new(|| {

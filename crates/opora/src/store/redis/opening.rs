@@ -1,6 +1,5 @@
 //! How a store in Redis is made and found again.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
@@ -19,7 +18,7 @@ use crate::store::{StoreError, StoreResult};
 /// The form of the keys and rows that this version reads and writes.
 const LAYOUT: &str = "2";
 const OTHER_LAYOUT: &str = "what lies in this Redis was made by another version of the store";
-const JOURNAL_ELSEWHERE: &str = "the address of Redis names a journal, which only `store::open` and `Journal::open` keep, and \
+const JOURNAL_ELSEWHERE: &str = "the address of Redis names a journal, which only `store::open`, `store::open_with_database` and `Journal` keep, and \
     not with `layout=aiogram`: leave `journal` out, or open the store by one of them";
 const NOT_THERE: &str = "there is no store in this Redis (under this prefix and in this database)";
 
@@ -87,8 +86,8 @@ impl RedisStore {
         let keep_ms = keep_ms(wire.address.keep_days);
         let (wire, keys) = (Arc::new(wire), Arc::new(keys));
         let (numbers, rounds) = (Numbers::default(), Rounds::new(&wire, &keys, &witness));
-        let lost_claims = Default::default();
-        Ok(Self { wire, keys, numbers, rounds, server, keep_ms, generation, witness, lost_claims })
+        let (lost_claims, sent) = Default::default();
+        Ok(Self { wire, keys, numbers, rounds, server, keep_ms, generation, witness, lost_claims, sent })
     }
 }
 
@@ -116,9 +115,8 @@ pub(super) async fn reach(address: &str, code: RedisCode) -> StoreResult<(Wire, 
 
 /// What was seen before: by a file, if the address says where, and by whoever else keeps it.
 async fn witness_of(address: &Address, mut keepers: Vec<Arc<dyn WitnessKeeper>>) -> StoreResult<Arc<Witness>> {
-    let beside = address.journal.as_ref().and_then(|journal| journal.parent().map(PathBuf::from));
-    if let Some(data) = address.data.clone().or(beside) {
-        keepers.insert(0, Arc::new(FileWitness::of(&data, address)));
+    if let Some(folder) = address.folder() {
+        keepers.insert(0, Arc::new(FileWitness::of(folder, &address.file_name())));
     }
     Witness::load(keepers, address.after_loss).await.map_err(no_witness)
 }

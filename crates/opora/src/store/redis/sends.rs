@@ -13,6 +13,7 @@ use super::rows::{self, unreadable};
 use super::wire::{Call, all_or_none};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
+use crate::store::sent::Notebook;
 use crate::store::{Epoch, FailedRow, OutboxId, OutboxRow, Outgoing, Settled, Settlement, StoreResult};
 
 /// Arguments by partition.
@@ -77,6 +78,16 @@ impl RedisStore {
             self.redirect(&own, id, from, to).await?;
         }
         Ok(())
+    }
+
+    /// Begins the notes of a lease; settles what earlier holders on this machine have sent and had no time to settle, and
+    /// answers what that was.
+    pub(in crate::store) async fn settle_left(&self, bot: i64, epoch: Epoch) -> Vec<OutboxId> {
+        let address = &self.wire.address;
+        let Some(folder) = address.folder() else { return Vec::new() };
+        let notebook = Notebook::of_bot(folder, &address.file_name(), bot, &self.witness.generation());
+        // A later lease may have been given already.
+        self.sent.take_up(notebook, epoch, move |other| other < epoch.0, self).await
     }
 
     pub(super) async fn post_rows(

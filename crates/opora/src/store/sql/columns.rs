@@ -6,6 +6,7 @@ use std::future::Future;
 use serde::de::DeserializeOwned;
 use sqlx::SqlStr;
 
+use super::rows::Rows;
 use crate::key::DialogueKey;
 
 /// A row, read by the places of its columns.
@@ -50,6 +51,8 @@ pub(in crate::store) enum Value {
     Number(i64),
     MaybeNumber(Option<i64>),
     Text(String),
+    /// Rows of JSON.
+    Rows(Rows),
 }
 
 /// Connections that answer queries.

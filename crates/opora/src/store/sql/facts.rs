@@ -227,6 +227,8 @@ impl Facts {
         match taken {
             Taken::Update { seq, mark } => {
                 self.gone_inputs.insert(seq.0);
+                // Should it come again in this very group, it is known.
+                self.known.insert(of(mark));
                 self.taken.insert(of(mark));
             }
             Taken::Fresh(mark) => {

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 /// A JSON array that grows row by row.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::store) struct Rows {
     json: Vec<u8>,
 }

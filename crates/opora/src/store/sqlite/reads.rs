@@ -52,6 +52,7 @@ pub(in crate::store) fn bound(query: Query, values: Vec<Value>) -> Query {
         Value::Number(number) => query.bind(number),
         Value::MaybeNumber(number) => query.bind(number),
         Value::Text(text) => query.bind(text),
+        Value::Rows(rows) => query.bind(rows.into_json()),
     })
 }
 

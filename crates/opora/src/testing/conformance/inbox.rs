@@ -1,5 +1,7 @@
 //! What comes in is kept once, in order.
 
+use futures_util::future::{BoxFuture, join_all};
+
 use super::Subject;
 use super::scene::{ALL, BOT, OTHER_BOT, Scene, at, granted, holder, mark, new, person, update};
 use crate::store::{Commit, Mark, Origin, Receipt, Seq, StoreError, Taken, Version};
@@ -36,6 +38,30 @@ pub async fn an_update_that_was_taken_is_known(subject: Subject) {
     assert!(scene.is_taken(&anna, &mark(BOT, 1)).await);
     assert_eq!(scene.receive_all(vec![update(&anna, 1)]).await, [Receipt::Known]);
     assert!(scene.inbox().await.is_empty());
+}
+
+/// What waited before a restart comes again from Telegram, too, and maybe while its turn is being committed.
+pub async fn an_update_that_comes_again_while_its_turn_commits_is_taken_once(subject: Subject) {
+    let scene = Scene::open(subject).await;
+    let people: Vec<_> = (101..=120).map(person).collect();
+    let mut turns = Vec::new();
+    for (number, key) in (1..).zip(&people) {
+        let takes = vec![scene.waiting_update(key, number).await];
+        turns.push(Commit { takes, ..Commit::new(key.clone(), scene.version(key).await, at(1)) });
+    }
+    // A store may do together what is asked for together. Half of the updates come before their turns, half behind them.
+    let (scene, mut at_once) = (&scene, Vec::<BoxFuture<'_, ()>>::new());
+    for (number, (key, turn)) in (1..).zip(people.iter().zip(turns)) {
+        let comes = async move { drop(scene.receive_all(vec![update(key, number)]).await) };
+        let commits = async move { drop(scene.commit(turn).await) };
+        let (comes, commits): (BoxFuture<'_, ()>, BoxFuture<'_, ()>) = (Box::pin(comes), Box::pin(commits));
+        at_once.extend(if number % 2 == 0 { [comes, commits] } else { [commits, comes] });
+    }
+    join_all(at_once).await;
+    assert_eq!(scene.inbox().await, [], "they are taken and do not wait");
+    for (number, key) in (1..).zip(&people) {
+        assert!(scene.is_taken(key, &mark(BOT, number)).await, "and are known as taken");
+    }
 }
 
 /// Telegram's ids may restart lower: another content is another update.

@@ -59,6 +59,10 @@ const TWINS: &[(&str, &[Fault])] = &[
     ("an_old_instance_cannot_clean", &[IgnoresEpoch("clean")]),
     ("an_update_is_received_once", &[ForgetsWaitingMarks, Confirms("receive")]),
     ("an_update_repeated_in_a_batch_is_received_once", &[ForgetsWaitingMarks]),
+    (
+        "an_update_that_comes_again_while_its_turn_commits_is_taken_once",
+        &[ForgetsWaitingMarks, ForgetsTakenMarks, Drops(Piece::Take)],
+    ),
     ("an_update_that_was_taken_is_known", &[ForgetsTakenMarks, Drops(Piece::Take), ForgetsAtRestart]),
     ("the_same_id_with_another_identity_is_a_new_update", &[KnowsById]),
     ("receipts_come_in_the_order_of_the_batch", &[ReversesReceipts]),

@@ -61,6 +61,14 @@ async fn a_child_plays_its_part() {
 
 /// Runs a bot with these dialogues, if this process was given a part.
 pub async fn play(dialogues: impl FnOnce(&Part, Bot) -> Bot) {
+    play_over(|store| store, dialogues).await;
+}
+
+/// The same, with something before its store.
+pub async fn play_over(
+    before: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+    dialogues: impl FnOnce(&Part, Bot) -> Bot,
+) {
     let Some(part) = environment::child() else { return };
     tracing_subscriber::fmt().with_env_filter("opora=info").with_ansi(false).with_writer(std::io::stderr).init();
     let part: Part = serde_json::from_str(&part).unwrap();
@@ -70,6 +78,7 @@ pub async fn play(dialogues: impl FnOnce(&Part, Bot) -> Bot) {
     } else {
         store(&part).await
     };
+    let store = before(store);
     let mut bot = bot(&part, Arc::clone(&store));
     if part.state_url.starts_with("redis:") && part.database_url.is_none() {
         bot = bot.context(Unsigned);

@@ -1,12 +1,13 @@
 //! Redis goes away while people talk, and the bot is killed: during the outage, and at every step of the replay.
 
+use std::path::Path;
 use std::time::Duration;
 
 use opora::failpoints;
 
 use super::account::Account;
-use super::bots::Part;
-use super::keeper::Kind;
+use super::bots::{Part, written_by};
+use super::keeper::{Kind, with_setting};
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
 use super::stage::{PATIENCE, Stage, until};
@@ -17,16 +18,31 @@ const THOUGHT: Duration = Duration::from_millis(50);
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: THOUGHT };
 const PEOPLE: usize = 20;
 
-/// A bot on Redis with a journal in the stage's folder.
+/// A bot on Redis with a journal: beside the application's tables if it has some, else in the stage's folder.
 fn part(stage: &Stage, failpoint: &str) -> Part {
-    let journal = stage.files().with_file_name("journal.db");
-    let state_url = format!("{}?journal={}", stage.address(), journal.display());
+    let file = stage.files().with_file_name("journal.db");
+    let journal = if stage.keeper.database().is_some() { Path::new("database") } else { &file };
+    let state_url = with_setting(&stage.address(), "journal", journal);
     Part { state_url, failpoints: failpoint.to_owned(), ..Part::of(stage, Story::Registration) }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_a_journal_a_bot_outlives_an_outage_and_kills_in_it_and_in_the_replay() {
-    let stage = Stage::on(Kind::Redis).await;
+    outlives_an_outage_and_kills(Kind::Redis).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_a_journal_beside_tables_in_a_file_its_turns_write_once_over_an_outage_and_kills() {
+    outlives_an_outage_and_kills(Kind::RedisAndSqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_a_journal_beside_tables_in_postgres_its_turns_write_once_over_an_outage_and_kills() {
+    outlives_an_outage_and_kills(Kind::RedisAndPostgres).await;
+}
+
+async fn outlives_an_outage_and_kills(kind: Kind) {
+    let stage = Stage::on(kind).await;
     let process = Process::playing(&part(&stage, ""));
     process.leads().await;
     let crowd = Crowd::begin(&stage, PEOPLE, MANNER).await;
@@ -58,8 +74,11 @@ async fn with_a_journal_a_bot_outlives_an_outage_and_kills_in_it_and_in_the_repl
     let diaries = crowd.finish().await;
     process.stop(&stage).await;
     // Each kill may repeat what was in the act of sending: one message of each person at most.
-    let account = Account::of(&stage, Story::Registration, &diaries, 5 * PEOPLE).await;
+    let mut account = Account::of(&stage, Story::Registration, &diaries, 5 * PEOPLE).await;
     println!("{} dialogues, {} messages repeated", account.walks, account.repeats);
+    if stage.keeper.has_tables() {
+        account.writes(&written_by(&stage).await, &diaries);
+    }
     account.is_clean();
 }
 

@@ -32,17 +32,109 @@ pub enum Kind {
 }
 
 /// A store's file or server. The server ends with it.
-pub enum Keeper {
+pub struct Keeper {
+    place: Place,
+    /// Where instances keep what they know of their server.
+    data: PathBuf,
+}
+
+enum Place {
     File(String),
     Redis(Mutex<RedisServer>, &'static str),
     Space(PostgresSpace),
     Postgres(Mutex<PostgresServer>),
-    Pair(Mutex<RedisServer>, Box<Keeper>),
+    Pair(Mutex<RedisServer>, Box<Place>),
 }
 
 impl Keeper {
     /// Starts a server if the kind has one; `file` is where SQLite would keep everything.
     pub async fn start(kind: Kind, file: &Path) -> Self {
+        Self { place: Place::start(kind, file).await, data: file.with_file_name("data") }
+    }
+
+    /// The address, as [`opora::store::open`] takes it.
+    pub fn address(&self) -> String {
+        match self.place.address() {
+            file if file.starts_with("sqlite:") => file,
+            server => with_setting(&server, "data", &self.data),
+        }
+    }
+
+    /// The address of the application's tables, if they are elsewhere.
+    pub fn database(&self) -> Option<String> {
+        match &self.place {
+            Place::Pair(_, database) => Some(database.address()),
+            _ => None,
+        }
+    }
+
+    /// Whether the application has tables: a Redis alone has none.
+    pub fn has_tables(&self) -> bool {
+        !matches!(self.place, Place::Redis(..))
+    }
+
+    /// The numbers of messages that are noted as sent on this machine; whether they are settled, only the store knows.
+    pub fn noted(&self) -> BTreeSet<i64> {
+        let (folder, begins) = match &self.place {
+            Place::File(url) => {
+                let database = Path::new(url.trim_start_matches("sqlite:"));
+                let name = database.file_name().unwrap().to_str().unwrap();
+                (database.parent().unwrap(), format!("{name}-sent-"))
+            }
+            _ => (&*self.data, String::new()),
+        };
+        let Ok(files) = std::fs::read_dir(folder) else { return BTreeSet::new() };
+        let is_note = |file: &PathBuf| {
+            let name = file.file_name().unwrap().to_string_lossy();
+            name.starts_with(&begins) && name.contains("-sent-")
+        };
+        // A number that was cut off is not one.
+        let ids = |bytes: Vec<u8>| bytes.as_chunks().0.iter().map(|id| i64::from_le_bytes(*id)).collect::<Vec<_>>();
+        let files = files.map(|file| file.unwrap().path()).filter(is_note);
+        // One that went meanwhile has nothing to say.
+        files.filter_map(|file| std::fs::read(file).ok()).flat_map(ids).collect()
+    }
+
+    /// The port of the server that keeps the state.
+    pub fn port(&self) -> u16 {
+        self.place.port()
+    }
+
+    /// Kills the server, and every process of it, with what cannot be caught.
+    pub fn kill(&self) {
+        self.place.kill();
+    }
+
+    /// Starts the server again on what it has kept. Not within a task: PostgreSQL ends with the thread that started it.
+    pub fn start_again(&self) {
+        self.place.start_again();
+    }
+
+    /// The server, if it is a Redis.
+    pub fn redis(&self) -> &Mutex<RedisServer> {
+        let Place::Redis(server, _) = &self.place else { panic!("this is no Redis") };
+        server
+    }
+
+    /// Whether nobody is in the midst of a write. A Redis never is: a write is one call.
+    pub async fn is_free(&self) -> bool {
+        self.place.is_free().await
+    }
+
+    /// Numbers that a query of the application's own finds; none in Redis, where it has no tables.
+    pub async fn numbers(&self, query: &'static str) -> Vec<i64> {
+        self.place.numbers(query).await
+    }
+}
+
+/// An address with one more setting.
+pub fn with_setting(address: &str, name: &str, value: &Path) -> String {
+    let mark = if address.contains('?') { '&' } else { '?' };
+    format!("{address}{mark}{name}={}", value.display())
+}
+
+impl Place {
+    async fn start(kind: Kind, file: &Path) -> Self {
         let server = |fsync: &str| Mutex::new(RedisServer::start(&["--appendonly", "yes", "--appendfsync", fsync]));
         let in_a_file = || Self::File(format!("sqlite:{}", file.display()));
         match kind {
@@ -60,8 +152,8 @@ impl Keeper {
         }
     }
 
-    /// The address, as [`opora::store::open`] takes it.
-    pub fn address(&self) -> String {
+    /// The address, without a word of where files are kept.
+    fn address(&self) -> String {
         match self {
             Self::File(url) => url.clone(),
             Self::Redis(server, settings) => server.lock().url() + settings,
@@ -71,34 +163,7 @@ impl Keeper {
         }
     }
 
-    /// The address of the application's tables, if they are elsewhere.
-    pub fn database(&self) -> Option<String> {
-        match self {
-            Self::Pair(_, database) => Some(database.address()),
-            _ => None,
-        }
-    }
-
-    /// Whether the application has tables: a Redis alone has none.
-    pub fn has_tables(&self) -> bool {
-        !matches!(self, Self::Redis(..))
-    }
-
-    /// The numbers of messages that are noted as sent beside the store; whether they are settled, only the store knows.
-    pub fn noted(&self) -> BTreeSet<i64> {
-        let Self::File(url) = self else { return BTreeSet::new() };
-        let database = Path::new(url.trim_start_matches("sqlite:"));
-        let (folder, name) = (database.parent().unwrap(), database.file_name().unwrap().to_str().unwrap());
-        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
-        let is_note =
-            |file: &PathBuf| file.file_name().unwrap().to_string_lossy().starts_with(&format!("{name}-sent-"));
-        // A number that was cut off is not one.
-        let ids = |bytes: Vec<u8>| bytes.as_chunks().0.iter().map(|id| i64::from_le_bytes(*id)).collect::<Vec<_>>();
-        files.filter(is_note).flat_map(|file| ids(std::fs::read(file).unwrap())).collect()
-    }
-
-    /// The port of the server that keeps the state.
-    pub fn port(&self) -> u16 {
+    fn port(&self) -> u16 {
         match self {
             Self::File(_) | Self::Space(_) => panic!("this is no server of the test's own"),
             Self::Redis(server, _) | Self::Pair(server, _) => server.lock().port(),
@@ -106,8 +171,7 @@ impl Keeper {
         }
     }
 
-    /// Kills the server, and every process of it, with what cannot be caught.
-    pub fn kill(&self) {
+    fn kill(&self) {
         match self {
             Self::File(_) | Self::Space(_) => panic!("this is no server of the test's own"),
             Self::Redis(server, _) | Self::Pair(server, _) => server.lock().kill(),
@@ -115,8 +179,7 @@ impl Keeper {
         }
     }
 
-    /// Starts the server again on what it has kept. Not within a task: PostgreSQL ends with the thread that started it.
-    pub fn start_again(&self) {
+    fn start_again(&self) {
         match self {
             Self::File(_) | Self::Space(_) => panic!("this is no server of the test's own"),
             Self::Redis(server, _) | Self::Pair(server, _) => server.lock().start_again(),
@@ -124,14 +187,7 @@ impl Keeper {
         }
     }
 
-    /// The server, if it is a Redis.
-    pub fn redis(&self) -> &Mutex<RedisServer> {
-        let Self::Redis(server, _) = self else { panic!("this is no Redis") };
-        server
-    }
-
-    /// Whether nobody is in the midst of a write. A Redis never is: a write is one call.
-    pub async fn is_free(&self) -> bool {
+    async fn is_free(&self) -> bool {
         match self {
             Self::File(url) => is_file_free(url).await,
             Self::Redis(..) => true,
@@ -146,8 +202,7 @@ impl Keeper {
         }
     }
 
-    /// Numbers that a query of the application's own finds; none in Redis, where it has no tables.
-    pub async fn numbers(&self, query: &'static str) -> Vec<i64> {
+    async fn numbers(&self, query: &'static str) -> Vec<i64> {
         match self {
             Self::File(url) => {
                 let mut database = SqliteConnection::connect(url).await.unwrap();

@@ -1,93 +1,105 @@
-//! What was sent and not settled when a bot was killed: it is noted beside the database, and does not come again.
+//! What was sent and not settled when a bot was killed: it is noted on its machine, and does not come again.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use opora::failpoints::{self, Action};
-use opora::prelude::*;
-use opora::store::Upload;
-use opora::telegram::{Api, ApiAnswer, ApiError, Download, Telegram};
+use opora::clock::Millis;
+use opora::store::{Answer, Epoch, Settled, Store, StoreLayer};
 
-use super::bots::{Part, play};
+use super::bots::{Part, play_over, registration};
+use super::keeper::{Kind, with_setting};
 use super::people::Story;
 use super::process::Process;
-use super::stage::{Stage, TOKEN, until};
+use super::stage::{Stage, until};
 
-const NEWS: &str = "There is news.";
+const QUESTION: &str = "Choose your language";
+const NOT_UNDERSTOOD: &str = "invalid: this is not what I asked for";
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
-#[states(dialogue = "news")]
-enum News {
-    Told,
-}
-
-fn news() -> Dialogue<News> {
-    async fn start(turn: &mut Turn, _: Command) -> Step<News> {
-        turn.say(NEWS);
-        Ok(Next::Go(News::Told))
-    }
-    async fn heard(turn: &mut Turn, text: String) -> Step<News> {
-        turn.say(format!("{text}, then."));
-        Ok(Next::End)
-    }
-    Dialogue::new().start(command("news"), start).on(News::TOLD, text(), heard)
-}
-
-/// A client after whose first message the store commits nothing more: what was sent can be noted, and not settled.
+/// A store before which nothing is settled: what was sent can be noted, and no more.
 #[derive(Debug)]
-struct NothingIsSettled(Telegram);
+struct NothingIsSettled(Arc<dyn Store>);
 
-impl Api for NothingIsSettled {
-    fn call<'a>(&'a self, method: &'a str, body: &'a str, uploads: &'a [Upload]) -> ApiAnswer<'a> {
-        if method == "sendMessage" {
-            failpoints::arm(failpoints::STORE_IN_COMMIT, Action::Pause, 1).unwrap();
-        }
-        self.0.call(method, body, uploads)
+impl StoreLayer for NothingIsSettled {
+    fn inner(&self) -> &dyn Store {
+        &*self.0
     }
 
-    fn long_call<'a>(&'a self, method: &'a str, body: &'a str, patience: Duration) -> ApiAnswer<'a> {
-        self.0.long_call(method, body, patience)
-    }
-
-    fn download<'a>(&'a self, file_path: &'a str, from_byte: u64) -> BoxFuture<'a, Result<Download, ApiError>> {
-        self.0.download(file_path, from_byte)
+    fn settle<'a>(&'a self, _epoch: Epoch, _settled: Vec<Settled>, _at: Millis) -> Answer<'a, ()> {
+        Box::pin(std::future::pending())
     }
 }
 
 /// Of every run of the whole binary this is a part too; without a part to play it has nothing to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_child_tells_news() {
-    play(|_, bot| bot.dialogue(news())).await;
+async fn a_child_settles_nothing() {
+    play_over(|store| Arc::new(NothingIsSettled(store)), |_, bot| bot.dialogue(registration())).await;
 }
 
-/// The same, with a store that stands still after the first message.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_child_tells_news_and_settles_nothing() {
-    play(|part, bot| {
-        let telegram = Telegram::new(TOKEN, &part.api_url).unwrap();
-        bot.dialogue(news()).api(Arc::new(NothingIsSettled(telegram)))
-    })
-    .await;
+fn settles_nothing(part: &Part) -> Process {
+    Process::playing_by("crash::noted::a_child_settles_nothing", part)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_sent_and_not_settled_before_a_kill_does_not_come_again() {
-    let stage = Stage::new().await;
-    // Nobody renews the lease while the store stands still.
-    let part = Part { lease_ms: 600_000, ..Part::of(&stage, Story::Registration) };
-    let person = stage.person("Anna").await;
-    let process = Process::playing_by("crash::noted::a_child_tells_news_and_settles_nothing", &part);
-    process.leads().await;
-    stage.says(person, "/news").await;
-    stage.hears(person, NEWS).await;
-    process.tells(&format!("failpoint {}", failpoints::STORE_IN_COMMIT)).await;
+/// Somebody is asked a question, which is noted and not settled; then the process is killed.
+async fn is_killed_after_a_question(process: Process, stage: &Stage, person: i64) {
+    stage.says(person, "/start").await;
+    stage.hears(person, QUESTION).await;
     until("it is noted", || !stage.keeper.noted().is_empty()).await;
     process.kill().await;
-    let process = Process::playing_by("crash::noted::a_child_tells_news", &part);
+}
+
+/// Whoever leads now goes on with the dialogue and does not ask again.
+async fn goes_on_without_asking_again(process: Process, stage: &Stage, person: i64) {
     process.leads().await;
     stage.says(person, "Well").await;
-    stage.hears(person, "Well, then.").await;
-    process.stop(&stage).await;
-    assert_eq!(stage.transcript(person).await, [NEWS, "Well, then."]);
+    stage.hears(person, NOT_UNDERSTOOD).await;
+    process.stop(stage).await;
+    assert_eq!(stage.transcript(person).await, [QUESTION, NOT_UNDERSTOOD]);
+}
+
+async fn does_not_come_again(stage: &Stage, part: &Part) {
+    let person = stage.person("Anna").await;
+    let process = settles_nothing(part);
+    process.leads().await;
+    is_killed_after_a_question(process, stage, person).await;
+    goes_on_without_asking_again(Process::playing(part), stage, person).await;
+}
+
+async fn what_was_sent_and_not_settled_before_a_kill_does_not_come_again(kind: Kind) {
+    let stage = Stage::on(kind).await;
+    does_not_come_again(&stage, &Part::of(&stage, Story::Registration)).await;
+}
+
+async fn a_standby_on_the_same_machine_reads_what_a_killed_leader_has_noted(kind: Kind) {
+    let stage = Stage::on(kind).await;
+    let part = Part::of(&stage, Story::Registration);
+    let (person, leader) = (stage.person("Anna").await, settles_nothing(&part));
+    leader.leads().await;
+    let standby = Process::playing(&part);
+    standby.tells("stands by").await;
+    is_killed_after_a_question(leader, &stage, person).await;
+    goes_on_without_asking_again(standby, &stage, person).await;
+}
+
+on_every_store! {
+    what_was_sent_and_not_settled_before_a_kill_does_not_come_again,
+    a_standby_on_the_same_machine_reads_what_a_killed_leader_has_noted,
+}
+on_every_store! {
+    in redis_as_aiogram on RedisAsAiogram:
+    what_was_sent_and_not_settled_before_a_kill_does_not_come_again,
+}
+on_every_store! {
+    in redis_and_a_file on RedisAndSqlite:
+    what_was_sent_and_not_settled_before_a_kill_does_not_come_again,
+}
+on_every_store! {
+    in redis_and_postgres on RedisAndPostgres:
+    what_was_sent_and_not_settled_before_a_kill_does_not_come_again,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_a_journal_what_was_sent_and_not_settled_before_a_kill_does_not_come_again() {
+    let stage = Stage::on(Kind::Redis).await;
+    let journal = stage.files().with_file_name("journal.db");
+    let state_url = with_setting(&stage.address(), "journal", &journal);
+    does_not_come_again(&stage, &Part { state_url, ..Part::of(&stage, Story::Registration) }).await;
 }

@@ -25,6 +25,24 @@ super::on_both_databases! {
     an_emptied_redis_is_refused_until_it_is_accepted,
 }
 
+/// The tables were dropped and made anew beneath a bot that runs.
+#[tokio::test]
+async fn tables_that_are_made_anew_are_not_gone_on_with() {
+    let bench = Bench::new(Tables::in_a_schema().await).await;
+    let store = bench.store().await;
+    let epoch = claim(&store, "first").await;
+    write_turn(&store, epoch, 1, 11).await.unwrap();
+    bench.tables.say("DROP TABLE opora_generation, opora_fences, opora_decisions, opora_decisions_schema").await;
+    let refused = try_claim(&store, "next").await;
+    assert!(matches!(&refused, Err(StoreError::Lost { what }) if what.contains("is empty")), "{refused:?}");
+    bench
+        .tables
+        .say("CREATE TABLE opora_generation (generation TEXT); INSERT INTO opora_generation VALUES ('x')")
+        .await;
+    let refused = try_claim(&store, "next").await;
+    assert!(matches!(&refused, Err(StoreError::Lost { what }) if what.contains("is another one")), "{refused:?}");
+}
+
 /// A write of the application's that Redis does not outlive.
 fn note_and_kill(bench: &Bench, person: i64) -> DomainWrites {
     let redis = Arc::clone(&bench.redis);

@@ -5,14 +5,23 @@ use opora::store::{
     Taken, TimerChange, Version,
 };
 
-use super::Scene;
 use super::steps::{NOW, anna, asked, begins_anew, lead, parked, update};
+use super::{Scene, on_every_journal};
 use crate::postgres_store::message;
 use crate::redis_store::holder;
 use crate::stage::{BOT, until_some};
 
 /// Epochs of a journal are beyond this.
 const FIRST_OF_JOURNALS: i64 = 1 << 22;
+
+on_every_journal! {
+    what_a_turn_wants_is_replayed_also_if_an_input_was_parked_after_it,
+    what_turns_in_conflict_have_asked_for_is_done_and_its_outcome_comes_late,
+    an_operators_change_is_refused_until_the_journal_is_replayed,
+    an_update_that_redis_took_before_it_went_away_is_known_also_after_a_restart_without_it,
+    a_redis_that_goes_away_again_after_a_turn_was_replayed_gets_its_wishes_once,
+    a_redis_that_goes_away_again_after_all_turns_were_replayed_gets_their_wishes_once,
+}
 
 /// A wish as a turn makes it.
 fn wish(key: &str) -> Effect {
@@ -47,8 +56,7 @@ async fn leads_away(store: &dyn Store) -> Epoch {
 }
 
 /// Redis goes away again in the midst of a replay, once it has heard something; so many timers are the journal's then.
-async fn goes_away_again_after(said: &[u8], timers_left: usize) {
-    let scene = Scene::new().await;
+async fn goes_away_again_after(scene: Scene, said: &[u8], timers_left: usize) {
     let (store, epoch) = scene.led_away().await;
     let first =
         Commit { effects: vec![wish("first")], timers: vec![timer()], outgoing: vec![message(5, "said")], ..asked() };
@@ -75,20 +83,16 @@ async fn goes_away_again_after(said: &[u8], timers_left: usize) {
     store.close().await.unwrap();
 }
 
-#[tokio::test]
-async fn a_redis_that_goes_away_again_after_a_turn_was_replayed_gets_its_wishes_once() {
+async fn a_redis_that_goes_away_again_after_a_turn_was_replayed_gets_its_wishes_once(scene: Scene) {
     // Nobody knows whether it has the turn: the journal still has its timer, and says with the next turn how it stands.
-    goes_away_again_after(b"charge", 1).await;
+    goes_away_again_after(scene, b"charge", 1).await;
 }
 
-#[tokio::test]
-async fn a_redis_that_goes_away_again_after_all_turns_were_replayed_gets_their_wishes_once() {
-    goes_away_again_after(b"_post", 0).await;
+async fn a_redis_that_goes_away_again_after_all_turns_were_replayed_gets_their_wishes_once(scene: Scene) {
+    goes_away_again_after(scene, b"_post", 0).await;
 }
 
-#[tokio::test]
-async fn what_a_turn_wants_is_replayed_also_if_an_input_was_parked_after_it() {
-    let scene = Scene::new().await;
+async fn what_a_turn_wants_is_replayed_also_if_an_input_was_parked_after_it(scene: Scene) {
     let (store, epoch) = scene.led_away().await;
     let turn = Commit { effects: vec![wish("first")], timers: vec![timer()], ..asked() };
     store.commit(epoch, turn).await.unwrap();
@@ -101,9 +105,7 @@ async fn what_a_turn_wants_is_replayed_also_if_an_input_was_parked_after_it() {
     store.close().await.unwrap();
 }
 
-#[tokio::test]
-async fn what_turns_in_conflict_have_asked_for_is_done_and_its_outcome_comes_late() {
-    let scene = Scene::new().await;
+async fn what_turns_in_conflict_have_asked_for_is_done_and_its_outcome_comes_late(scene: Scene) {
     let (store, epoch) = scene.led_away().await;
     store.commit(epoch, Commit { effects: vec![wish("first")], ..asked() }).await.unwrap();
     assert!(scene.redis.import(&elsewhere(), true).await.unwrap());
@@ -120,9 +122,7 @@ async fn what_turns_in_conflict_have_asked_for_is_done_and_its_outcome_comes_lat
     store.close().await.unwrap();
 }
 
-#[tokio::test]
-async fn an_operators_change_is_refused_until_the_journal_is_replayed() {
-    let scene = Scene::new().await;
+async fn an_operators_change_is_refused_until_the_journal_is_replayed(scene: Scene) {
     let (store, epoch) = scene.led_away().await;
     store.commit(epoch, asked()).await.unwrap();
     let is_refused = async || {
@@ -141,9 +141,7 @@ async fn an_operators_change_is_refused_until_the_journal_is_replayed() {
     store.close().await.unwrap();
 }
 
-#[tokio::test]
-async fn an_update_that_redis_took_before_it_went_away_is_known_also_after_a_restart_without_it() {
-    let scene = Scene::new().await;
+async fn an_update_that_redis_took_before_it_went_away_is_known_also_after_a_restart_without_it(scene: Scene) {
     let store = scene.store().await;
     let epoch = lead(&*store, "before").await;
     store.open(&anna(), None).await.unwrap();

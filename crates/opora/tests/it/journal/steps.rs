@@ -12,7 +12,7 @@ use opora::store::{
 };
 use sqlx::{Connection, SqliteConnection};
 
-use super::Scene;
+use super::{Scene, on_every_journal};
 use crate::postgres_store::message;
 use crate::redis_store::holder;
 use crate::runtime::form::form;
@@ -87,7 +87,8 @@ async fn an_input_is_set_aside_and_written_down_in_one_step() {
     let [Receipt::New(seq)] = received[..] else { panic!("{received:?}") };
     let park = || store.park(epoch, vec![Taken::Update { seq, mark: mark.clone() }], parked(), Vec::new());
     // An end of the process between two steps would do the same.
-    let no_room = "CREATE TRIGGER no_room BEFORE INSERT ON journal_entries BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    let no_room =
+        "CREATE TRIGGER no_room BEFORE INSERT ON opora_journal_entries BEGIN SELECT RAISE(ABORT, 'no room'); END";
     scene.journal_says(no_room).await;
     let refused = park().await;
     assert!(refused.is_err(), "{refused:?}");
@@ -140,13 +141,9 @@ pub(super) fn asked() -> Commit {
 
 /// How much a journal has that only a replay takes out.
 async fn left(scene: &Scene) -> i64 {
-    let url = format!("sqlite:{}", scene.journal().display());
-    let mut journal = SqliteConnection::connect(&url).await.unwrap();
-    let left = "SELECT (SELECT count(*) FROM opora_failed) + (SELECT count(*) FROM opora_inbox)
-        + (SELECT count(*) FROM journal_entries)";
-    let left = sqlx::query_scalar(left).fetch_one(&mut journal).await.unwrap();
-    journal.close().await.unwrap();
-    left
+    const LEFT: &str = "SELECT (SELECT count(*) FROM opora_failed) + (SELECT count(*) FROM opora_inbox)
+        + (SELECT count(*) FROM opora_journal_entries)";
+    scene.number(LEFT).await
 }
 
 #[tokio::test]
@@ -179,9 +176,9 @@ async fn a_redis_that_takes_no_writes_counts_as_away_until_it_does() {
     store.close().await.unwrap();
 }
 
-#[tokio::test]
-async fn what_may_lie_in_redis_since_a_lost_answer_comes_first() {
-    let scene = Scene::new().await;
+on_every_journal! { what_may_lie_in_redis_since_a_lost_answer_comes_first, }
+
+async fn what_may_lie_in_redis_since_a_lost_answer_comes_first(scene: Scene) {
     let store = scene.store().await;
     let epoch = lead(&*store, "before").await;
     let boris = DialogueKey::private(BOT, 6);

@@ -1,4 +1,4 @@
-//! `state accept`: a Redis that has lost what a bot has seen of it.
+//! `state accept`: a Redis that has lost what a bot has seen of it, and a PostgreSQL that is another one.
 
 use std::sync::Arc;
 
@@ -10,6 +10,7 @@ use opora::store::{
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
+use workforce::domain::{Address, Domain};
 
 use super::{BOT, key, run};
 use crate::postgres_server::PostgresSpace;
@@ -56,7 +57,28 @@ async fn without_a_bots_own_notes_there_is_nothing_to_compare_with() {
     assert_eq!(nothing.code, Some(1));
     assert!(nothing.stderr.contains("nothing is kept in that directory"), "{}", nothing.stderr);
     let other = run(&[], &["state", "accept", "--store", "sqlite:x.db", "--data", &data]).await;
-    assert!(other.stderr.contains("only a Redis"), "{}", other.stderr);
+    assert!(other.stderr.contains("only a server"), "{}", other.stderr);
+}
+
+#[tokio::test]
+async fn a_database_that_came_back_empty_is_told_first_and_accepted_only_with_a_yes() {
+    let (folder, space) = (tempfile::tempdir().unwrap(), PostgresSpace::new().await);
+    let data = folder.path().display().to_string();
+    let watched = format!("{}&data={data}", space.url);
+    let database = Address::parse(&watched).unwrap();
+    Domain::open(&watched, &database).await.unwrap().close().await.unwrap();
+    space.is_emptied().await;
+    let refused = Domain::open(&watched, &database).await.map(drop).unwrap_err();
+    assert!(format!("{refused:#}").contains("is empty"), "{refused:#}");
+    let accept = ["state", "accept", "--store", &space.url, "--data", &data];
+    let told = run(&[], &accept).await.well();
+    assert!(told.stdout.contains("is empty") && told.stdout.contains("Nothing was changed"), "{}", told.stdout);
+    assert_eq!(space.tables().await, 0, "also the application has made none");
+    let done = run(&[], &[&accept[..], &["--yes"]].concat()).await.well();
+    assert!(done.stdout.contains("is accepted as it is"), "{}", done.stdout);
+    Domain::open(&watched, &database).await.unwrap().close().await.unwrap();
+    let none = run(&[], &accept).await.well();
+    assert!(none.stdout.contains("nothing to accept"), "{}", none.stdout);
 }
 
 /// A bot that keeps its conversations in a Redis and its tables in a database.

@@ -44,14 +44,14 @@ pub async fn prepare(ground: &Ground) {
 }
 
 /// What Anna does, and what she hears; every answer differs from those before it.
-enum Deed {
+pub enum Deed {
     Says(&'static str),
     Presses(&'static str),
     Photo,
     Here,
 }
 
-const DEEDS: &[(Deed, &str)] = &[
+pub const DEEDS: &[(Deed, &str)] = &[
     (Deed::Says("/start"), "what would you like"),
     (Deed::Presses("▶️ Open a shift"), "Which shift do you open?"),
     (Deed::Presses("Shop, without a plan"), "Please share your position, so"),
@@ -100,17 +100,28 @@ async fn a_shift_over_many_processes(kind: Kind, ends: impl AsyncFn(Run)) {
     prepare(&ground).await;
     for (deed, heard) in DEEDS {
         let run = Run::start(&ground, &emulator, &[]);
-        match *deed {
-            Deed::Says(text) => drop(emulator.says(ANNA, text).await),
-            Deed::Presses(caption) => presses(&emulator, caption).await,
-            Deed::Photo => sends_photo(&emulator).await,
-            Deed::Here => is_here(&emulator).await,
-        }
-        let said = async |demo: &Demo| demo.texts(ANNA).await.into_iter().find(|text| text.contains(heard));
-        emulator.until(heard, said).await;
+        does(&emulator, deed, heard).await;
         ends(run).await;
     }
     let run = Run::start(&ground, &emulator, &[]);
+    has_worked_once(&ground, run).await;
+    emulator.stop().await;
+}
+
+/// She does something and is answered.
+pub async fn does(emulator: &Demo, deed: &Deed, heard: &str) {
+    match *deed {
+        Deed::Says(text) => drop(emulator.says(ANNA, text).await),
+        Deed::Presses(caption) => presses(emulator, caption).await,
+        Deed::Photo => sends_photo(emulator).await,
+        Deed::Here => is_here(emulator).await,
+    }
+    let said = async |demo: &Demo| demo.texts(ANNA).await.into_iter().find(|text| text.contains(heard));
+    emulator.until(heard, said).await;
+}
+
+/// All that came of the shift is there, once.
+pub async fn has_worked_once(ground: &Ground, run: Run) {
     let domain = Domain::beside(&ground.database).await.unwrap();
     let kept = async || texts(&domain, "SELECT media_type FROM attachments WHERE name IS NOT NULL").await;
     until("the photo is kept", async || (kept().await == ["image/png"]).then_some(())).await;
@@ -120,7 +131,6 @@ async fn a_shift_over_many_processes(kind: Kind, ends: impl AsyncFn(Run)) {
     assert_eq!(texts(&domain, "SELECT status FROM shifts").await, ["completed"]);
     assert_eq!(texts(&domain, "SELECT kind FROM task_media").await, ["photo"]);
     domain.close().await.unwrap();
-    emulator.stop().await;
 }
 
 async fn sends_photo(demo: &Demo) {

@@ -54,7 +54,7 @@ struct Beside {
 
 impl Beside {
     async fn open(address: &str, data: &Path) -> StoreResult<Self> {
-        let keeper = FileWitness::of(data, &Address::parse(address)?);
+        let keeper = FileWitness::of(data, &Address::parse(address)?.file_name());
         let kept = keeper.load().await.map_err(|error| StoreError::Unavailable(error.into()))?;
         if kept.is_none() {
             return Err(StoreError::Unsupported(NO_WITNESS));

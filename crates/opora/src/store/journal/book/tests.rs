@@ -1,0 +1,82 @@
+//! The journal's tables as an earlier version left them, and as an application's database has them.
+
+use sqlx::{Connection, SqliteConnection};
+
+use super::*;
+use crate::store::{DecidedStore, Holder, LeaseAnswer};
+
+/// The tables of a journal as earlier versions made them, with a turn and something parked.
+const FORMER: &str = r#"
+CREATE TABLE journal_outage (token TEXT NOT NULL);
+INSERT INTO journal_outage VALUES ('former');
+CREATE TABLE journal_entries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, bot INTEGER NOT NULL, key TEXT NOT NULL, entry TEXT NOT NULL);
+INSERT INTO journal_entries (bot, key, entry) VALUES
+    (7, '7:5:5', '{"key":"7:5:5","at":1,"marks":[[1,"message:1"]],"deed":{"Turn":{"from":3,"change":"Clear","timers":[],"moved":null}}}');
+CREATE TABLE journal_settled (id INTEGER PRIMARY KEY, bot INTEGER NOT NULL, outcome TEXT NOT NULL);
+INSERT INTO journal_settled VALUES (9, 7, '{"Failed":"no"}');
+CREATE TABLE journal_labels (
+    bot INTEGER NOT NULL, chat INTEGER NOT NULL, label TEXT NOT NULL, message INTEGER NOT NULL,
+    PRIMARY KEY (bot, chat, label));
+CREATE TABLE journal_effects (
+    id INTEGER PRIMARY KEY, bot INTEGER NOT NULL, entry INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL);
+"#;
+
+#[tokio::test]
+async fn what_an_earlier_version_has_left_in_a_file_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.db");
+    SqliteStore::open(&path).await.unwrap().close().await.unwrap();
+    let mut file = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
+    sqlx::raw_sql(FORMER).execute(&mut file).await.unwrap();
+    for opened in ["once", "twice"] {
+        let book = Book::open(&path).await.unwrap();
+        assert_eq!(book.token().await.unwrap(), "former", "{opened}");
+        let entries = book.entries(7, 0, 9).await.unwrap();
+        assert_eq!(entries.len(), 1);
+        assert!(entries[0].is_last && entries[0].is_last_turn && matches!(entries[0].entry.deed, Deed::Turn { .. }));
+        assert_eq!(book.settled(7).await.unwrap().len(), 1);
+        book.store().close().await.unwrap();
+    }
+}
+
+fn holder() -> Holder {
+    Holder {
+        host: "test".into(),
+        pid: 1,
+        process_start: 1,
+        boot_id: "b".into(),
+        pid_namespace: "n".into(),
+        since: Millis(0),
+        token: "t".into(),
+        ttl_ms: 30_000,
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_keeps_conversations_itself_is_no_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("opora.db");
+    let database = Arc::new(SqlDatabase::from(SqliteStore::open(&path).await.unwrap()));
+    let mut file = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
+    let waits = "INSERT INTO opora_inbox (seq, bot, key, body, at) VALUES (1, 7, '7:5:5', '{}', 0)";
+    sqlx::raw_sql(waits).execute(&mut file).await.unwrap();
+    let refused = Book::beside(Arc::clone(&database)).await;
+    assert!(matches!(refused, Err(StoreError::Unsupported(KEEPS_CONVERSATIONS))), "{refused:?}");
+    let held = database.store().claim(7, &holder(), None).await.unwrap();
+    let LeaseAnswer::Granted(epoch) = held else { panic!("{held:?}") };
+    let refused = Book::discard(&database).await;
+    assert!(matches!(refused, Err(StoreError::Unsupported(NOT_IN_REDIS))), "{refused:?}");
+    DecidedStore::make_tables(&database).await.unwrap();
+    sqlx::raw_sql("INSERT INTO opora_fences VALUES (7, 1, 'redis')").execute(&mut file).await.unwrap();
+    let refused = Book::discard(&database).await;
+    assert!(matches!(refused, Err(StoreError::Unsupported(IS_IN_USE))), "{refused:?}");
+    database.store().release(7, epoch).await.unwrap();
+    assert_eq!(Book::discard(&database).await.unwrap(), [7]);
+    Book::beside(Arc::clone(&database)).await.unwrap();
+    let refused = Book::discard(&database).await;
+    assert!(matches!(refused, Err(StoreError::Unsupported(IS_A_JOURNAL))), "{refused:?}");
+    // From now on what waits there is the journal's own.
+    sqlx::raw_sql(waits).execute(&mut file).await.unwrap();
+    assert!(!Book::beside(database).await.unwrap().is_empty(7).await.unwrap());
+}

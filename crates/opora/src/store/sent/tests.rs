@@ -1,0 +1,116 @@
+//! Notes as one process leaves them and another finds them.
+
+use super::*;
+
+/// Notes in a folder, as one process has them.
+struct Process {
+    notes: SentNotes,
+    notebook: Notebook,
+}
+
+impl Process {
+    fn beside(folder: &tempfile::TempDir) -> Self {
+        Self::with(Notebook::beside(&folder.path().join("opora.db")))
+    }
+
+    fn with(notebook: Notebook) -> Self {
+        Self { notes: SentNotes::default(), notebook }
+    }
+
+    fn begin(&self, epoch: i64) {
+        begin(&self.notes.0, &self.notebook, Epoch(epoch)).unwrap();
+    }
+
+    fn note(&self, epoch: i64, ids: &[i64]) {
+        if self.notes.of(Epoch(epoch)).is_none() {
+            self.begin(epoch);
+        }
+        self.notes.of(Epoch(epoch)).unwrap().lock().add(ids).unwrap();
+    }
+
+    fn settled(&self, epoch: i64, ids: impl Iterator<Item = i64>) {
+        self.notes.settled(Epoch(epoch), &ids.map(OutboxId).collect::<Vec<_>>());
+    }
+
+    fn left(&self, is_over: impl Fn(i64) -> bool) -> LeftNotes {
+        self.notebook.left(is_over).unwrap()
+    }
+}
+
+#[test]
+fn another_process_reads_what_this_one_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    Process::beside(&folder).note(3, &[31, 32]);
+    Process::beside(&folder).note(4, &[41]);
+    let left = Process::beside(&folder).left(|epoch| epoch != 4);
+    assert_eq!(left.ids, [31, 32], "a lease that is held is somebody else's");
+    assert_eq!(left.files, [folder.path().join("opora.db-sent-3")]);
+}
+
+#[test]
+fn a_number_that_was_cut_off_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    Process::beside(&folder).note(3, &[31, 32]);
+    let path = folder.path().join("opora.db-sent-3");
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..11]).unwrap();
+    assert_eq!(Process::beside(&folder).left(|_| true).ids, [31]);
+}
+
+#[test]
+fn a_long_file_is_written_anew_with_what_still_matters() {
+    let folder = tempfile::tempdir().unwrap();
+    let (process, many) = (Process::beside(&folder), i64::try_from(LONGEST).unwrap());
+    process.note(1, &(0..many).collect::<Vec<_>>());
+    process.settled(1, 0..many - 1);
+    process.note(1, &[many]);
+    process.note(1, &[many + 1]);
+    let mut ids = process.left(|_| true).ids;
+    ids.sort_unstable();
+    assert_eq!(ids, [many - 1, many, many + 1]);
+}
+
+#[test]
+fn what_another_database_left_under_the_same_epoch_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    Process::beside(&folder).note(1, &[11]);
+    let process = Process::beside(&folder);
+    process.begin(1);
+    process.begin(1);
+    process.note(1, &[12]);
+    assert_eq!(process.left(|_| true).ids, [12]);
+}
+
+#[test]
+fn what_another_life_of_a_server_left_is_not_believed_and_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |generation: &str| Process::with(Notebook::of_bot(folder.path(), "redis-1", 7, generation));
+    of("before it was emptied").note(1, &[11]);
+    of("since").note(2, &[21]);
+    let left = of("since").left(|epoch| epoch < 3);
+    assert_eq!((left.ids, left.files.len()), (vec![21], 2));
+}
+
+#[test]
+fn bots_and_servers_that_share_a_folder_know_nothing_of_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |store: &str, bot: i64| Process::with(Notebook::of_bot(folder.path(), store, bot, "g"));
+    for (at, (store, bot)) in [("redis-1", 7), ("redis-1", 77), ("redis-12", 7), ("postgres-1", 7)].iter().enumerate() {
+        of(store, *bot).note(1, &[i64::try_from(at).unwrap()]);
+    }
+    let left = of("redis-1", 7).left(|_| true);
+    assert_eq!((left.ids, left.files.len()), (vec![0], 1));
+}
+
+#[tokio::test]
+async fn a_file_in_which_all_is_settled_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::beside(&folder);
+    process.note(1, &[11, 12]);
+    process.settled(1, 11..12);
+    process.notes.tidy().await.unwrap();
+    assert_eq!(process.left(|_| true).ids, [11, 12]);
+    process.settled(1, 12..13);
+    process.notes.tidy().await.unwrap();
+    assert!(process.left(|_| true).files.is_empty());
+}

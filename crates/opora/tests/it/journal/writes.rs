@@ -1,0 +1,213 @@
+//! Turns that write to the application's tables while Redis is away: what they write happens once, and with the turn.
+
+use std::sync::Arc;
+
+use opora::store::{
+    Commit, DomainWrites, Opened, Refusal, StateChange, Store, StoreError, Stored, Taken, Version, WriteError,
+};
+use tokio::sync::Semaphore;
+
+use super::steps::{NOW, anna, begins_anew, lead, update};
+use super::{Scene, on_both_databases};
+use crate::decided::Tables;
+use crate::postgres_store::message;
+use crate::stage::BOT;
+
+on_both_databases! {
+    what_a_turn_writes_while_redis_is_away_commits_with_it_and_is_not_written_again,
+    a_refusal_of_the_writes_leaves_nothing_of_the_turn,
+    what_is_written_outside_of_turns_does_not_wait_for_redis,
+    what_was_decided_and_is_not_in_redis_waits_for_it,
+    what_was_decided_and_redis_has_surely_not_heard_waits_for_it_too,
+    a_redis_that_forgets_what_was_replayed_is_told_again,
+}
+
+/// Writes a line to the application's table.
+fn note() -> DomainWrites {
+    DomainWrites::new(|database| {
+        Box::pin(async move {
+            let line = "INSERT INTO notes (person) VALUES (5)";
+            if database.is_postgres() {
+                sqlx::query(line).execute(database.postgres()).await?;
+            } else {
+                sqlx::query(line).execute(database.sqlite()).await?;
+            }
+            Ok(())
+        })
+    })
+}
+
+/// A turn that writes, from a version and by an update of this number.
+fn noted(from: i64, number: i64) -> Commit {
+    let stored = Stored { value: format!("{{\"turn\":{number}}}").into(), places: Vec::new(), expires_at: None };
+    Commit {
+        takes: vec![Taken::Fresh(update(number).1)],
+        state: StateChange::Set(stored),
+        writes: Some(note()),
+        ..Commit::new(anna(), Version(from), NOW)
+    }
+}
+
+impl Scene {
+    fn tables(&self) -> &Tables {
+        self.tables.as_ref().unwrap()
+    }
+
+    /// Leads with Redis; the application has its table, and Anna has had her first turn.
+    async fn noted_once(&self) -> Arc<dyn Store> {
+        let store = self.store().await;
+        self.tables().say("CREATE TABLE notes (person BIGINT NOT NULL)").await;
+        let epoch = lead(&*store, "before").await;
+        store.open(&anna(), None).await.unwrap();
+        store.commit(epoch, noted(0, 1)).await.unwrap();
+        store
+    }
+
+    async fn version(&self) -> i64 {
+        let opened = self.redis.open(&anna(), None).await.unwrap();
+        let Opened::At { version, .. } = opened else { panic!("{opened:?}") };
+        version.0
+    }
+}
+
+/// Redis is back, and leads.
+async fn comes_back(scene: &Scene, store: &dyn Store) {
+    scene.proxy.cut_off(false);
+    begins_anew(store).await;
+    lead(store, "after").await;
+}
+
+async fn what_a_turn_writes_while_redis_is_away_commits_with_it_and_is_not_written_again(scene: Scene) {
+    let store = scene.noted_once().await;
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    let epoch = lead(&*store, "away").await;
+    store.open(&anna(), None).await.unwrap();
+    store.commit(epoch, Commit { outgoing: vec![message(5, "noted")], ..noted(1, 2) }).await.unwrap();
+    assert_eq!(scene.tables().notes().await, 2);
+    let again = store.commit(epoch, noted(2, 2)).await;
+    assert!(matches!(again, Err(StoreError::AlreadyTaken)), "{again:?}");
+    store.close().await.unwrap();
+
+    // A restart goes on where it was, also without Redis.
+    let store = scene.store().await;
+    let epoch = lead(&*store, "restarted").await;
+    store.open(&anna(), None).await.unwrap();
+    store.commit(epoch, noted(2, 3)).await.unwrap();
+    comes_back(&scene, &*store).await;
+    assert_eq!((scene.version().await, scene.tables().notes().await), (3, 3));
+    assert_eq!(scene.redis.statistics(Some(BOT)).await.unwrap().outbox, 1);
+    assert_eq!(scene.redis.parked(Some(BOT), 9).await.unwrap(), []);
+    let taken = store.open(&anna(), Some(&update(3).1)).await.unwrap();
+    assert_eq!(taken, Opened::AlreadyTaken);
+    store.close().await.unwrap();
+}
+
+async fn a_refusal_of_the_writes_leaves_nothing_of_the_turn(scene: Scene) {
+    let store = scene.noted_once().await;
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    let epoch = lead(&*store, "away").await;
+    store.open(&anna(), None).await.unwrap();
+    let writes = DomainWrites::new(|database| {
+        Box::pin(async move {
+            note().run(database).await?;
+            Err::<(), WriteError>(Refusal::because("the slot is full"))
+        })
+    });
+    let refused = store.commit(epoch, Commit { writes: Some(writes), ..noted(1, 2) }).await;
+    assert!(matches!(&refused, Err(StoreError::Refused(why)) if why.0 == "the slot is full"), "{refused:?}");
+    assert_eq!(scene.tables().notes().await, 1);
+    store.commit(epoch, noted(1, 2)).await.unwrap();
+    comes_back(&scene, &*store).await;
+    assert_eq!((scene.version().await, scene.tables().notes().await), (2, 2));
+    store.close().await.unwrap();
+}
+
+async fn what_is_written_outside_of_turns_does_not_wait_for_redis(scene: Scene) {
+    let store = scene.noted_once().await;
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    store.write(note()).await.unwrap();
+    assert_eq!(scene.tables().notes().await, 2);
+    store.close().await.unwrap();
+}
+
+async fn what_was_decided_and_is_not_in_redis_waits_for_it(scene: Scene) {
+    let store = scene.noted_once().await;
+    let epoch = lead(&*store, "again").await;
+    store.open(&anna(), None).await.unwrap();
+    scene.proxy.cut_after(b"carry_out");
+    let lost = store.commit(epoch, noted(1, 2)).await;
+    assert!(scene.proxy.has_cut() && lost.is_err(), "{lost:?}");
+    scene.proxy.cut_off(true);
+    assert_eq!(scene.tables().notes().await, 2, "it is decided");
+    begins_anew(&*store).await;
+    let epoch = lead(&*store, "away").await;
+    let waits = store.open(&anna(), None).await;
+    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "she would go on from before that turn: {waits:?}");
+    // The same update comes again: it is kept, and known when Redis is back.
+    store.receive(epoch, vec![update(2).0]).await.unwrap();
+    comes_back(&scene, &*store).await;
+    assert_eq!((scene.version().await, scene.tables().notes().await), (2, 2));
+    assert_eq!(scene.redis.waiting(BOT, Default::default(), 9).await.unwrap(), []);
+    store.close().await.unwrap();
+}
+
+async fn what_was_decided_and_redis_has_surely_not_heard_waits_for_it_too(scene: Scene) {
+    let store = scene.noted_once().await;
+    let epoch = lead(&*store, "again").await;
+    store.open(&anna(), None).await.unwrap();
+    let (is_writing, may_end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    let (writes, ends) = (Arc::clone(&is_writing), Arc::clone(&may_end));
+    let slow = DomainWrites::new(move |database| {
+        Box::pin(async move {
+            note().run(database).await?;
+            writes.add_permits(1);
+            let _ = ends.acquire().await;
+            Ok(())
+        })
+    });
+    let (deciding, turn) = (Arc::clone(&store), Commit { writes: Some(slow), ..noted(1, 2) });
+    let deciding = tokio::spawn(async move { deciding.commit(epoch, turn).await });
+    let _ = is_writing.acquire().await.unwrap();
+    // Redis says no: the turn is decided, and known not to be there.
+    scene.server.say(&["REPLICAOF", "127.0.0.1", "1"]);
+    may_end.add_permits(1);
+    let refused = deciding.await.unwrap();
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    begins_anew(&*store).await;
+    lead(&*store, "away").await;
+    let waits = store.open(&anna(), None).await;
+    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "{waits:?}");
+    scene.server.say(&["REPLICAOF", "NO", "ONE"]);
+    comes_back(&scene, &*store).await;
+    assert_eq!((scene.version().await, scene.tables().notes().await), (2, 2));
+    store.close().await.unwrap();
+}
+
+async fn a_redis_that_forgets_what_was_replayed_is_told_again(mut scene: Scene) {
+    let store = scene.noted_once().await;
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    let kept_bytes = scene.server.kept_bytes();
+    let epoch = lead(&*store, "away").await;
+    store.open(&anna(), None).await.unwrap();
+    store.commit(epoch, noted(1, 2)).await.unwrap();
+    comes_back(&scene, &*store).await;
+    assert_eq!(scene.version().await, 2);
+    store.close().await.unwrap();
+    // It comes back as it was before the replay.
+    scene.server.lose_power(kept_bytes);
+    scene.server.start_again();
+    let address = format!("{}?journal=database", scene.server.url());
+    let store = opora::store::open_with_database(&address, Some(&scene.tables().url())).await.unwrap();
+    lead(&*store, "older").await;
+    let opened = store.open(&anna(), None).await.unwrap();
+    let Opened::At { version, stored } = opened else { panic!("{opened:?}") };
+    assert_eq!((version, &*stored.unwrap().value), (Version(2), "{\"turn\":2}"));
+    assert_eq!(scene.tables().notes().await, 2);
+    let taken = store.open(&anna(), Some(&update(2).1)).await.unwrap();
+    assert_eq!(taken, Opened::AlreadyTaken);
+    store.close().await.unwrap();
+}

@@ -1,0 +1,38 @@
+//! `opora state discard`: removes what a database has kept of conversations before they came to Redis.
+
+use anyhow::{Context, bail};
+use clap::Args;
+use opora::store::Journal;
+
+use super::confirm::Consent;
+use super::open::Address;
+use super::{Desk, output};
+
+#[derive(Debug, Args)]
+pub struct Discard {
+    #[command(flatten)]
+    consent: Consent,
+}
+
+pub async fn run(desk: &Desk<'_>, store: &Address, arguments: Discard) -> anyhow::Result<()> {
+    let (address, named_by) = store.named()?;
+    if address.starts_with("redis") {
+        bail!("this is for the database of the tables, which {named_by} does not name: it names a Redis");
+    }
+    let kept = desk.store.statistics(None).await?;
+    let question = format!(
+        "Remove {} open conversations, {} inputs, {} messages, {} timers and {} effects from this database, for good? The bot has \
+         its conversations in Redis; the tables of the application stay.",
+        kept.active, kept.inbox, kept.outbox, kept.timers, kept.effects
+    );
+    arguments.consent.to(&question).await?;
+    let bots = Journal::discard_conversations(&address).await.context("nothing was removed")?;
+    if bots.is_empty() {
+        return output::say("There is nothing to remove.");
+    }
+    let bots: Vec<_> = bots.iter().map(i64::to_string).collect();
+    output::say(&format!(
+        "Removed, of bot {}. From its next start on the database can have a journal.",
+        bots.join(", ")
+    ))
+}

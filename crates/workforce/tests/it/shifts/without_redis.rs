@@ -1,0 +1,95 @@
+//! A shift that is worked while Redis is away: an instance that is declared the only one goes on, and pay is right.
+
+use super::killed::{DEEDS, does, has_worked_once, prepare};
+use crate::demo::{ANNA, BORIS, until};
+use crate::firm::{Ground, Kind};
+use crate::operator;
+use crate::product::{Run, silent_emulator};
+use crate::redis_server::RedisServer;
+
+const ALONE: &[(&str, &str)] = &[("ONLY_INSTANCE", "true")];
+
+/// With a Redis that the test may kill.
+async fn ground(kind: Kind, server: &RedisServer) -> Ground {
+    let mut ground = Ground::new(kind).await;
+    ground.state = server.url();
+    ground
+}
+
+async fn works_a_shift_while_redis_is_away(kind: Kind) {
+    let mut server = RedisServer::start(&["--appendonly", "yes", "--appendfsync", "always"]);
+    let (ground, emulator) = (ground(kind, &server).await, silent_emulator().await);
+    prepare(&ground).await;
+    let run = Run::start(&ground, &emulator, ALONE);
+    let (before, rest) = DEEDS.split_at(3);
+    for (deed, heard) in before {
+        does(&emulator, deed, heard).await;
+    }
+    let store = opora::store::open_existing(&ground.state).await.unwrap();
+    until("what was said is settled", async || {
+        let numbers = store.statistics(None).await.unwrap();
+        ((numbers.inbox, numbers.outbox) == (0, 0)).then_some(())
+    })
+    .await;
+    server.kill();
+    run.logs("the journal goes on").await;
+    let (here, back) = rest.split_at(rest.len() - 2);
+    for (deed, heard) in here {
+        does(&emulator, deed, heard).await;
+    }
+    // Whom nobody knows is told to wait, and answered later.
+    emulator.says(BORIS, "/me").await;
+    emulator.hears(BORIS, "One moment").await;
+    server.start_again();
+    run.logs("Redis has everything").await;
+    emulator.hears(BORIS, "Your Telegram number: 1002").await;
+    for (deed, heard) in back {
+        does(&emulator, deed, heard).await;
+    }
+    assert!(!emulator.texts(ANNA).await.iter().any(|text| text.contains("One moment")), "she has noticed nothing");
+    has_worked_once(&ground, run).await;
+    let parked = operator::run(&[("STATE_URL", &ground.state)], &["state", "parked", "list"]).await.well().stdout;
+    assert!(parked.contains("Nothing is parked"), "{parked}");
+    emulator.stop().await;
+}
+
+#[tokio::test]
+async fn a_shift_is_worked_while_redis_is_away_with_tables_in_postgres() {
+    works_a_shift_while_redis_is_away(Kind::RedisAndPostgres).await;
+}
+
+#[tokio::test]
+async fn a_shift_is_worked_while_redis_is_away_with_tables_in_a_file() {
+    works_a_shift_while_redis_is_away(Kind::RedisAndSqlite).await;
+}
+
+#[tokio::test]
+async fn conversations_that_a_database_kept_before_are_in_the_way_of_a_journal_until_they_are_discarded() {
+    let server = RedisServer::start(&[]);
+    let (ground, emulator) = (ground(Kind::RedisAndSqlite, &server).await, silent_emulator().await);
+    let database = ground.database.url();
+    let discard = ["state", "discard", "--store", &database];
+    // Everything begins in the file.
+    let run = Run::start(&ground, &emulator, &[("STATE_URL", &database)]);
+    emulator.says(ANNA, "/language").await;
+    emulator.hears(ANNA, "Which language").await;
+    run.stops().await;
+    let yes = [&discard[..], &["--yes"]].concat();
+    operator::run(&[], &yes).await.complains(&["never worked with a Redis"]);
+    // Then there is a Redis.
+    let run = Run::start(&ground, &emulator, ALONE);
+    run.logs("people will have to wait while Redis is away").await;
+    emulator.says(BORIS, "/me").await;
+    emulator.hears(BORIS, "Your Telegram number: 1002").await;
+    run.stops().await;
+    operator::run(&[], &discard).await.complains(&["open conversations", "--yes"]);
+    operator::run(&[("STATE_URL", &ground.state)], &["state", "discard", "--yes"]).await.complains(&["names a Redis"]);
+    let done = operator::run(&[], &yes).await.well();
+    assert!(done.stdout.contains("Removed, of bot 123456789"), "{}", done.stdout);
+    let run = Run::start(&ground, &emulator, ALONE);
+    emulator.says(BORIS, "/help").await;
+    emulator.hears(BORIS, "I am").await;
+    assert_eq!(run.count("people will have to wait").await, 0);
+    run.stops().await;
+    emulator.stop().await;
+}
