@@ -136,14 +136,14 @@ fn sound_layers(config: Option<PathBuf>) -> Result<Layers, Mistakes> {
 }
 
 impl DatabaseFlags {
-    /// Where the tables are.
+    /// Where the tables are, with the data directory in which it stands what was seen of them.
     pub fn address(self) -> anyhow::Result<Address> {
-        let address = match self.database {
-            Some(address) => address,
-            None => places::database(&sound_layers(self.config)?),
-        };
+        let layers = sound_layers(self.config)?;
+        let address = self.database.unwrap_or_else(|| places::database(&layers));
         // It may hold a password: it is not repeated.
-        Address::parse(&address).context("the address of the database is neither sqlite:<path> nor postgres://…")
+        let address = Address::parse(&address);
+        let address = address.context("the address of the database is neither sqlite:<path> nor postgres://…")?;
+        Ok(address.with(|url| places::watched(url, places::data_dir(&layers))))
     }
 }
 

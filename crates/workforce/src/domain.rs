@@ -62,10 +62,6 @@ impl Domain {
     /// Opens everything for a bot: the tables, brought up to date, and the conversations at `state`, which commit
     /// together.
     pub async fn open(state: &str, database: &Address) -> anyhow::Result<Self> {
-        // No tables are made in a database that came back empty.
-        if let Address::Postgres(url) = database {
-            PostgresStore::check(url).await?;
-        }
         Self::migrate(database).await?;
         // One database for both may be written in two ways.
         let apart = (Address::parse(state).as_ref() != Some(database)).then(|| database.url());
@@ -84,7 +80,9 @@ impl Domain {
     /// Opens the tables for a command, beside a bot that runs or without one.
     pub async fn beside(database: &Address) -> anyhow::Result<Self> {
         Self::migrate(database).await?;
-        let store = opora::store::open(&database.url()).await.with_context(|| format!("cannot open {database}"))?;
+        // A command notes nothing of what it has seen: that is the bot's.
+        let plain = database.clone().with(|url| PostgresStore::plain_address(&url));
+        let store = opora::store::open(&plain.url()).await.with_context(|| format!("cannot open {database}"))?;
         Self::over(database, store).await
     }
 
@@ -110,8 +108,12 @@ impl Domain {
         Ok(Self { readers, store })
     }
 
-    /// Brings the tables up to date; answers the names of the steps that were taken.
+    /// Brings the tables up to date; answers the names of the steps that were taken. None are made in a database that came
+    /// back empty, or that is another one.
     pub async fn migrate(database: &Address) -> anyhow::Result<Vec<&'static str>> {
+        if let Address::Postgres(url) = database {
+            PostgresStore::check(url).await?;
+        }
         if let Address::Sqlite(path) = database
             && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
         {

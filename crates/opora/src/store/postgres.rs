@@ -6,14 +6,16 @@
 //!
 //! It makes no copies of the database: PostgreSQL's own tools do.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use futures_util::future::join;
 use tokio::sync::Mutex;
 
 use self::reads::{Finder, Readers};
 use self::server::{Promise, Server};
 use self::writer::Writer;
-use super::sent::{Notebook, SentNotes};
+use super::sent::{Notebook, SentNotes, forget_from, or_release};
 use super::sql::numbers::Numbers;
 use super::sql::queue;
 use super::sql::reads::Reads;
@@ -100,6 +102,17 @@ impl PostgresStore {
         &self.sql.reads
     }
 
+    /// Begins the notes of a lease, and settles what earlier holders on this machine have sent.
+    async fn take_up(&self, folder: &Path, bot: i64, epoch: Epoch) -> StoreResult<()> {
+        let name = self.server.file_name();
+        if self.saw_lease(bot, epoch).await {
+            forget_from(folder, &name, &self.generation, epoch).await?;
+        }
+        let notebook = Notebook::of_bot(folder, &name, bot, &self.generation);
+        // A later lease may have been given already.
+        self.sent.take_up(notebook, epoch, move |other| other < epoch.0, &self.sql).await.map(drop)
+    }
+
     /// An address without the settings that are this library's alone, for whoever connects to the same database by other
     /// means.
     #[must_use]
@@ -129,10 +142,7 @@ impl StoreLayer for PostgresStore {
             if let LeaseAnswer::Granted(epoch) = answer
                 && let Some(folder) = &self.server.data
             {
-                self.saw_lease(bot, epoch).await;
-                let notebook = Notebook::of_bot(folder, &self.server.file_name(), bot, &self.generation);
-                // A later lease may have been given already.
-                self.sent.take_up(notebook, epoch, move |other| other < epoch.0, &self.sql).await;
+                or_release(&self.sql, bot, epoch, self.take_up(folder, bot, epoch).await).await?;
             }
             Ok(answer)
         })
@@ -140,11 +150,10 @@ impl StoreLayer for PostgresStore {
 
     fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
         Box::pin(async move {
-            let renewed = self.sql.renew(bot, epoch).await;
-            match &renewed {
-                // It may be that there are no tables any more: then waiting is in vain.
-                Err(StoreError::Unavailable(_)) => self.verify().await.and(renewed),
-                _ => renewed,
+            // Other tables may have a lease with the same number.
+            match join(self.sql.renew(bot, epoch), self.verify()).await {
+                (_, Err(lost @ StoreError::Lost { .. })) => Err(lost),
+                (renewed, _) => renewed,
             }
         })
     }

@@ -18,7 +18,7 @@ use self::numbers::Numbers;
 use self::rounds::Rounds;
 use self::server::Server;
 use self::witness::Witness;
-use super::sent::SentNotes;
+use super::sent::{SentNotes, or_release};
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
     FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow,
@@ -161,7 +161,7 @@ impl Store for RedisStore {
         Box::pin(async move {
             let answer = self.claim_above(Epoch(0), bot, holder, seen).await?;
             if let LeaseAnswer::Granted(epoch) = answer {
-                self.settle_left(bot, epoch).await;
+                or_release(self, bot, epoch, self.settle_left(bot, epoch).await).await?;
             }
             Ok(answer)
         })

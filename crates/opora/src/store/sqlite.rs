@@ -5,6 +5,7 @@
 //!
 //! It does not serve several machines: a file on a network drive is not safe.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use sqlx::{SqliteConnection, SqlitePool};
@@ -13,12 +14,12 @@ use self::checkpoint::Checkpoints;
 use self::file::DatabaseFile;
 use self::opens::Finder;
 use self::writer::Writer;
-use super::sent::{Notebook, SentNotes, blocking};
+use super::sent::{Notebook, SentNotes, blocking, or_release};
 use super::sql::queue;
 use super::sql::reads::Reads;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
-use super::{Answer, Epoch, Holder, Lease, LeaseAnswer, OutboxId, Settled, Store, StoreLayer, StoreResult};
+use super::{Answer, Epoch, Holder, Lease, LeaseAnswer, OutboxId, Settled, Store, StoreError, StoreLayer, StoreResult};
 use crate::clock::Millis;
 
 mod alone;
@@ -91,13 +92,16 @@ impl SqliteStore {
     }
 
     /// Begins the notes of a lease, and settles what earlier holders have sent and had no time to settle.
-    async fn settle_left(&self, epoch: Epoch) {
-        let held = self.sql.reads.held_epochs().await;
-        if let Err(error) = &held {
+    async fn settle_left(&self, epoch: Epoch) -> StoreResult<()> {
+        let notebook = Notebook::beside(&self.file.path);
+        // Files before leases: one that comes in between is of a lease that is held.
+        let (files, held) = (notebook.clone(), self.sql.reads.held_epochs());
+        let over = async { Ok(&blocking(move || files.epochs()).await? - &held.await?.into_iter().collect()) };
+        let over = over.await.unwrap_or_else(|error: StoreError| {
             tracing::warn!(%error, "cannot tell which leases are over; some messages may be sent again");
-        }
-        let is_over = move |other| held.as_ref().is_ok_and(|held| !held.contains(&other));
-        self.sent.take_up(Notebook::beside(&self.file.path), epoch, is_over, &self.sql).await;
+            HashSet::new()
+        });
+        self.sent.take_up(notebook, epoch, move |other| over.contains(&other), &self.sql).await.map(drop)
     }
 }
 
@@ -110,7 +114,7 @@ impl StoreLayer for SqliteStore {
         Box::pin(async move {
             let answer = self.sql.claim(bot, holder, seen).await?;
             if let LeaseAnswer::Granted(epoch) = answer {
-                self.settle_left(epoch).await;
+                or_release(&self.sql, bot, epoch, self.settle_left(epoch).await).await?;
             }
             Ok(answer)
         })

@@ -235,3 +235,36 @@ async fn what_was_noted_does_not_come_back_from_the_record_of_a_decision() {
     claim(&next, BOT).await;
     assert_eq!(unsent(&next, BOT).await, [waits]);
 }
+
+/// An older copy gives the same numbers again, to other messages.
+#[tokio::test]
+async fn notes_since_an_older_copy_of_a_database_are_not_believed() {
+    let (server, here) = (PostgresServer::start(&[]), tempfile::tempdir().unwrap());
+    query(&server.url(), "CREATE DATABASE bots").await;
+    let address = format!("postgres://postgres@127.0.0.1:{}/bots?data={}", server.port(), here.path().display());
+    let open = async || opora::store::open(&address).await.unwrap();
+    let first = open().await;
+    let epoch = claim(&*first, BOT).await;
+    first.release(BOT, epoch).await.unwrap();
+    first.close().await.unwrap();
+    query(&server.url(), "CREATE DATABASE copied TEMPLATE bots").await;
+    // Two processes are killed, each with a note.
+    let mut said = Vec::new();
+    for _ in 0..2 {
+        let killed = open().await;
+        let epoch = claim(&*killed, BOT).await;
+        let user = said.len() as i64 + 1;
+        said.push((epoch, say(&*killed, BOT, epoch, user).await));
+        killed.note_sent(epoch, vec![said[said.len() - 1].1]).await.unwrap();
+    }
+    query(&server.url(), "DROP DATABASE bots WITH (FORCE)").await;
+    query(&server.url(), "ALTER DATABASE copied RENAME TO bots").await;
+    let next = open().await;
+    let again = claim(&*next, BOT).await;
+    assert_eq!((again, say(&*next, BOT, again, 1).await), said[0], "the same number is another message's");
+    let last = open().await;
+    let epoch = claim(&*last, BOT).await;
+    assert_eq!((epoch, say(&*last, BOT, epoch, 2).await), said[1]);
+    claim(&*open().await, BOT).await;
+    assert_eq!(unsent(&*last, BOT).await, [said[0].1, said[1].1]);
+}

@@ -121,8 +121,8 @@ impl Reading<'_> {
             updates: updates?,
             only_instance,
             send_limits: send_limits.unwrap_or_default(),
-            state: journalled(watched(state, data_dir), only_instance),
-            database: database?.with(|url| watched(url, data_dir)),
+            state: places::journalled(places::watched(state, data_dir), only_instance),
+            database: database?.with(|url| places::watched(url, data_dir)),
             cache,
             files: files?,
             data_dir: data_dir.into(),
@@ -247,30 +247,6 @@ impl Reading<'_> {
     }
 }
 
-/// A server's data is compared with what was seen of it, so that one that comes back empty is noticed, and what was sent is
-/// noted here.
-fn watched(state: String, data_dir: &str) -> String {
-    let is_plain = data_dir.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
-    let is_server = ["redis", "postgres"].iter().any(|kind| state.starts_with(kind));
-    if !is_server || !is_plain || state.contains("data=") || state.contains("layout=") {
-        return state;
-    }
-    with_setting(&state, &format!("data={data_dir}"))
-}
-
-/// Who is alone goes on while Redis is away, with a journal beside the tables.
-fn journalled(state: String, only_instance: bool) -> String {
-    if !only_instance || !state.starts_with("redis") || state.contains("journal=") || state.contains("layout=") {
-        return state;
-    }
-    with_setting(&state, "journal=database")
-}
-
-fn with_setting(address: &str, setting: &str) -> String {
-    let mark = if address.contains('?') { '&' } else { '?' };
-    format!("{address}{mark}{setting}")
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -371,6 +347,11 @@ mod tests {
         assert_eq!((&*config.state, &*config.database.url()), (watched, watched));
         let config = read(&[GOOD, tables, ("STATE_URL", "redis://host/2?prefix=a&data=/x")]).unwrap();
         assert_eq!(config.state, "redis://host/2?prefix=a&data=/x");
+        let config =
+            read(&[GOOD, ("STATE_URL", "postgres://db/a?application_name=data="), ("DATA_DIR", "/мои данные")]);
+        let state = config.unwrap().state;
+        let settings: Vec<_> = form_urlencoded::parse(state.split_once('?').unwrap().1.as_bytes()).collect();
+        assert_eq!(settings[1], ("data".into(), "/мои данные".into()), "{state}");
         let alone = ("ONLY_INSTANCE", "true");
         let config = read(&[GOOD, tables, ("REDIS_URL", "redis://host"), alone]).unwrap();
         assert!(config.state.ends_with("&journal=database"), "{}", config.state);

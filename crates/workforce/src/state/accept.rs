@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use opora::store::{DecidedStore, PostgresLoss, PostgresStore, RedisLoss, RedisStore, StoreError};
+use opora::store::{DecidedStore, OpenError, PostgresLoss, PostgresStore, RedisLoss, RedisStore, StoreError};
 
 use super::open::Address;
 use super::output;
@@ -76,15 +76,18 @@ pub async fn run(store: &Address, arguments: Accept) -> anyhow::Result<()> {
 /// Looks at a Redis, and at the tables beside it.
 async fn look_at_redis(redis: &str, tables: Option<&Tables>, data: &Path) -> anyhow::Result<Missing> {
     let mut missing = Missing::default();
-    if let Some(tables) = tables {
-        let found = DecidedStore::strangers(redis, &tables.url).await;
-        missing.strangers = found.with_context(|| format!("cannot compare this Redis with {}", tables.shown))?;
-    }
     if let Some(tables) = tables.filter(|tables| tables.are_on_a_server()) {
         missing.database = match PostgresStore::loss(&tables.url, data).await {
             // Nobody has watched it from this directory.
             Err(StoreError::Unsupported(_)) => None,
             loss => loss.with_context(|| format!("cannot compare {} with what was seen of it", tables.shown))?,
+        };
+    }
+    if let Some(tables) = tables {
+        missing.strangers = match DecidedStore::strangers(redis, &tables.url).await {
+            // An older copy has older tables: the start brings them up to date, and then it shows whose they are.
+            Err(OpenError::Store(StoreError::Unsupported(_))) if missing.database.is_some() => Vec::new(),
+            found => found.with_context(|| format!("cannot compare this Redis with {}", tables.shown))?,
         };
     }
     let is_strange = !missing.strangers.is_empty() || missing.database.is_some();

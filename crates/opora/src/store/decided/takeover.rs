@@ -56,7 +56,7 @@ impl DecidedStore {
             after = Some(last);
         }
         // Also of what was brought back just now.
-        let sent = self.redis.settle_left(bot, epoch).await;
+        let sent = self.redis.settle_left(bot, epoch).await?;
         self.settled.lock().note(sent.into_iter());
         // Nothing of an earlier term is on its way any more.
         self.unsure.lock().retain(|key| key.bot != bot);

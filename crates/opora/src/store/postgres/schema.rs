@@ -7,6 +7,8 @@
 //! the end of a conversation has a column of its own. Places are counted by each writer in rows of its own, which no
 //! other writer waits for. Tables whose rows come and go are swept early.
 
+use std::collections::BTreeMap;
+
 use sqlx::{Connection, PgConnection, Row};
 
 use crate::store::sql::failure::unavailable;
@@ -228,10 +230,13 @@ pub(super) const HAS_GENERATION: &str = "
     WHERE relname = 'opora_generation' AND pg_catalog.pg_table_is_visible(oid)";
 pub(super) const GENERATION: &str = "SELECT generation FROM opora_generation";
 
-/// The generation of the tables that this connection finds; none if there are none, or none that bear one yet.
+/// The generation of tables that bear none yet.
+pub(super) const UNMARKED: &str = "";
+
+/// The generation of the tables that this connection finds; none if there are none.
 pub(super) async fn generation(connection: &mut PgConnection) -> sqlx::Result<Option<String>> {
     match sqlx::query_scalar::<_, i64>(HAS_GENERATION).fetch_one(&mut *connection).await? {
-        0 => Ok(None),
+        0 => Ok(found(connection).await?.map(|_| UNMARKED.to_owned())),
         _ => sqlx::query_scalar(GENERATION).fetch_optional(connection).await,
     }
 }
@@ -239,7 +244,7 @@ pub(super) async fn generation(connection: &mut PgConnection) -> sqlx::Result<Op
 /// Goes on after what was there is lost. Versions begin above all that there can have been, for nobody has had as many
 /// turns as there are seconds, so that no button of the lost time fits a later state; epochs, and with them the numbers of
 /// rows, go on above a lease that is known.
-pub(super) async fn go_on_above(connection: &mut PgConnection, lease: Option<(i64, Epoch)>) -> sqlx::Result<()> {
+pub(super) async fn go_on_above(connection: &mut PgConnection, leases: &BTreeMap<i64, Epoch>) -> sqlx::Result<()> {
     const VERSIONS: &str = "
         SET LOCAL statement_timeout = 0;
         UPDATE opora_version_floor SET floor = greatest(floor, extract(epoch FROM now())::bigint);
@@ -247,10 +252,12 @@ pub(super) async fn go_on_above(connection: &mut PgConnection, lease: Option<(i6
     const EPOCHS: &str = "
         INSERT INTO opora_leases (bot, epoch, holder, renewals, numbers)
         SELECT $1, $2, NULL, 0, 0 WHERE $2 > (SELECT coalesce(max(epoch), 0) FROM opora_leases)
-        ON CONFLICT (bot) DO UPDATE SET epoch = excluded.epoch, holder = NULL";
+        ON CONFLICT (bot) DO UPDATE SET epoch = excluded.epoch WHERE opora_leases.holder IS NULL";
     let mut transaction = connection.begin().await?;
     sqlx::raw_sql(VERSIONS).execute(&mut *transaction).await?;
-    if let Some((bot, epoch)) = lease {
+    // The highest is enough, for bots have no epoch in common. Somebody who works here already, having accepted it on
+    // another machine, is not put out.
+    if let Some((bot, epoch)) = leases.iter().max_by_key(|(_, epoch)| **epoch) {
         sqlx::query(EPOCHS).bind(bot).bind(epoch.0).execute(&mut *transaction).await?;
     }
     transaction.commit().await

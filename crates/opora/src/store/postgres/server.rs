@@ -163,8 +163,9 @@ impl Server {
     /// Begins the names of files about this database. It is made of what the address says of server, database, user and
     /// schema: the password has no part in it, and the server need not be asked.
     pub(super) fn file_name(&self) -> String {
-        let options = self.options.get_options().unwrap_or_default();
-        let place = format!("{self} {} {options}", self.options.get_username());
+        // Several servers may have their sockets in one folder.
+        let (port, user) = (self.options.get_port(), self.options.get_username());
+        let place = format!("{self} {port} {user} {}", self.options.get_options().unwrap_or_default());
         format!("postgres-{:016x}", hash_of(place.as_bytes()))
     }
 
@@ -248,4 +249,20 @@ async fn check(connection: &mut PgConnection) -> StoreResult<Promise> {
         (_, "off") => Promise::LosesTheLastMoments,
         _ => Promise::Durable,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_files_tell_databases_apart_and_not_passwords() {
+        let name = |address: &str| Server::of(address).unwrap().file_name();
+        let socket = "postgres:///db?host=/run/postgresql&user=bot";
+        let one = name(&format!("{socket}&port=5432&password=a"));
+        assert_eq!(one, name(&format!("{socket}&port=5432&password=b&data=/x")));
+        for other in ["&port=5433", "&port=5432&options[search_path]=bots"] {
+            assert_ne!(one, name(&format!("{socket}{other}")), "{other}");
+        }
+    }
 }

@@ -6,6 +6,7 @@
 //!
 //! A database that was restored from an older copy bears the same generation: that is not noticed.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -38,8 +39,8 @@ pub struct PostgresLoss {
 pub(super) struct Seen {
     /// Empty if whatever is there next is to be taken for it.
     generation: String,
-    /// The highest lease that was given here: its bot and its epoch.
-    lease: Option<(i64, Epoch)>,
+    /// The highest lease of each bot that was given here.
+    leases: BTreeMap<i64, Epoch>,
 }
 
 impl fmt::Display for PostgresLoss {
@@ -86,6 +87,10 @@ impl Server {
             None => format!(
                 "the PostgreSQL database {self} is empty: a bot has kept conversations there, and there are none"
             ),
+            Some(schema::UNMARKED) => format!(
+                "the PostgreSQL database {self} is a copy from before a bot last worked with it: its tables are of an \
+                 older version"
+            ),
             Some(_) => format!(
                 "the PostgreSQL database {self} is another one than a bot has worked with, or was made anew: its tables \
                  are not those that were seen"
@@ -108,7 +113,7 @@ impl Server {
         let generation = found.ok_or_else(|| unavailable("the generation is missing"))?;
         let seen = self.seen().await?;
         if let Some(accepted) = seen.as_ref().filter(|seen| seen.generation.is_empty()) {
-            schema::go_on_above(connection, accepted.lease).await.map_err(unavailable)?;
+            schema::go_on_above(connection, &accepted.leases).await.map_err(unavailable)?;
         }
         let seen = seen.unwrap_or_default();
         if seen.generation != generation {
@@ -161,18 +166,33 @@ impl PostgresStore {
         Ok(self.reads().read(schema::GENERATION, Vec::new(), |row| row.text(0)).await?.pop())
     }
 
-    /// Takes note of a lease that was given.
-    pub(super) async fn saw_lease(&self, bot: i64, epoch: Epoch) {
+    /// Takes note of a lease that was given. Answers whether it was given before: then this is an older copy of what was
+    /// there.
+    pub(super) async fn saw_lease(&self, bot: i64, epoch: Epoch) -> bool {
         let noted = async {
-            let mut seen = self.server.seen().await?.unwrap_or_default();
-            if seen.lease.is_none_or(|(_, highest)| highest < epoch) {
-                seen.lease = Some((bot, epoch));
-                self.server.keep(&seen).await?;
-            }
-            Ok::<_, StoreError>(())
+            let unseen = || Seen { generation: self.generation.clone(), leases: BTreeMap::new() };
+            let mut seen = self.server.seen().await?.unwrap_or_else(unseen);
+            let before = seen.leases.insert(bot, epoch);
+            self.server.keep(&seen).await?;
+            Ok::<_, StoreError>(before.filter(|before| epoch <= *before))
         };
-        if let Err(error) = noted.await {
-            tracing::error!(%error, "its loss may go unnoticed");
+        match noted.await {
+            Ok(None) => false,
+            Ok(Some(before)) => {
+                tracing::error!(
+                    bot,
+                    lease = epoch.0,
+                    seen = before.0,
+                    "the PostgreSQL database {} is an older copy of what was there: it gives leases again that it gave \
+                     before. What it has forgotten is forgotten; what was noted as sent since is not believed",
+                    self.server
+                );
+                true
+            }
+            Err(error) => {
+                tracing::error!(bot, %error, "cannot keep which lease was given: an older copy may go unnoticed");
+                false
+            }
         }
     }
 }

@@ -82,9 +82,9 @@ impl RedisStore {
 
     /// Begins the notes of a lease; settles what earlier holders on this machine have sent and had no time to settle, and
     /// answers what that was.
-    pub(in crate::store) async fn settle_left(&self, bot: i64, epoch: Epoch) -> Vec<OutboxId> {
+    pub(in crate::store) async fn settle_left(&self, bot: i64, epoch: Epoch) -> StoreResult<Vec<OutboxId>> {
         let address = &self.wire.address;
-        let Some(folder) = address.folder() else { return Vec::new() };
+        let Some(folder) = address.folder() else { return Ok(Vec::new()) };
         let notebook = Notebook::of_bot(folder, &address.file_name(), bot, &self.witness.generation());
         // A later lease may have been given already.
         self.sent.take_up(notebook, epoch, move |other| other < epoch.0, self).await

@@ -1,6 +1,9 @@
 //! Notes as one process leaves them and another finds them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::*;
+use crate::store::{Answer, MemoryStore, StoreLayer};
 
 /// Notes in a folder, as one process has them.
 struct Process {
@@ -25,7 +28,7 @@ impl Process {
         if self.notes.of(Epoch(epoch)).is_none() {
             self.begin(epoch);
         }
-        self.notes.of(Epoch(epoch)).unwrap().lock().add(ids).unwrap();
+        self.notes.of(Epoch(epoch)).unwrap().add(ids).unwrap();
     }
 
     fn settled(&self, epoch: i64, ids: impl Iterator<Item = i64>) {
@@ -113,4 +116,69 @@ async fn a_file_in_which_all_is_settled_goes() {
     process.settled(1, 12..13);
     process.notes.tidy().await.unwrap();
     assert!(process.left(|_| true).files.is_empty());
+}
+
+#[test]
+fn what_was_not_written_does_not_count_as_noted_and_harms_nothing_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let process = Process::beside(&folder);
+    process.begin(1);
+    let notes = process.notes.of(Epoch(1)).unwrap();
+    notes.add(&[11]).unwrap();
+    // A disk that is full in the middle of a number.
+    notes.file.lock().is_torn = true;
+    std::fs::OpenOptions::new().append(true).open(&notes.path).unwrap().write_all(&[1, 2, 3]).unwrap();
+    notes.add(&[12]).unwrap();
+    let mut ids = process.left(|_| true).ids;
+    ids.sort_unstable();
+    assert_eq!(ids, [11, 12]);
+    // A folder in which nothing can be made.
+    std::fs::remove_dir_all(folder.path()).unwrap();
+    process.notes.0.lock().insert(Epoch(2), Arc::new(nowhere(&folder)));
+    assert!(process.notes.of(Epoch(2)).unwrap().add(&[21]).is_err());
+    assert!(!process.notes.has(Epoch(2), &[OutboxId(21)]));
+}
+
+fn nowhere(folder: &tempfile::TempDir) -> Notes {
+    let path = folder.path().join("opora.db-sent-2");
+    Notes { path, file: Mutex::default(), unsettled: Mutex::default() }
+}
+
+#[test]
+fn a_file_that_was_being_written_anew_is_not_read_and_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("opora.db-sent-3.new"), 31_i64.to_le_bytes()).unwrap();
+    let left = Process::beside(&folder).left(|_| true);
+    assert_eq!((left.ids, left.files.len()), (vec![], 1));
+}
+
+/// A store that does not settle for a while.
+#[derive(Debug)]
+struct Unwilling {
+    inner: MemoryStore,
+    refusals: AtomicUsize,
+}
+
+impl StoreLayer for Unwilling {
+    fn inner(&self) -> &dyn Store {
+        &self.inner
+    }
+
+    fn settle(&self, _: Epoch, _: Vec<Settled>, _: Millis) -> Answer<'_, ()> {
+        let left = self.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        Box::pin(async move { if left.is_ok() { Err(unavailable("a broken connection")) } else { Ok(()) } })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_does_not_settle_at_once_is_asked_again_and_then_it_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for (refusals, is_settled) in [(2, true), (99, false)] {
+        Process::beside(&folder).note(1, &[11]);
+        let process = Process::beside(&folder);
+        let store = Unwilling { inner: MemoryStore::new(), refusals: AtomicUsize::new(refusals) };
+        let settled = process.notes.take_up(process.notebook.clone(), Epoch(2), |epoch| epoch < 2, &store).await;
+        assert_eq!(settled.is_ok(), is_settled, "{settled:?}");
+        assert_eq!(process.left(|epoch| epoch < 2).ids.is_empty(), is_settled, "what is not settled is not forgotten");
+    }
 }

@@ -9,7 +9,7 @@ use opora::instance::NotLeading;
 use opora::store::{self, PostgresStore, Store, StoreError, Version};
 use sqlx::{Connection, PgConnection};
 
-use super::{BOT, claim, person, talk};
+use super::{BOT, claim, person, talk, version};
 use crate::postgres_server::{PostgresServer, PostgresSpace, query};
 use crate::runtime::form::{AGE, NAME, form};
 use crate::stage::{Person, Running, Stage, until};
@@ -142,7 +142,7 @@ async fn an_empty_database_is_refused_at_the_start_until_it_is_accepted() {
     assert_eq!(PostgresStore::accept_loss(&scene.plain(), scene.data.path()).await.unwrap(), Some(loss));
     let store = PostgresStore::open(&scene.address()).await.unwrap();
     assert!(claim(&store, "next").await > epoch, "no number is given twice");
-    let version = super::version(&store, &person(1)).await.unwrap();
+    let version = version(&store, &person(1)).await.unwrap();
     assert!(version > Version(1_000_000), "no button of the lost time fits: {version:?}");
     store.close().await.unwrap();
     PostgresStore::open(&scene.address()).await.unwrap().close().await.unwrap();
@@ -179,7 +179,7 @@ async fn an_accepted_database_that_has_conversations_goes_on_above_them() {
     other.close().await.unwrap();
     PostgresStore::accept_loss(&scene.plain(), scene.data.path()).await.unwrap();
     let store = PostgresStore::open(&scene.address()).await.unwrap();
-    let version = super::version(&store, &person(1)).await.unwrap();
+    let version = version(&store, &person(1)).await.unwrap();
     assert!(version > Version(1_000_000), "{version:?}");
     let epoch = claim(&store, "3").await;
     assert!(epoch > seen, "{epoch:?}");
@@ -209,4 +209,65 @@ async fn schemas_that_share_a_folder_are_told_apart_and_without_a_file_nothing_i
     let nowhere = tempfile::tempdir().unwrap();
     let unknown = PostgresStore::loss(&one.url, nowhere.path()).await.unwrap_err();
     assert!(unknown.to_string().contains("nothing is kept in that directory"), "{unknown}");
+}
+
+/// The copy of last night was made before the program was brought up to date.
+#[tokio::test]
+async fn a_copy_with_tables_of_an_older_version_is_refused_until_it_is_accepted() {
+    let scene = Scene::new().await;
+    let store = PostgresStore::open(&scene.address()).await.unwrap();
+    let epoch = claim(&store, "first").await;
+    store.commit(epoch, talk(person(1), Version(0))).await.unwrap();
+    store.close().await.unwrap();
+    query(&scene.plain(), "DROP TABLE opora_generation; DELETE FROM opora_schema WHERE version = 5").await;
+    let what = lost(PostgresStore::open(&scene.address()).await);
+    assert!(what.contains("of an older version") && !what.contains("is empty"), "{what}");
+    PostgresStore::accept_loss(&scene.plain(), scene.data.path()).await.unwrap().unwrap();
+    let store = PostgresStore::open(&scene.address()).await.unwrap();
+    assert!(version(&store, &person(1)).await.unwrap() > Version(1), "the conversation is there");
+}
+
+#[tokio::test]
+async fn who_accepts_on_another_machine_does_not_put_the_working_one_out() {
+    let (scene, elsewhere) = (Scene::new().await, tempfile::tempdir().unwrap());
+    let there = watched(&scene.plain(), elsewhere.path());
+    for address in [scene.address(), there.clone()] {
+        let store = PostgresStore::open(&address).await.unwrap();
+        claim(&store, "before").await;
+        store.close().await.unwrap();
+    }
+    scene.is_made_anew().await;
+    for data in [scene.data.path(), elsewhere.path()] {
+        PostgresStore::accept_loss(&scene.plain(), data).await.unwrap().unwrap();
+    }
+    let leader = PostgresStore::open(&scene.address()).await.unwrap();
+    let epoch = claim(&leader, "leads").await;
+    PostgresStore::open(&there).await.unwrap().close().await.unwrap();
+    leader.renew(BOT, epoch).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lease_of_the_same_number_in_tables_made_anew_is_not_taken_for_the_own() {
+    let scene = Scene::new().await;
+    let store = PostgresStore::open(&scene.plain()).await.unwrap();
+    let epoch = claim(&store, "first").await;
+    store.renew(BOT, epoch).await.unwrap();
+    scene.is_made_anew().await;
+    let other = PostgresStore::open(&scene.plain()).await.unwrap();
+    assert_eq!(claim(&other, "other").await, epoch);
+    // The connections of before are gone: the first answers say only that.
+    until("it is noticed", async || matches!(store.renew(BOT, epoch).await, Err(StoreError::Lost { .. }))).await;
+}
+
+#[tokio::test]
+async fn a_file_that_was_removed_beneath_a_bot_is_made_anew_with_what_it_knows() {
+    let scene = Scene::new().await;
+    let store = PostgresStore::open(&scene.address()).await.unwrap();
+    for file in std::fs::read_dir(scene.data.path()).unwrap() {
+        std::fs::remove_file(file.unwrap().path()).unwrap();
+    }
+    claim(&store, "first").await;
+    store.close().await.unwrap();
+    scene.is_made_anew().await;
+    lost(PostgresStore::open(&scene.address()).await);
 }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use workforce::domain::{Address, Domain};
 
 use super::{BOT, key, run};
-use crate::postgres_server::PostgresSpace;
+use crate::postgres_server::{PostgresSpace, query};
 use crate::redis_server::RedisServer;
 
 /// A bot has five turns, and its Redis is emptied.
@@ -73,6 +73,8 @@ async fn a_database_that_came_back_empty_is_told_first_and_accepted_only_with_a_
     let accept = ["state", "accept", "--store", &space.url, "--data", &data];
     let told = run(&[], &accept).await.well();
     assert!(told.stdout.contains("is empty") && told.stdout.contains("Nothing was changed"), "{}", told.stdout);
+    let migrated = run(&[("DATABASE_URL", &space.url), ("DATA_DIR", &data)], &["migrate"]).await;
+    assert!(migrated.code == Some(1) && migrated.stderr.contains("is empty"), "{}", migrated.stderr);
     assert_eq!(space.tables().await, 0, "also the application has made none");
     let done = run(&[], &[&accept[..], &["--yes"]].concat()).await.well();
     assert!(done.stdout.contains("is accepted as it is"), "{}", done.stdout);
@@ -194,4 +196,20 @@ async fn without_a_bots_own_notes_the_database_says_what_is_to_be_accepted() {
     let done = pair.accept(&[], &["--yes"]).await;
     assert!(done.contains("belongs to this Redis now"), "{done}");
     pair.works_again(&database).await;
+}
+
+#[tokio::test]
+async fn a_copy_of_before_an_update_is_accepted_beside_a_redis_and_the_bot_starts() {
+    let (pair, space) = (Pair::new(), PostgresSpace::new().await);
+    let watched = format!("{}&data={}", space.url, pair.data());
+    let store = open_with_database(&pair.redis(), Some(&watched)).await.unwrap();
+    leads(&store).await.unwrap();
+    store.close().await.unwrap();
+    query(&space.url, "DROP TABLE opora_generation; DELETE FROM opora_schema WHERE version = 5").await;
+    let refused = open_with_database(&pair.redis(), Some(&watched)).await.map(drop).unwrap_err();
+    assert!(refused.to_string().contains("of an older version"), "{refused}");
+    let database = [("DATABASE_URL", &*space.url)];
+    let done = pair.accept(&database, &["--yes"]).await;
+    assert!(done.contains("is accepted as it is"), "{done}");
+    leads(&open_with_database(&pair.redis(), Some(&watched)).await.unwrap()).await.unwrap();
 }
