@@ -22,8 +22,7 @@ use super::sql::reads::Reads;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
 use super::{
-    Answer, DomainWrites, Epoch, Holder, Lease, LeaseAnswer, News, OutboxId, Settled, Store, StoreError, StoreLayer,
-    StoreResult,
+    Answer, DomainWrites, Epoch, Holder, Lease, LeaseAnswer, News, OutboxId, Settled, Store, StoreLayer, StoreResult,
 };
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -151,10 +150,8 @@ impl StoreLayer for PostgresStore {
     fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
         Box::pin(async move {
             // Other tables may have a lease with the same number.
-            match join(self.sql.renew(bot, epoch), self.verify()).await {
-                (_, Err(lost @ StoreError::Lost { .. })) => Err(lost),
-                (renewed, _) => renewed,
-            }
+            let (renewed, lost) = join(self.sql.renew(bot, epoch), self.lost()).await;
+            lost.map_or(renewed, Err)
         })
     }
 

@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -19,6 +20,8 @@ use crate::store::sql::columns::Columns;
 use crate::store::sql::failure::unavailable;
 use crate::store::{Epoch, FileWitness, StoreError, StoreResult, WitnessKeeper};
 
+/// How long a renewal waits for word of that.
+const VERIFIED_WITHIN: Duration = Duration::from_secs(1);
 /// What the operator can do.
 const CHOICES: &str = "Nothing was written. Either bring the right database back and start again; or accept what is there \
                        with `opora state accept`, and what is missing is gone";
@@ -155,6 +158,14 @@ impl PostgresStore {
     pub(in crate::store) async fn verify(&self) -> StoreResult<()> {
         let found = self.generation_now().await?;
         self.server.judge(&self.generation, found.as_deref()).map_or(Ok(()), |loss| Err(loss.into_error()))
+    }
+
+    /// Why it is not the database that was opened. One that is away is not lost, and no lease waits for it.
+    pub(in crate::store) async fn lost(&self) -> Option<StoreError> {
+        match tokio::time::timeout(VERIFIED_WITHIN, self.verify()).await {
+            Ok(Err(lost @ StoreError::Lost { .. })) => Some(lost),
+            _ => None,
+        }
     }
 
     /// The generation of the tables that are there, if there are any.
