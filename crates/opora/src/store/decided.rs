@@ -11,8 +11,9 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::future::try_join;
+use futures_util::future::{join, try_join};
 use parking_lot::Mutex;
 
 use self::keep::Record;
@@ -35,6 +36,9 @@ mod recent;
 mod record;
 mod tables;
 mod takeover;
+
+/// How long the lease may wait for word of the database: it is not at stake if that is away.
+const VERIFIES_WITHIN: Duration = Duration::from_secs(1);
 
 /// Keeps conversations in a Redis and carries the application's writes out in an SQL database, once for each turn.
 ///
@@ -152,6 +156,12 @@ impl DecidedStore {
             return error;
         }
         self.unsure.lock().remove(&decision.commit.key);
+        if matches!(error, StoreError::WritesFailed(_))
+            && let Some(lost) = self.is_database_lost().await
+        {
+            // No turn is at fault: none is given up.
+            return lost;
+        }
         if matches!(error, StoreError::AlreadyTaken)
             && let Err(error) = self.take_again(epoch, decision.commit).await
         {
@@ -167,6 +177,21 @@ impl DecidedStore {
         match self.redis.commit(epoch, again).await {
             Ok(_) | Err(StoreError::AlreadyTaken) => Ok(()),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Renews the lease, which is Redis' alone to give; but with another database nothing that was decided is known, and no
+    /// turn would say so before it fails.
+    async fn renew_both(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
+        let (renewed, lost) = join(self.redis.renew(bot, epoch), self.is_database_lost()).await;
+        lost.map_or(renewed, Err)
+    }
+
+    /// Why the database is not the one that was opened. One that is away is not lost.
+    async fn is_database_lost(&self) -> Option<StoreError> {
+        match tokio::time::timeout(VERIFIES_WITHIN, self.database.verify()).await {
+            Ok(Err(lost @ StoreError::Lost { .. })) => Some(lost),
+            _ => None,
         }
     }
 
@@ -189,6 +214,10 @@ impl StoreLayer for DecidedStore {
 
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
         Box::pin(self.claim_both(bot, holder, seen))
+    }
+
+    fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
+        Box::pin(self.renew_both(bot, epoch))
     }
 
     fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {

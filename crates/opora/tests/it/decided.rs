@@ -21,6 +21,7 @@ use crate::redis_store::holder;
 mod addresses;
 pub mod apart;
 mod away;
+mod emptied;
 mod fences;
 mod loss;
 mod lost_answers;
