@@ -8,8 +8,8 @@ use sqlx::{Row, raw_sql};
 use super::sql::columns::{Columns, Value, count};
 use super::sql::versions;
 use super::{
-    BoxError, Database, DomainWrites, Epoch, OutboxId, OutboxRow, Outgoing, Parked, PostgresStore, SetAside,
-    SqliteStore, Store, StoreError, StoreResult, Taken, WriteError, postgres, sqlite,
+    BoxError, ConversationRow, Database, DomainWrites, Epoch, OutboxId, OutboxRow, Outgoing, Parked, PostgresStore,
+    SetAside, SqliteStore, Store, StoreError, StoreResult, Taken, WriteError, postgres, sqlite,
 };
 use crate::key::DialogueKey;
 
@@ -139,6 +139,14 @@ impl SqlDatabase {
         match self {
             Self::Sqlite(store) => store.sql.park_with(epoch, taken, parked, outgoing, Some(writes)).await,
             Self::Postgres(store) => store.sql.park_with(epoch, taken, parked, outgoing, Some(writes)).await,
+        }
+    }
+
+    /// Puts a conversation there at the very version that its row says, whatever was there.
+    pub(super) async fn import_exactly(&self, row: Box<ConversationRow>) -> StoreResult<()> {
+        match self {
+            Self::Sqlite(store) => store.sql.import_exactly(row).await,
+            Self::Postgres(store) => store.sql.import_exactly(row).await,
         }
     }
 

@@ -8,7 +8,7 @@
 //!
 //! What turns without writes did and Redis has forgotten is not brought back: `appendfsync` says how much that can be.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,6 +51,8 @@ pub struct DecidedStore {
     /// Conversations whose last decision of this process may not be carried out, or not be known here as decided.
     unsure: Mutex<HashSet<DialogueKey>>,
     settled: Mutex<Recent>,
+    /// The epochs to which the fences of bots were raised here.
+    raised: Mutex<HashMap<i64, Epoch>>,
 }
 
 impl DecidedStore {
@@ -67,7 +69,7 @@ impl DecidedStore {
 
     /// Puts the two together where the tables are made.
     pub(super) fn beside(redis: RedisStore, database: Arc<SqlDatabase>) -> Self {
-        Self { redis, database, unsure: Mutex::default(), settled: Mutex::default() }
+        Self { redis, database, unsure: Mutex::default(), settled: Mutex::default(), raised: Mutex::default() }
     }
 
     pub(super) fn redis(&self) -> &RedisStore {
@@ -77,6 +79,11 @@ impl DecidedStore {
     /// The conversations of a bot of which a turn may be decided that Redis does not know of.
     pub(super) fn unsure_of(&self, bot: i64) -> Vec<DialogueKey> {
         self.unsure.lock().iter().filter(|key| key.bot == bot).cloned().collect()
+    }
+
+    /// The last epoch under which this process has wanted to decide a bot's turns.
+    pub(super) fn raised(&self, bot: i64) -> Option<Epoch> {
+        self.raised.lock().get(&bot).copied()
     }
 
     async fn open_turn(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {

@@ -67,6 +67,8 @@ struct Shared {
     leases: Mutex<HashMap<(i64, bool), String>>,
     /// The bots of the latest epochs that were given here.
     epochs: Mutex<HashMap<Epoch, i64>>,
+    /// The epochs to which the fences of bots were raised from here, where the journal lies beside an application's tables.
+    raised: Mutex<HashMap<i64, Epoch>>,
     /// How often the store has gone on after a loss, as far as the copies know.
     accepted: AtomicU64,
     /// Why a Redis that is back cannot be used.
@@ -102,14 +104,23 @@ impl Journal {
     }
 
     /// Opens the Redis at an address that names the database beside it as the journal: `redis://host?journal=database`. The
-    /// application's tables are in that database, see [`DecidedStore`].
+    /// application's tables are in that database, see [`DecidedStore`]. It wants `data=` beside that.
     pub async fn open_beside(address: &str, database: impl Into<SqlDatabase>) -> StoreResult<Self> {
         let parsed = Address::parse(address)?;
         let Some(JournalPlace::Database) = parsed.journal else { return Err(StoreError::Unsupported(NO_DATABASE)) };
+        let settings = address.split_once('?').map_or("", |(_, settings)| settings);
+        if !settings.split('&').any(|setting| setting.starts_with("data=")) {
+            tracing::warn!("{NO_DATA}");
+        }
         let database = Arc::new(database.into());
         DecidedStore::make_tables(&database).await?;
         let book = Book::beside(database).await?;
         Self::make(address.to_owned(), parsed.to_string(), open_if_there(address).await?, book)
+    }
+
+    /// Refuses a database in which something is written down that only a journal brings to Redis.
+    pub(super) async fn nothing_is_left(database: &SqlDatabase) -> StoreResult<()> {
+        if Book::has_something(database).await? { Err(StoreError::Unsupported(IS_LEFT)) } else { Ok(()) }
     }
 
     /// Removes what a database has kept of conversations itself, before they came to Redis, so that it can have a journal.
@@ -142,6 +153,7 @@ impl Journal {
             copies: Copies::new(COPIES),
             leases: Mutex::default(),
             epochs: Mutex::default(),
+            raised: Mutex::default(),
             accepted: AtomicU64::default(),
             refusal: Mutex::default(),
             is_closed: AtomicBool::new(false),
@@ -227,6 +239,14 @@ impl There {
             Self::Decided(decided) => decided.unsure_of(bot),
         }
     }
+
+    /// The highest epoch under which this process has wanted to decide a bot's turns.
+    fn raised(&self, bot: i64) -> Option<Epoch> {
+        match self {
+            Self::Redis(_) => None,
+            Self::Decided(decided) => decided.raised(bot),
+        }
+    }
 }
 
 /// Opens a Redis; none if it is away now.
@@ -243,4 +263,10 @@ async fn open_if_there(address: &str) -> StoreResult<Option<RedisStore>> {
 
 const NO_FILE: &str = "the address names no file for a journal: `journal=FILE`. `journal=database` is for an application \
                        with tables in a database beside Redis";
+const NO_DATA: &str = "the journal lies in the database, and without `data=` in the address of the Redis nothing is seen of that \
+                       Redis and nothing noted of what was sent: one that comes back older may go unnoticed, and messages be sent \
+                       again";
+const IS_LEFT: &str = "the database has a journal of the time when Redis was away, which is not in Redis yet: people would be asked \
+                       again for what they have said. Start once more with `journal=database` in the address of the Redis \
+                       (ONLY_INSTANCE=true for `opora run`), until the log says that Redis has everything";
 const NO_DATABASE: &str = "beside the application's tables a journal lies in their database: `journal=database`";

@@ -48,7 +48,7 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
 ///
 /// The two may be one database, or `database` be left out: then this is [`open`]. If the conversations are in a Redis, the
 /// tables may be in `sqlite:<path>` or `postgres://…`, see [`DecidedStore`], or [`Journal::open_beside`] where the address
-/// says `journal=database`.
+/// says `journal=database`. A journal there that is not in Redis yet is not left behind: without that word it is refused.
 pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<Arc<dyn Store>, OpenError> {
     let Some(database) = database.filter(|database| *database != state) else { return open(state).await };
     let journal = journal_of(state);
@@ -66,7 +66,11 @@ pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<A
     if journal.is_some() {
         return opened(async { Journal::open_beside(state, database?).await }.await);
     }
-    let both = async { DecidedStore::open(RedisStore::open(state).await?, database?).await };
+    let both = async {
+        let database = database?;
+        Journal::nothing_is_left(&database).await?;
+        DecidedStore::open(RedisStore::open(state).await?, database).await
+    };
     opened(both.await)
 }
 

@@ -138,6 +138,24 @@ impl SqlDatabase {
         }
     }
 
+    /// Lets nobody decide any more until a later epoch is raised; none is in the midst of a decision when that is answered.
+    /// Tells the epoch that it raises to before it does. False if a later one than is known here may decide.
+    pub(in crate::store) async fn end_decisions(
+        &self,
+        bot: i64,
+        known: Option<Epoch>,
+        raises_to: impl FnOnce(Epoch) + Send,
+    ) -> StoreResult<bool> {
+        // Nobody has ever decided anything.
+        let Some(Fence { epoch, generation }) = self.fence(bot).await? else { return Ok(true) };
+        if known.is_some_and(|known| known < epoch) {
+            return Ok(false);
+        }
+        let next = Epoch(epoch.0.saturating_add(1));
+        raises_to(next);
+        self.raise(bot, next, &generation).await
+    }
+
     /// Says that a bot's tables belong to another Redis than they did.
     pub(super) async fn adopt(&self, bot: i64, generation: String) -> StoreResult<()> {
         const ADOPT: &str = "UPDATE opora_fences SET generation = $2 WHERE bot = $1";

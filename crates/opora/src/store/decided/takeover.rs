@@ -40,6 +40,8 @@ impl DecidedStore {
 
     /// Ends what earlier holders may still write, then carries out what they have decided.
     async fn take_up(&self, bot: i64, epoch: Epoch, generation: &str) -> StoreResult<()> {
+        // Noted before it is asked for: its answer may be lost.
+        self.raised.lock().insert(bot, epoch);
         if !self.database.raise(bot, epoch, generation).await? {
             return Err(StoreError::Fenced { mine: epoch, holder: "the database knows of a later one".to_owned() });
         }

@@ -8,7 +8,7 @@ use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
     Commit, Committed, ConversationRow, Epoch, Incoming, Mark, Opened, Origin, OutboxId, Outgoing, Parked, Receipt,
-    SetAside, Settled, Settlement, StoreError, StoreResult, Taken, Version,
+    SetAside, Settled, Settlement, StoreError, StoreResult, Taken,
 };
 
 /// Begins the names of notices to people whose conversation waits.
@@ -38,16 +38,16 @@ impl Shared {
         }
         if !self.imported.lock().contains(key) {
             let Some((version, stored)) = self.copies.take(key) else {
-                let once = format!("{ONE_MOMENT}{}:{key}", self.book.token().await?);
+                let once = format!("{ONE_MOMENT}{}:{key}", self.book.token(key.bot).await?);
                 return Err(StoreError::Unavailable(OneMoment { key: key.clone(), once }.into()));
             };
-            // One that has had no turn yet begins in the journal as it would in Redis.
-            if version > Version(0) {
-                let row = ConversationRow { key: key.clone(), version, stored, updated_at: self.clock.now() };
-                if let Err(error) = self.book.store().import(&row, true).await {
-                    self.copies.put(key, version, row.stored);
-                    return Err(self.book.away(error));
-                }
+            // A replay goes by versions, so it is the copy's, also of one that has had no turn yet: where others began
+            // before, the database would begin it above theirs.
+            let row =
+                ConversationRow { key: key.clone(), version, stored: stored.clone(), updated_at: self.clock.now() };
+            if let Err(error) = self.book.database().import_exactly(Box::new(row)).await {
+                self.copies.put(key, version, stored);
+                return Err(self.book.away(error));
             }
             self.imported.lock().insert(key.clone());
         }

@@ -3,12 +3,13 @@
 //! It is a file of its own or, where turns write to an application's tables, the database that has these: so a turn that
 //! is written down commits with what it writes there.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::entry::{Deed, Entry, Sent};
 use crate::clock::Millis;
+use crate::key::DialogueKey;
 use crate::store::database::{Change, Each, each, read};
 use crate::store::sql::columns::{Columns, Value, count};
 use crate::store::sql::failure::unavailable;
@@ -118,6 +119,9 @@ pub(super) struct Numbered {
     pub(super) entry: Entry,
 }
 
+/// The names of timers, by conversation.
+pub(super) type TimerNames = HashMap<DialogueKey, BTreeSet<Box<str>>>;
+
 /// Whether a journal gave this epoch.
 pub(super) fn is_ours(epoch: Epoch) -> bool {
     epoch.0 >= FIRST_EPOCH
@@ -169,15 +173,37 @@ impl Book {
         }
     }
 
-    /// Names what was written since the journal was empty.
-    pub(super) async fn token(&self) -> StoreResult<String> {
-        const TOKEN: &str = "SELECT token FROM opora_journal_outage";
-        let token = read!(&*self.database, TOKEN, Vec::new(), |row| row.text(0))?.pop();
+    /// Names what was written of a bot since its journal was empty. One of nobody's is of all who have none, as an earlier
+    /// version has left it.
+    pub(super) async fn token(&self, bot: i64) -> StoreResult<String> {
+        const TOKEN: &str = "SELECT token FROM opora_journal_outage WHERE bot IN ($1, 0) ORDER BY bot DESC LIMIT 1";
+        let token = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?.pop();
         token.ok_or_else(|| unavailable(std::io::Error::other("the journal has no token")))
+    }
+
+    /// Gives what is written from now on another name, if nothing is left of a bot that bears the former one: by its name
+    /// a replay that was cut off knows what is done.
+    pub(super) async fn begin(&self, bot: i64) -> StoreResult<()> {
+        const BEGIN: &str = "INSERT INTO opora_journal_outage (bot, token) VALUES ($1, $2)
+            ON CONFLICT (bot) DO UPDATE SET token = excluded.token";
+        if !self.is_empty(bot).await? {
+            return Ok(());
+        }
+        let token = format!("{:016x}", fastrand::u64(..));
+        self.database.change(vec![Change::plain(BEGIN, vec![Value::Number(bot), Value::Text(token)])]).await
     }
 
     pub(super) async fn is_empty(&self, bot: i64) -> StoreResult<bool> {
         Ok(read!(&*self.database, IS_EMPTY, vec![Value::Number(bot)], |row| row.flag(0))?.pop() == Some(true))
+    }
+
+    /// Whether a database has a journal in which some bot has left something.
+    pub(super) async fn has_something(database: &SqlDatabase) -> StoreResult<bool> {
+        const LEFT: &str = "
+            SELECT EXISTS (SELECT 1 FROM opora_journal_entries) OR EXISTS (SELECT 1 FROM opora_journal_settled)
+                OR EXISTS (SELECT 1 FROM opora_journal_labels) OR EXISTS (SELECT 1 FROM opora_inbox)
+                OR EXISTS (SELECT 1 FROM opora_outbox) OR EXISTS (SELECT 1 FROM opora_failed)";
+        Ok(TABLES.are_in(database).await? && read!(database, LEFT, Vec::new(), |row| row.flag(0))?.pop() == Some(true))
     }
 
     /// Writes an entry down, in the transaction of what it tells of and of what else is written there.
@@ -238,6 +264,25 @@ impl Book {
         const OF_KEY: &str = "SELECT id, entry FROM opora_journal_entries WHERE key = $1 AND id >= $2 ORDER BY id";
         let values = vec![Value::Text(key), Value::Number(from)];
         read!(&*self.database, OF_KEY, values, |row| Ok((row.number(0)?, entry(row, 1)?)))
+    }
+
+    /// The names of the timers that conversations have set or cancelled.
+    pub(super) async fn timers_of(&self, keys: Vec<String>) -> StoreResult<TimerNames> {
+        const TURNS: Each =
+            each!("SELECT entry FROM opora_journal_entries WHERE is_turn AND key IN (SELECT value ->> 0 FROM", ")");
+        let turns = match &*self.database {
+            SqlDatabase::Sqlite(_) => TURNS.sqlite,
+            SqlDatabase::Postgres(_) => TURNS.postgres,
+        };
+        let mut names = TimerNames::new();
+        for Entry { key, deed, .. } in
+            read!(&*self.database, turns, vec![rows(keys.iter().map(|key| [key]))?], |row| { entry(row, 0) })?
+        {
+            if let Deed::Turn { timers, .. } = deed {
+                names.entry(key).or_default().extend(timers);
+            }
+        }
+        Ok(names)
     }
 
     /// Removes conversations of which everything is in Redis, in one step.
@@ -313,24 +358,11 @@ impl Book {
         })
     }
 
-    /// Everything of a bot's is in Redis: the journal is empty, and the next outage has another name.
+    /// Everything of a bot's is in Redis: the journal is empty. Where nothing was, nothing is written: Redis can be used
+    /// also while this disk is full.
     pub(super) async fn empty(&self, bot: i64) -> StoreResult<()> {
-        const TOKEN: &str = "UPDATE opora_journal_outage SET token = $1";
-        let token = Value::Text(format!("{:016x}", fastrand::u64(..)));
-        let empty = DomainWrites::new(move |database| {
-            Box::pin(async move {
-                let mut gone = 0;
-                for statement in EMPTIED.into_iter().chain(EMPTIED_BY_ALL) {
-                    gone += Change::plain(statement, vec![Value::Number(bot)]).make(database).await?;
-                }
-                // Where nothing was, nothing is written: Redis can be used also while this disk is full.
-                if gone > 0 {
-                    Change::plain(TOKEN, vec![token]).make(database).await?;
-                }
-                Ok(())
-            })
-        });
-        self.database.write(empty).await
+        let of_bot = |statement| Change::plain(statement, vec![Value::Number(bot)]);
+        self.database.change(EMPTIED.into_iter().chain(EMPTIED_BY_ALL).map(of_bot).collect()).await
     }
 
     /// Removes what a database has kept of conversations itself; answers whose they were.

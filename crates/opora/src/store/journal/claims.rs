@@ -35,17 +35,41 @@ impl Shared {
 
     /// Claims on the journal.
     async fn claim_here(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
-        // What a turn has decided stands, and nobody here knows it: such a conversation goes on when Redis has that turn.
-        let unsure = self.there.get().map(|there| there.unsure_of(bot)).unwrap_or_default();
-        unsure.iter().for_each(|key| self.copies.forget(key));
         let answer = self.claim_from(self.book.store(), (bot, true), holder, seen).await?;
         if let LeaseAnswer::Granted(epoch) = answer {
             self.granted((bot, true), epoch, holder);
+            self.end_decisions(bot, epoch).await?;
+            // What a turn has decided stands, and nobody here knows it: such a conversation goes on when Redis has that
+            // turn. By now none is on its way any more.
+            let unsure = self.there.get().map(|there| there.unsure_of(bot)).unwrap_or_default();
+            unsure.iter().for_each(|key| self.copies.forget(key));
+            self.book.begin(bot).await?;
             self.book.keep_marks(bot, &self.copies.taken_by(bot), self.clock.now()).await?;
             self.read_imported(bot).await?;
             self.on_journal.write().insert(bot);
         }
         Ok(answer)
+    }
+
+    /// Lets nobody decide any more under a lease on Redis: what is written from now on is written by the journal's turns. A
+    /// turn that hangs is refused, and not decided after the journal has taken its input.
+    async fn end_decisions(&self, bot: i64, here: Epoch) -> StoreResult<()> {
+        let Some(database) = self.book.tables() else { return Ok(()) };
+        let there = self.there.get().and_then(|there| there.raised(bot));
+        let known = there.max(self.raised.lock().get(&bot).copied());
+        // Noted before it is asked for: its answer may be lost.
+        let is_ended = database.end_decisions(bot, known, |raised| _ = self.raised.lock().insert(bot, raised)).await;
+        if is_ended.map_err(|error| self.book.away(error))? {
+            return Ok(());
+        }
+        // If that fails, it runs out.
+        let _ = self.book.store().release(bot, here).await;
+        let what = format!(
+            "while Redis was away from here, another instance has led with it, as the journal {} shows: a journal is for a \
+             single instance. It is kept: end the other one and start this one again",
+            self.book.name()
+        );
+        Err(StoreError::Lost { what })
     }
 
     /// Claims on Redis, and replays what the journal has before anything else is done under the lease.

@@ -23,6 +23,9 @@ const ONE_INSTANCE: &str = "with a journal there is one instance: its webhook is
 /// Why an operator's changes are refused for now.
 const NO_CHANGES: &str = "Redis is away, and the journal goes on: conversations are changed when it is back";
 
+/// Whose turn it is instead of one that began before Redis went away.
+const ON_JOURNAL: &str = "this instance goes on with the journal";
+
 /// Passes a call on to the store of a bot.
 macro_rules! by_bot {
     ($($name:ident ( $bot:ident $(, $argument:ident : $type:ty)* ) -> $answer:ty;)*) => {
@@ -160,7 +163,16 @@ impl StoreLayer for Journal {
     }
 
     fn note_sent<'a>(&'a self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'a, ()> {
-        Box::pin(async move { self.0.of_epoch(epoch)?.note_sent(epoch, ids).await })
+        Box::pin(async move {
+            if is_ours(epoch) {
+                return self.0.book.store().note_sent(epoch, ids).await;
+            }
+            // It is a file beside the bot: it can be written also when Redis has just fallen silent.
+            match self.0.there.get() {
+                Some(there) => there.store().note_sent(epoch, ids).await,
+                None => self.0.there().map(drop),
+            }
+        })
     }
 
     fn settle<'a>(&'a self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'a, ()> {
@@ -269,12 +281,16 @@ impl Shared {
     }
 
     async fn commit_there(&self, epoch: Epoch, commit: Commit) -> StoreResult<Committed> {
+        if self.is_on_journal(commit.key.bot) {
+            return Err(StoreError::Fenced { mine: epoch, holder: ON_JOURNAL.to_owned() });
+        }
         let there = self.there()?;
-        let (key, change) = (commit.key.clone(), Copies::change(&commit));
+        let (key, change, writes) = (commit.key.clone(), Copies::change(&commit), commit.writes.is_some());
         let committed = there.store().commit(epoch, commit).await;
         match &committed {
             Ok(done) => self.copies.committed(change, done.version, &done.outbox),
-            Err(StoreError::Unavailable(why)) if why.is::<NotReached>() => {}
+            // One that writes may be decided although Redis was not reached.
+            Err(StoreError::Unavailable(why)) if why.is::<NotReached>() && !writes => {}
             Err(_) => self.copies.forget(&key),
         }
         committed

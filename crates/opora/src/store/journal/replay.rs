@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use futures_util::future::try_join_all;
 
 use super::Shared;
-use super::book::Numbered;
+use super::book::{Numbered, TimerNames};
 use super::entry::{Deed, Entry};
 use crate::clock::Millis;
 use crate::failpoints;
@@ -74,7 +74,7 @@ impl Shared {
             there: self.there()?.store(),
             redis: self.there()?.redis(),
             epoch,
-            token: self.book.token().await?,
+            token: self.book.token(bot).await?,
             timers: by_key(self.book.store().due_timers(bot, Millis(i64::MAX), ALL).await?, |row| row.key.clone()),
             effects: self.book.effects(bot).await?,
         };
@@ -85,8 +85,12 @@ impl Shared {
         replay.failed(bot, &mut count).await?;
         replay.updates(bot, &mut count).await?;
         failpoints::hit(failpoints::JOURNAL_BEFORE_EMPTY).await;
-        self.book.empty(bot).await?;
+        // Before that: should its answer be lost, nobody of these is here.
         self.forget_imported(bot);
+        self.book.empty(bot).await?;
+        if self.book.store().release(bot, here).await.is_ok() {
+            self.leases.lock().remove(&(bot, true));
+        }
         let Count { turns, conflicts, messages, failed, updates } = count;
         tracing::info!(
             bot,
@@ -135,9 +139,12 @@ impl Replay<'_> {
             // What a conversation's last turn needs to know stands in its other entries: they go together.
             let finished = page.iter().filter(|one| one.is_last).map(|one| one.entry.key.to_string());
             let finished: Vec<_> = finished.collect();
+            let last_turns = page.iter().filter(|one| one.is_last_turn).map(|one| one.entry.key.to_string());
+            let timers = self.shared.book.timers_of(last_turns.collect()).await?;
             // Conversations are on their way at once, the turns of each one after another.
             let of_keys = by_key(page, |numbered| numbered.entry.key.clone());
-            let conflicts = try_join_all(of_keys.into_values().map(|entries| self.conversation(entries))).await?;
+            let conflicts =
+                try_join_all(of_keys.into_values().map(|entries| self.conversation(entries, &timers))).await?;
             count.conflicts += conflicts.iter().sum::<usize>();
             failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
             self.shared.book.remove_replayed(&finished).await?;
@@ -145,12 +152,12 @@ impl Replay<'_> {
     }
 
     /// The entries of one conversation; answers how many conflicts there were.
-    async fn conversation(&self, entries: Vec<Numbered>) -> StoreResult<usize> {
+    async fn conversation(&self, entries: Vec<Numbered>, timers: &TimerNames) -> StoreResult<usize> {
         for numbered in entries {
             let (id, key) = (numbered.id, numbered.entry.key.clone());
             let done = match numbered.entry.deed {
                 Deed::Parked(_) => self.parked(numbered).await?,
-                Deed::Turn { .. } => self.turn(numbered).await?,
+                Deed::Turn { .. } => self.turn(numbered, timers).await?,
             };
             failpoints::hit(failpoints::JOURNAL_AFTER_ENTRY).await;
             if let Done::Conflict = done {
@@ -161,7 +168,7 @@ impl Replay<'_> {
         Ok(0)
     }
 
-    async fn turn(&self, Numbered { id, is_last_turn, entry, .. }: Numbered) -> StoreResult<Done> {
+    async fn turn(&self, Numbered { id, is_last_turn, entry, .. }: Numbered, timers: &TimerNames) -> StoreResult<Done> {
         let takes = self.takes(id, &entry);
         let Entry { key, at, deed: Deed::Turn { from, change, moved, has_written, .. }, .. } = entry else {
             return Ok(Done::Replayed);
@@ -169,7 +176,7 @@ impl Replay<'_> {
         let mut commit = Commit::new(key.clone(), from, at);
         (commit.takes, commit.state, commit.transition) = (takes, change.into(), moved.map(Into::into));
         if is_last_turn {
-            commit.timers = self.timers_of(&key).await?;
+            commit.timers = self.timers_of(&key, timers);
         }
         commit.effects = self.effects.get(&id).cloned().unwrap_or_default();
         if has_written {
@@ -210,21 +217,14 @@ impl Replay<'_> {
     }
 
     /// How the timers of a conversation stand after all its turns.
-    async fn timers_of(&self, key: &DialogueKey) -> StoreResult<Vec<TimerChange>> {
-        let mut names: Vec<Box<str>> = Vec::new();
-        for (_, entry) in self.shared.book.entries_of(key.to_string(), 0).await? {
-            if let Deed::Turn { timers, .. } = entry.deed {
-                names.extend(timers);
-            }
-        }
-        names.sort();
-        names.dedup();
+    fn timers_of(&self, key: &DialogueKey, names: &TimerNames) -> Vec<TimerChange> {
+        let names = names.get(key).into_iter().flatten().cloned();
         let set = self.timers.get(key).map(Vec::as_slice).unwrap_or_default();
         let change = |name: Box<str>| match set.iter().find(|row| row.name == name) {
             Some(row) => TimerChange::Set { name, due_at: row.due_at, body: row.body.clone() },
             None => TimerChange::Cancel(name),
         };
-        Ok(names.into_iter().map(change).collect())
+        names.map(change).collect()
     }
 
     /// Messages that have not been sent, in their order.

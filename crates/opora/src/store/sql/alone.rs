@@ -191,12 +191,13 @@ pub(in crate::store) async fn import_all(
         return Err(GroupFailed::because("the version floor is missing"));
     }
     let mut done = Vec::with_capacity(imports.len());
-    for (Import { row, replace, .. }, standing) in imports.iter().zip(standing) {
+    for (Import { row, replace, is_exact, .. }, standing) in imports.iter().zip(standing) {
         let is_imported = *replace || !standing.flag(1)?;
         if is_imported {
             // A turn that is under way must notice that the conversation was changed beneath it.
             let from = Version(standing.number(0)?);
-            let version = row.version.max(Version(from.0.saturating_add(1)));
+            let later = Version(from.0.saturating_add(1));
+            let version = if *is_exact { row.version } else { row.version.max(later) };
             bulk.change(&row.key.to_string(), &row.key, (from, version), row.stored.as_ref(), row.updated_at)?;
         }
         done.push(is_imported);

@@ -93,6 +93,8 @@ pub(in crate::store) struct Import {
     pub(in crate::store) row: Box<ConversationRow>,
     /// Whether one that is open there is replaced.
     pub(in crate::store) replace: bool,
+    /// Whether it gets the version that its row says, also if that was there before.
+    pub(in crate::store) is_exact: bool,
     pub(in crate::store) reply: Reply<bool>,
 }
 

@@ -56,6 +56,12 @@ impl<P: Ask> SqlStore<P> {
         self.writers.of_chat(&chat, park).await
     }
 
+    /// Puts a conversation there at the very version that its row says, whatever was there.
+    pub(in crate::store) async fn import_exactly(&self, row: Box<ConversationRow>) -> StoreResult<()> {
+        let import = move |reply| Alone::Import(Import { row, replace: true, is_exact: true, reply });
+        self.writers.alone(import).await.map(drop)
+    }
+
     /// Says what became of sends; `is_noted` if an end of the process cannot take it any more, so that it may wait.
     pub(in crate::store) async fn settle_noted(
         &self,
@@ -210,7 +216,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
 
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         let row = Box::new(row.clone());
-        Box::pin(self.writers.alone(move |reply| Alone::Import(Import { row, replace, reply })))
+        Box::pin(self.writers.alone(move |reply| Alone::Import(Import { row, replace, is_exact: false, reply })))
     }
 
     fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {

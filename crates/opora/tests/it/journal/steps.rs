@@ -176,7 +176,27 @@ async fn a_redis_that_takes_no_writes_counts_as_away_until_it_does() {
     store.close().await.unwrap();
 }
 
-on_every_journal! { what_may_lie_in_redis_since_a_lost_answer_comes_first, }
+on_every_journal! {
+    what_may_lie_in_redis_since_a_lost_answer_comes_first,
+    what_was_sent_is_noted_also_when_redis_has_just_fallen_silent,
+}
+
+async fn what_was_sent_is_noted_also_when_redis_has_just_fallen_silent(scene: Scene) {
+    let store = scene.store().await;
+    let epoch = lead(&*store, "before").await;
+    let said = store.commit(epoch, Commit { outgoing: vec![message(5, "said")], ..asked() }).await.unwrap().outbox;
+    scene.proxy.cut_off(true);
+    until("it is noticed", async || store.renew(BOT, epoch).await.is_err()).await;
+    begins_anew(&*store).await;
+    store.note_sent(epoch, said).await.unwrap();
+    store.close().await.unwrap();
+    scene.proxy.cut_off(false);
+    // The next process believes its note.
+    let store = scene.store().await;
+    lead(&*store, "after").await;
+    assert_eq!(scene.redis.statistics(Some(BOT)).await.unwrap().outbox, 0, "nothing is sent again");
+    store.close().await.unwrap();
+}
 
 async fn what_may_lie_in_redis_since_a_lost_answer_comes_first(scene: Scene) {
     let store = scene.store().await;

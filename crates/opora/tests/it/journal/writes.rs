@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use opora::key::DialogueKey;
 use opora::store::{
-    Commit, DomainWrites, Opened, Refusal, StateChange, Store, StoreError, Stored, Taken, Version, WriteError,
+    self, Commit, DomainWrites, Opened, Refusal, StateChange, Store, StoreError, Stored, Taken, Version, WriteError,
 };
 use tokio::sync::Semaphore;
 
-use super::steps::{NOW, anna, begins_anew, lead, update};
+use super::steps::{NOW, anna, asked, begins_anew, lead, update};
 use super::{Scene, on_both_databases};
 use crate::decided::Tables;
 use crate::postgres_store::message;
-use crate::stage::BOT;
+use crate::redis_store::holder;
+use crate::stage::{BOT, until};
 
 on_both_databases! {
     what_a_turn_writes_while_redis_is_away_commits_with_it_and_is_not_written_again,
@@ -20,6 +22,12 @@ on_both_databases! {
     what_was_decided_and_is_not_in_redis_waits_for_it,
     what_was_decided_and_redis_has_surely_not_heard_waits_for_it_too,
     a_redis_that_forgets_what_was_replayed_is_told_again,
+    a_database_whose_own_conversations_began_higher_makes_no_conflicts,
+    nobody_goes_on_from_before_a_turn_that_came_to_redis_later,
+    a_turn_that_hangs_decides_nothing_once_the_journal_goes_on,
+    a_turn_of_redis_is_refused_once_the_journal_goes_on,
+    who_finds_that_another_instance_has_led_meanwhile_stops,
+    a_journal_that_has_something_is_not_left_behind,
 }
 
 /// Writes a line to the application's table.
@@ -61,6 +69,11 @@ impl Scene {
         store.open(&anna(), None).await.unwrap();
         store.commit(epoch, noted(0, 1)).await.unwrap();
         store
+    }
+
+    /// The same Redis and the same tables without a journal, past the proxy.
+    async fn without_journal(&self) -> Result<Arc<dyn Store>, store::OpenError> {
+        store::open_with_database(&self.server.url(), Some(&self.tables().url())).await
     }
 
     async fn version(&self) -> i64 {
@@ -154,7 +167,8 @@ async fn what_was_decided_and_is_not_in_redis_waits_for_it(scene: Scene) {
     store.close().await.unwrap();
 }
 
-async fn what_was_decided_and_redis_has_surely_not_heard_waits_for_it_too(scene: Scene) {
+/// A turn of Anna's is decided, and Redis has said no to it.
+async fn decided_and_not_heard(scene: &Scene) -> Arc<dyn Store> {
     let store = scene.noted_once().await;
     let epoch = lead(&*store, "again").await;
     store.open(&anna(), None).await.unwrap();
@@ -176,6 +190,11 @@ async fn what_was_decided_and_redis_has_surely_not_heard_waits_for_it_too(scene:
     may_end.add_permits(1);
     let refused = deciding.await.unwrap();
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    store
+}
+
+async fn what_was_decided_and_redis_has_surely_not_heard_waits_for_it_too(scene: Scene) {
+    let store = decided_and_not_heard(&scene).await;
     begins_anew(&*store).await;
     lead(&*store, "away").await;
     let waits = store.open(&anna(), None).await;
@@ -201,7 +220,7 @@ async fn a_redis_that_forgets_what_was_replayed_is_told_again(mut scene: Scene) 
     scene.server.lose_power(kept_bytes);
     scene.server.start_again();
     let address = format!("{}?journal=database", scene.server.url());
-    let store = opora::store::open_with_database(&address, Some(&scene.tables().url())).await.unwrap();
+    let store = store::open_with_database(&address, Some(&scene.tables().url())).await.unwrap();
     lead(&*store, "older").await;
     let opened = store.open(&anna(), None).await.unwrap();
     let Opened::At { version, stored } = opened else { panic!("{opened:?}") };
@@ -210,4 +229,98 @@ async fn a_redis_that_forgets_what_was_replayed_is_told_again(mut scene: Scene) 
     let taken = store.open(&anna(), Some(&update(2).1)).await.unwrap();
     assert_eq!(taken, Opened::AlreadyTaken);
     store.close().await.unwrap();
+}
+
+async fn a_database_whose_own_conversations_began_higher_makes_no_conflicts(scene: Scene) {
+    let store = scene.noted_once().await;
+    // As cleaning, a restore, or an accepted loss leaves it.
+    scene.tables().say("UPDATE opora_version_floor SET floor = 100").await;
+    let boris = DialogueKey::private(BOT, 6);
+    store.open(&boris, None).await.unwrap();
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    let epoch = lead(&*store, "away").await;
+    for (key, from, number) in [(anna(), 1, 2), (boris.clone(), 0, 3)] {
+        let opened = store.open(&key, None).await.unwrap();
+        assert!(matches!(opened, Opened::At { version: Version(at), .. } if at == from), "{key}: {opened:?}");
+        store.commit(epoch, Commit { key, ..noted(from, number) }).await.unwrap();
+    }
+    comes_back(&scene, &*store).await;
+    assert_eq!(scene.redis.parked(Some(BOT), 9).await.unwrap(), [], "there is no conflict");
+    assert_eq!((scene.version().await, scene.tables().notes().await), (2, 3));
+    let opened = scene.redis.open(&boris, None).await.unwrap();
+    assert!(matches!(opened, Opened::At { version: Version(1), stored: Some(_) }), "{opened:?}");
+    store.close().await.unwrap();
+}
+
+async fn nobody_goes_on_from_before_a_turn_that_came_to_redis_later(scene: Scene) {
+    let store = decided_and_not_heard(&scene).await;
+    scene.server.say(&["REPLICAOF", "NO", "ONE"]);
+    let known = async || store.open(&anna(), Some(&update(2).1)).await.is_ok_and(|known| known == Opened::AlreadyTaken);
+    until("the turn is brought to Redis", known).await;
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    lead(&*store, "away").await;
+    let waits = store.open(&anna(), None).await;
+    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "she would go on from before that turn: {waits:?}");
+    store.close().await.unwrap();
+}
+
+async fn a_turn_that_hangs_decides_nothing_once_the_journal_goes_on(scene: Scene) {
+    let store = scene.store().await;
+    scene.tables().say("CREATE TABLE notes (person BIGINT NOT NULL)").await;
+    // Whoever holds the lease on Redis, and was held up before the database.
+    let hangs = scene.without_journal().await.unwrap();
+    let epoch = lead(&*hangs, "before").await;
+    hangs.open(&anna(), None).await.unwrap();
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    lead(&*store, "away").await;
+    let late = hangs.commit(epoch, noted(0, 1)).await;
+    assert!(matches!(late, Err(StoreError::Fenced { .. })), "{late:?}");
+    assert_eq!((scene.version().await, scene.tables().notes().await), (0, 0));
+    store.close().await.unwrap();
+}
+
+async fn a_turn_of_redis_is_refused_once_the_journal_goes_on(scene: Scene) {
+    let store = scene.noted_once().await;
+    let epoch = lead(&*store, "again").await;
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    lead(&*store, "away").await;
+    scene.proxy.cut_off(false);
+    begins_anew(&*store).await;
+    let late = store.commit(epoch, Commit { writes: None, ..noted(1, 2) }).await;
+    assert!(matches!(late, Err(StoreError::Fenced { .. })), "{late:?}");
+    assert_eq!(scene.version().await, 1);
+    store.close().await.unwrap();
+}
+
+async fn who_finds_that_another_instance_has_led_meanwhile_stops(scene: Scene) {
+    let store = scene.noted_once().await;
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    // Against its operator's word.
+    let other = scene.without_journal().await.unwrap();
+    let epoch = lead(&*other, "other").await;
+    let refused = store.claim(BOT, &holder("away"), None).await;
+    assert!(matches!(&refused, Err(StoreError::Lost { what }) if what.contains("another instance")), "{refused:?}");
+    other.commit(epoch, noted(1, 2)).await.unwrap();
+    assert_eq!((scene.version().await, scene.tables().notes().await), (2, 2));
+    store.close().await.unwrap();
+}
+
+async fn a_journal_that_has_something_is_not_left_behind(scene: Scene) {
+    let (store, epoch) = scene.led_away().await;
+    store.commit(epoch, asked()).await.unwrap();
+    store.close().await.unwrap();
+    let refused = scene.without_journal().await.map(drop).unwrap_err().to_string();
+    assert!(refused.contains("journal=database") && refused.contains("Redis has everything"), "{refused}");
+    assert_eq!(scene.version().await, 0);
+    scene.proxy.cut_off(false);
+    let store = scene.store().await;
+    lead(&*store, "after").await;
+    assert_eq!(scene.version().await, 1);
+    store.close().await.unwrap();
+    scene.without_journal().await.unwrap().close().await.unwrap();
 }

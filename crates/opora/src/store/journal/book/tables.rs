@@ -5,7 +5,7 @@ use crate::store::sql::columns::Columns;
 use crate::store::{Database, DomainWrites, SqlDatabase, StoreError, StoreResult, WriteError};
 
 pub(super) static TABLES: Tables =
-    tables!("opora_journal_schema", &[Each { sqlite: FIRST_SQLITE, postgres: FIRST_POSTGRES }]);
+    tables!("opora_journal_schema", &[Each { sqlite: FIRST_SQLITE, postgres: FIRST_POSTGRES }, SECOND]);
 
 /// Epochs of a journal begin at the one of this lease, so that they are told from those of Redis, and their numbers too.
 const FIRST_SQLITE: &str = "
@@ -44,13 +44,26 @@ INSERT INTO opora_leases (bot, epoch, holder, renewals, numbers) VALUES (-1, 419
 ON CONFLICT DO NOTHING;
 "#;
 
+/// Every bot has a token of its own. The one that was all bots' is nobody's now.
+const SECOND: Each = {
+    const BOTH: &str = "
+ALTER TABLE opora_journal_outage ADD COLUMN bot BIGINT NOT NULL DEFAULT 0;
+CREATE UNIQUE INDEX opora_journal_outage_bot ON opora_journal_outage (bot);
+";
+    Each { sqlite: BOTH, postgres: BOTH }
+};
+
 /// Whether an earlier version has made the tables of this file, under names that an application may have too.
 const HAS_FORMER: &str = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'journal_outage'";
 
+/// The numbers of entries go on: under the same token none may come twice.
 const CARRY_OVER: &str = "
 UPDATE opora_journal_outage SET token = (SELECT token FROM journal_outage);
 INSERT INTO opora_journal_entries
 SELECT id, bot, key, json_type(entry, '$.deed.Turn') IS NOT NULL, entry FROM journal_entries;
+DELETE FROM sqlite_sequence WHERE name = 'opora_journal_entries';
+INSERT INTO sqlite_sequence (name, seq)
+SELECT 'opora_journal_entries', seq FROM sqlite_sequence WHERE name = 'journal_entries';
 INSERT INTO opora_journal_settled SELECT * FROM journal_settled;
 INSERT INTO opora_journal_labels SELECT * FROM journal_labels;
 INSERT INTO opora_journal_effects SELECT * FROM journal_effects;
@@ -71,13 +84,15 @@ async fn carry_over(database: &mut Database<'_>) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// Makes the tables beside an application's. What is emptied after an outage must be the journal's alone.
+/// Makes the tables beside an application's. What is emptied after an outage must be the journal's alone: nobody would be
+/// asked whether what was parked or failed there, or has ended, is still wanted.
 pub(super) async fn make_beside(database: &SqlDatabase) -> StoreResult<()> {
     const KEPT: &str = "
         SELECT count(*) FROM (
-            SELECT 1 FROM opora_conversations WHERE value IS NOT NULL
+            SELECT 1 FROM opora_conversations
             UNION ALL SELECT 1 FROM opora_inbox UNION ALL SELECT 1 FROM opora_outbox
-            UNION ALL SELECT 1 FROM opora_effects UNION ALL SELECT 1 FROM opora_timers LIMIT 1) AS kept";
+            UNION ALL SELECT 1 FROM opora_effects UNION ALL SELECT 1 FROM opora_timers
+            UNION ALL SELECT 1 FROM opora_parked UNION ALL SELECT 1 FROM opora_failed LIMIT 1) AS kept";
     if !TABLES.are_in(database).await? && read!(database, KEPT, Vec::new(), |row| row.number(0))?.pop() != Some(0) {
         return Err(StoreError::Unsupported(KEEPS_CONVERSATIONS));
     }

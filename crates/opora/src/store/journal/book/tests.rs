@@ -13,6 +13,8 @@ CREATE TABLE journal_entries (
     id INTEGER PRIMARY KEY AUTOINCREMENT, bot INTEGER NOT NULL, key TEXT NOT NULL, entry TEXT NOT NULL);
 INSERT INTO journal_entries (bot, key, entry) VALUES
     (7, '7:5:5', '{"key":"7:5:5","at":1,"marks":[[1,"message:1"]],"deed":{"Turn":{"from":3,"change":"Clear","timers":[],"moved":null}}}');
+INSERT INTO journal_entries (bot, key, entry) VALUES (7, '7:6:6', '{}');
+DELETE FROM journal_entries WHERE id = 2;
 CREATE TABLE journal_settled (id INTEGER PRIMARY KEY, bot INTEGER NOT NULL, outcome TEXT NOT NULL);
 INSERT INTO journal_settled VALUES (9, 7, '{"Failed":"no"}');
 CREATE TABLE journal_labels (
@@ -31,12 +33,59 @@ async fn what_an_earlier_version_has_left_in_a_file_is_read() {
     sqlx::raw_sql(FORMER).execute(&mut file).await.unwrap();
     for opened in ["once", "twice"] {
         let book = Book::open(&path).await.unwrap();
-        assert_eq!(book.token().await.unwrap(), "former", "{opened}");
+        assert_eq!(book.token(7).await.unwrap(), "former", "{opened}");
+        let numbers = "SELECT seq FROM sqlite_sequence WHERE name = 'opora_journal_entries'";
+        let last: i64 = sqlx::query_scalar(numbers).fetch_one(&mut file).await.unwrap();
+        assert_eq!(last, 2, "no number is given twice under one token, {opened}");
         let entries = book.entries(7, 0, 9).await.unwrap();
         assert_eq!(entries.len(), 1);
         assert!(entries[0].is_last && entries[0].is_last_turn && matches!(entries[0].entry.deed, Deed::Turn { .. }));
         assert_eq!(book.settled(7).await.unwrap().len(), 1);
         book.store().close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_name_of_an_outage_is_one_bots_and_stays_until_everything_is_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.db");
+    let book = Book::open(&path).await.unwrap();
+    for bot in [7, 8] {
+        book.begin(bot).await.unwrap();
+    }
+    let (of_7, of_8) = (book.token(7).await.unwrap(), book.token(8).await.unwrap());
+    assert_ne!(of_7, of_8);
+    book.keep_labels(8, vec![(5, "label".into(), 1)]).await.unwrap();
+    for bot in [7, 8] {
+        book.begin(bot).await.unwrap();
+    }
+    assert_ne!(book.token(7).await.unwrap(), of_7, "another outage");
+    assert_eq!(book.token(8).await.unwrap(), of_8, "its replay may have been cut off");
+    book.empty(7).await.unwrap();
+    assert_eq!(book.token(8).await.unwrap(), of_8, "the other one's end is not its own");
+    book.empty(8).await.unwrap();
+    book.begin(8).await.unwrap();
+    assert_ne!(book.token(8).await.unwrap(), of_8);
+}
+
+#[tokio::test]
+async fn whatever_is_left_of_a_databases_own_conversations_is_in_the_way_of_a_journal() {
+    const LEFT: [&str; 3] = [
+        "INSERT INTO opora_parked (id, bot, key, kind, body, reason, attempts, at, retry)
+        VALUES (1, 7, '7:5:5', 'update', '{}', 'it fails', 1, 0, 0)",
+        "INSERT INTO opora_failed (id, bot, key, method, body, reason, at)
+        VALUES (1, 7, '7:5:5', 'sendMessage', '{}', 'blocked', 0)",
+        "INSERT INTO opora_conversations (key, bot, chat, user, thread, business, version, places, updated_at)
+        VALUES ('7:5:5', 7, 5, 5, 0, '', 3, '[]', 0)",
+    ];
+    for left in LEFT {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("opora.db");
+        let database = Arc::new(SqlDatabase::from(SqliteStore::open(&path).await.unwrap()));
+        let mut file = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
+        sqlx::raw_sql(left).execute(&mut file).await.unwrap();
+        let refused = Book::beside(database).await;
+        assert!(matches!(refused, Err(StoreError::Unsupported(KEEPS_CONVERSATIONS))), "{left}: {refused:?}");
     }
 }
 
