@@ -21,9 +21,10 @@ pub async fn run(desk: &Desk<'_>, store: &Address, arguments: Discard) -> anyhow
     }
     let kept = desk.store.statistics(None).await?;
     let question = format!(
-        "Remove {} open conversations, {} inputs, {} messages, {} timers and {} effects from this database, for good? The bot has \
-         its conversations in Redis; the tables of the application stay.",
-        kept.active, kept.inbox, kept.outbox, kept.timers, kept.effects
+        "Remove {} open conversations and all that have ended, {} inputs, {} messages, {} that could not be sent, {} parked turns, \
+         {} timers and {} effects from this database, for good? The bot has its conversations in Redis; the tables of the \
+         application stay.",
+        kept.active, kept.inbox, kept.outbox, kept.failed, kept.parked, kept.timers, kept.effects
     );
     arguments.consent.to(&question).await?;
     let bots = Journal::discard_conversations(&address).await.context("nothing was removed")?;

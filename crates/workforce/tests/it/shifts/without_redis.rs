@@ -82,7 +82,7 @@ async fn conversations_that_a_database_kept_before_are_in_the_way_of_a_journal_u
     emulator.says(BORIS, "/me").await;
     emulator.hears(BORIS, "Your Telegram number: 1002").await;
     run.stops().await;
-    operator::run(&[], &discard).await.complains(&["open conversations", "--yes"]);
+    operator::run(&[], &discard).await.complains(&["open conversations", "0 parked turns", "--yes"]);
     operator::run(&[("STATE_URL", &ground.state)], &["state", "discard", "--yes"]).await.complains(&["names a Redis"]);
     let done = operator::run(&[], &yes).await.well();
     assert!(done.stdout.contains("Removed, of bot 123456789"), "{}", done.stdout);
