@@ -151,7 +151,8 @@ impl SqlDatabase {
         if known.is_some_and(|known| known < epoch) {
             return Ok(false);
         }
-        let next = Epoch(epoch.0.saturating_add(1));
+        // A claim that was given up may still be on its way to the epoch that is known.
+        let next = Epoch(known.unwrap_or(epoch).0.saturating_add(1));
         raises_to(next);
         self.raise(bot, next, &generation).await
     }
