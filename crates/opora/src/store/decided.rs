@@ -11,7 +11,6 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::{join, try_join};
 use parking_lot::Mutex;
@@ -36,9 +35,6 @@ mod recent;
 mod record;
 mod tables;
 mod takeover;
-
-/// How long the lease may wait for word of the database: it is not at stake if that is away.
-const VERIFIES_WITHIN: Duration = Duration::from_secs(1);
 
 /// Keeps conversations in a Redis and carries the application's writes out in an SQL database, once for each turn.
 ///
@@ -164,7 +160,7 @@ impl DecidedStore {
         }
         self.unsure.lock().remove(&decision.commit.key);
         if matches!(error, StoreError::WritesFailed(_))
-            && let Some(lost) = self.is_database_lost().await
+            && let Some(lost) = self.database.lost().await
         {
             // No turn is at fault: none is given up.
             return lost;
@@ -190,16 +186,8 @@ impl DecidedStore {
     /// Renews the lease, which is Redis' alone to give; but with another database nothing that was decided is known, and no
     /// turn would say so before it fails.
     async fn renew_both(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
-        let (renewed, lost) = join(self.redis.renew(bot, epoch), self.is_database_lost()).await;
+        let (renewed, lost) = join(self.redis.renew(bot, epoch), self.database.lost()).await;
         lost.map_or(renewed, Err)
-    }
-
-    /// Why the database is not the one that was opened. One that is away is not lost.
-    async fn is_database_lost(&self) -> Option<StoreError> {
-        match tokio::time::timeout(VERIFIES_WITHIN, self.database.verify()).await {
-            Ok(Err(lost @ StoreError::Lost { .. })) => Some(lost),
-            _ => None,
-        }
     }
 
     /// The records go with the marks.

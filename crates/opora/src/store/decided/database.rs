@@ -29,6 +29,14 @@ impl SqlDatabase {
         }
     }
 
+    /// Why it is not the database that was opened, as far as that is heard in time.
+    pub(super) async fn lost(&self) -> Option<StoreError> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(store) => store.lost().await,
+        }
+    }
+
     /// Runs the application's writes and keeps the record, in one transaction.
     pub(super) async fn decide(&self, record: Record, writes: DomainWrites) -> StoreResult<()> {
         let key = record.key.clone();
