@@ -148,10 +148,13 @@ impl Sites {
     /// Refused as [`Why::Stale`] where the site has another version than the one that was looked at.
     pub async fn edit(&self, by: &Person, id: i64, version: i64, about: AboutSite) -> Result<(), NotDone> {
         self.permitted(by, Permission::Edit, id).await?;
-        if let Some(now) = self.of(id).await?
-            && (now.about.rate_kopecks, now.about.late_minute_kopecks)
-                != (about.rate_kopecks, about.late_minute_kopecks)
-        {
+        let now = self.of(id).await?.filter(|site| site.deleted_at.is_none()).ok_or(Why::Gone)?;
+        // First of all: a rate that somebody else has changed meanwhile is no rate that this person wants to change.
+        if now.version != version {
+            return Err(Why::Stale.into());
+        }
+        let rates = |about: &AboutSite| (about.rate_kopecks, about.late_minute_kopecks);
+        if rates(&now.about) != rates(&about) {
             self.permitted(by, Permission::Rates, id).await?;
         }
         self.change(by, move |db, by| Box::pin(changes::edit_site(db, id, version, about, by))).await
@@ -203,9 +206,16 @@ impl Sites {
     }
 
     pub async fn edit_slot(&self, by: &Person, id: i64, version: i64, about: AboutSlot) -> Result<(), NotDone> {
-        let seen = self.slot(id).await?.ok_or(Why::Gone)?;
-        self.permitted(by, Permission::Schedule, seen.site_id).await?;
-        self.rate_permitted(by, seen.site_id, seen.about.rate_kopecks, about.rate_kopecks).await?;
+        let now = self.slot(id).await?.ok_or(Why::Gone)?;
+        self.permitted(by, Permission::Schedule, now.site_id).await?;
+        if now.deleted_at.is_some() {
+            return Err(Why::Gone.into());
+        }
+        // As with a site: what somebody else has changed meanwhile is told before it is compared.
+        if now.version != version {
+            return Err(Why::Stale.into());
+        }
+        self.rate_permitted(by, now.site_id, now.about.rate_kopecks, about.rate_kopecks).await?;
         self.change_and_tell(by, rescheduled(by.id), move |db, by| {
             Box::pin(slots::edit_slot(db, id, version, about, by))
         })

@@ -203,10 +203,12 @@ impl Visitor {
         let language = self.language();
         let filled = attempt.filled(sheet.path, sheet.now, language);
         let is_stale = filled.now.is_some();
+        // What did not go for another reason was looked at in the version that was sent; what changed since is told next.
+        let version = sheet.version.map(|now| if is_stale { now } else { filled.version().unwrap_or(now) });
         self.visit.form(
             sheet.path,
             &html! {
-                @match sheet.version {
+                @match version {
                     Some(version) => { input type="hidden" name=(VERSION) value=(version); },
                     None => { input type="hidden" name=(once::FIELD) value=(self.visit.number()); },
                 }
@@ -227,6 +229,11 @@ impl Filled<'_> {
     /// What stands in a field.
     pub fn value(&self, name: &str) -> &str {
         self.typed.get(name).map_or("", String::as_str)
+    }
+
+    /// The version that was looked at, where that was sent.
+    fn version(&self) -> Option<i64> {
+        self.typed.get(VERSION).and_then(|version| version.parse().ok())
     }
 
     fn is_bad(&self, name: &str) -> bool {
@@ -268,15 +275,16 @@ impl Filled<'_> {
         self.short_if(true, name, label, kind)
     }
 
-    /// The same, for those who may change it; others read it.
+    /// The same, for those who may change it; others read it as it is by now.
     pub fn short_if(&self, may_change: bool, name: &str, label: &str, kind: &str) -> Markup {
+        let stored = self.now.filter(|_| !may_change);
+        let value = stored.map_or(self.value(name), |now| now.get(name).map_or("", String::as_str));
         html! {
             label { (label)
-                input type=(kind) name=(name) value=(self.value(name)) maxlength="40" readonly[!may_change]
+                input type=(kind) name=(name) value=(value) maxlength="40" readonly[!may_change]
                     inputmode=[(kind == "text").then_some("decimal")]
                     aria-invalid=[self.is_bad(name).then_some("true")];
-                @if !may_change { span.quiet { (text!(self.language, "web-form-not-yours")) } }
-                (self.hint(name, or_dash))
+                @if may_change { (self.hint(name, or_dash)) } @else { span.quiet { (text!(self.language, "web-form-not-yours")) } }
             }
         }
     }

@@ -2,13 +2,13 @@
 
 use workforce::payroll::Money;
 use workforce::people::Role;
-use workforce::sites::Sites;
+use workforce::sites::{Permission, Scope, Sites};
 
 use crate::cabinet::{Answer, Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
 use crate::firm::Kind;
 use crate::payroll::{january, post_352};
-use crate::running_a_business::{changed, make_site};
+use crate::running_a_business::{MAY, changed, make_site};
 
 const TOLD: &str = "Somebody else has changed this while you were writing.";
 
@@ -96,6 +96,65 @@ async fn a_stale_site_can_be_saved_on_top_or_left_as_it_is() {
 }
 
 #[tokio::test]
+async fn a_manager_without_rates_keeps_the_typed_words_when_an_owner_has_changed_the_rate() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let may = cabinet.hire(MAY, "May", Role::Manager).await;
+    cabinet.emulator.post("/users", serde_json::json!({"id": MAY, "first_name": "May", "language_code": "en"})).await;
+    let (owner, manager) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(MAY).await);
+    let site = make_site(&cabinet, &owner).await;
+    let (doors, anna) = (Sites::of_app(&cabinet.app), cabinet.person(ANNA).await);
+    let may_do = vec![Permission::View, Permission::Edit, Permission::Schedule];
+    doors.permit(&anna, may.id, Scope::Site(site), may_do).await.unwrap();
+
+    let path = format!("/sites/{site}");
+    owner.post(&path, &[&changed(&[("rate", "120")])[..], &[("version", "1")]].concat()).await.leads_to(&path);
+    let mine = changed(&[("address", "Lenin street, 2")]);
+    let stale = manager.post(&path, &[&mine[..], &[("version", "1")]].concat()).await;
+    stale.is(409, TOLD).is(409, "value=\"Lenin street, 2\"");
+    // What she may not change is sent as it is by now.
+    assert_eq!(value_of(&stale, "rate"), "120.00");
+    let mine = changed(&[("address", "Lenin street, 2"), ("rate", "120.00")]);
+    on_top(&manager, &path, &mine, &stale).await.leads_to(&path);
+    let stands = doors.of(site).await.unwrap().unwrap();
+    assert_eq!((stands.about.address.as_str(), stands.about.rate_kopecks), ("Lenin street, 2", 12_000));
+    let greedy = [&changed(&[("rate", "999")])[..], &[("version", "3")]].concat();
+    manager.post(&path, &greedy).await.is(403, "This page is for others");
+
+    let slot = [("day", "2026-01-07"), ("starts", "09:00"), ("ends", "18:00"), ("capacity", "2")];
+    let with = |more: &[(&'static str, &'static str)]| [&slot[..], more].concat();
+    let here = site.to_string();
+    let new = [&with(&[("rate", "100")])[..], &[("site", here.as_str())]].concat();
+    owner.post("/calendar/slots", &new).await.leads_to(&format!("/calendar?site={site}&day=2026-01-07"));
+    let id = slot_of(&owner, &format!("/calendar?site={site}&day=2026-01-07")).await;
+    let path = format!("/calendar/slots/{id}");
+    owner.post(&path, &with(&[("rate", "120"), ("version", "1")])).await.leads_to(&path);
+    let stale = manager.post(&path, &with(&[("rate", "100.00"), ("title", "Cashier"), ("version", "1")])).await;
+    stale.is(409, TOLD).is(409, "value=\"Cashier\"");
+    assert_eq!(value_of(&stale, "rate"), "120.00");
+    let mine = with(&[("rate", "120.00"), ("title", "Cashier")]);
+    on_top(&manager, &path, &mine, &stale).await.leads_to(&path);
+    let stands = doors.slot(id.parse().unwrap()).await.unwrap().unwrap();
+    assert_eq!((stands.about.title.as_str(), stands.about.rate_kopecks), ("Cashier", Some(12_000)));
+    manager.post(&path, &with(&[("rate", "999"), ("version", "3")])).await.is(403, "This page is for others");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_mistake_in_a_form_does_not_hide_that_somebody_else_has_changed_it_meanwhile() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let path = format!("/sites/{}", make_site(&cabinet, &owner).await);
+    let first = [&changed(&[("name", "Cafe Two")])[..], &[("version", "1")]].concat();
+    owner.post(&path, &first).await.leads_to(&path);
+    // Whoever sends a mistake has looked at the first version still, and so has whoever mends it.
+    let mistaken = [&changed(&[("rate", "much")])[..], &[("version", "1")]].concat();
+    let again = owner.post(&path, &mistaken).await;
+    again.is(422, "value=\"much\"");
+    on_top(&owner, &path, &changed(&[]), &again).await.is(409, TOLD).is(409, "Now: Cafe Two");
+    cabinet.close().await;
+}
+
+#[tokio::test]
 async fn pay_that_changed_meanwhile_is_neither_paid_nor_closed_as_it_was_seen() {
     let cabinet = Cabinet::open(Kind::Sqlite).await;
     let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
@@ -139,6 +198,12 @@ async fn on_top(owner: &Browser, path: &str, mine: &[(&str, &str)], stale: &Answ
     let form = stale.body.split(&format!("action=\"{path}\"")).nth(1).unwrap();
     let version = form.split("name=\"version\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     owner.post(path, &[mine, &[("version", version)]].concat()).await
+}
+
+/// What stands in a field of the page.
+fn value_of<'a>(page: &'a Answer, name: &str) -> &'a str {
+    let field = page.body.split(&format!("name=\"{name}\" value=\"")).nth(1).unwrap();
+    field.split('"').next().unwrap()
 }
 
 async fn slot_of(owner: &Browser, path: &str) -> String {
