@@ -88,7 +88,7 @@ impl Today<'_> {
             (text!(language, "cabinet-open-sites"), self.overview.openings.len(), "open", "good"),
         ];
         html! {
-            div #today data-live="shifts sites" {
+            div #today data-live="shifts sites clock" {
                 div.cards.sums {
                     @for (label, count, name, tone) in &counts {
                         div.card.sum {

@@ -32,6 +32,9 @@ const HEADERS: [(HeaderName, &str); 7] = [
     (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
 ];
 
+/// What the script of a page says when it loads parts of the page anew.
+const LIVE: HeaderName = HeaderName::from_static("x-opora-live");
+
 const ONE_YEAR: &str = "max-age=31536000";
 
 /// Puts the frame around pages.
@@ -57,9 +60,11 @@ async fn around(State(app): State<App>, request: Request, next: Next) -> Respons
 async fn answer(visit: &Visit, request: Request, next: Next) -> Result<Response, Oops> {
     let app = visit.app();
     let (path, now) = (request.uri().path(), app.clock.now());
+    let is_page = request.method() == Method::GET;
     match visit.person() {
         _ if path.starts_with(assets::FOLDER) => {}
-        Some(person) if request.method() == Method::GET && file::is_path(path) => app.limits.picture(person, now)?,
+        Some(person) if is_page && file::is_path(path) => app.limits.picture(person, now)?,
+        Some(person) if is_page && request.headers().contains_key(LIVE) => app.limits.live_part(person, now)?,
         person => app.limits.page(person, visit.address(), now)?,
     }
     let mut request = csrf::check(visit, request).await?;

@@ -26,8 +26,9 @@ pub enum Asker {
 #[derive(Debug)]
 pub struct Limits {
     guests: Limit,
-    members: Limit,
-    owners: Limit,
+    pages: ByRole,
+    /// What pages load by themselves, in counters of their own: whatever happens in the firm costs nobody a click.
+    live: ByRole,
     /// Pictures and films, of which a page may have dozens.
     pictures: Limit,
     /// What is asked of the bot, by anybody.
@@ -36,6 +37,13 @@ pub struct Limits {
     pub owners_in_chat: Limit,
     /// How often somebody is told to wait.
     pub told_in_chat: Limit,
+}
+
+/// How much somebody may who is signed in: owners more than others.
+#[derive(Debug)]
+struct ByRole {
+    members: Limit,
+    owners: Limit,
 }
 
 /// So many in so long, at once or spread.
@@ -54,8 +62,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             guests: Limit::new(100, MINUTE),
-            members: Limit::new(100, MINUTE),
-            owners: Limit::new(200, MINUTE),
+            pages: ByRole::default(),
+            live: ByRole::default(),
             pictures: Limit::new(1200, MINUTE),
             in_chat: Limit::new(100, MINUTE),
             owners_in_chat: Limit::new(200, MINUTE),
@@ -68,17 +76,34 @@ impl Limits {
     /// Counts a page that somebody asks for.
     pub fn page(&self, person: Option<&Person>, address: IpAddr, now: Millis) -> Result<(), Oops> {
         match person {
-            Some(person) if person.roles.has_any(&[Role::Owner, Role::Superadmin]) => {
-                self.owners.take(Asker::Person(person.id), now)
-            }
-            Some(person) => self.members.take(Asker::Person(person.id), now),
+            Some(person) => self.pages.take(person, now),
             None => self.guests.take(Asker::Address(address), now),
         }
+    }
+
+    /// Counts a page that somebody's page asks for by itself. Whoever says so of other loads has as many of these, and
+    /// no more.
+    pub fn live_part(&self, person: &Person, now: Millis) -> Result<(), Oops> {
+        self.live.take(person, now)
     }
 
     /// Counts a picture that somebody's page shows.
     pub fn picture(&self, person: &Person, now: Millis) -> Result<(), Oops> {
         self.pictures.take(Asker::Person(person.id), now)
+    }
+}
+
+impl Default for ByRole {
+    fn default() -> Self {
+        Self { members: Limit::new(100, MINUTE), owners: Limit::new(200, MINUTE) }
+    }
+}
+
+impl ByRole {
+    fn take(&self, person: &Person, now: Millis) -> Result<(), Oops> {
+        let is_owner = person.roles.has_any(&[Role::Owner, Role::Superadmin]);
+        let limit = if is_owner { &self.owners } else { &self.members };
+        limit.take(Asker::Person(person.id), now)
     }
 }
 

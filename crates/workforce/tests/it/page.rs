@@ -53,6 +53,12 @@ impl Page {
         self.driver.cdp().send_raw("Emulation.setEmulatedMedia", features).await.unwrap();
     }
 
+    /// Has a script run on every page from now on, before those of the page itself.
+    pub async fn runs_first(&self, script: &str) {
+        let script = json!({"source": script});
+        self.driver.cdp().send_raw("Page.addScriptToEvaluateOnNewDocument", script).await.unwrap();
+    }
+
     /// Leaves the page, so that nothing of it looks for its server any more.
     pub async fn leave(&self) {
         self.driver.goto("about:blank").await.unwrap();

@@ -15,7 +15,7 @@ use workforce::people::{self, Person, Role, Status};
 use workforce::rooms::{Room, Rooms};
 use workforce::web::{Card, Oops, Section, Web};
 
-use crate::cabinet::Cabinet;
+use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
 use crate::firm::{Kind, NOON, on_every_database};
 
@@ -280,6 +280,39 @@ async fn everybody_chooses_their_language() {
     boris.post("/me/language", &[("language", "ru")]).await.leads_to("/me");
     boris.get("/").await.is(200, "Здравствуйте, Boris!").is(200, "<html lang=\"ru\">");
     boris.get("/people").await.is(403, "Эта страница не для вас");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn what_a_page_loads_by_itself_costs_no_clicks_and_opens_no_way_around_the_limit() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (guest, boris, owner) = (cabinet.browser(), cabinet.signed_in(BORIS).await, cabinet.signed_in(ANNA).await);
+    let by_itself = [("x-opora-live", "1")];
+    let loads = async |browser: &Browser| browser.send(Method::GET, "/", "", &by_itself).await.status.as_u16();
+    for (browser, most) in [(&boris, 100), (&owner, 200)] {
+        cabinet.clock.advance(Duration::from_secs(60));
+        for _ in 0..most {
+            assert_eq!(loads(browser).await, 200);
+        }
+        assert_eq!(loads(browser).await, 429, "it is another counter, and of the same size");
+        // The person's own clicks are all there still, and forms are nobody's live parts.
+        for at in 0..most {
+            let clicked = if at % 2 == 0 {
+                browser.get("/nowhere").await
+            } else {
+                browser.send(Method::POST, "/nowhere", "", &by_itself).await
+            };
+            assert_ne!(clicked.status.as_u16(), 429, "{at}");
+        }
+        assert_eq!(browser.send(Method::POST, "/nowhere", "", &by_itself).await.status.as_u16(), 429);
+    }
+    // Who is not signed in has no live pages.
+    cabinet.clock.advance(Duration::from_secs(60));
+    for _ in 0..100 {
+        assert_ne!(loads(&guest).await, 429);
+    }
+    assert_eq!(loads(&guest).await, 429);
+    guest.get("/nowhere").await.is(429, "Too many requests");
     cabinet.close().await;
 }
 

@@ -3,10 +3,16 @@
 const SIGNED_OUT = 4401;
 const LONGEST_WAIT_MS = 30_000;
 const EVERYTHING = "*";
+const CLOCK = "clock";
+const TICK_MS = 60_000;
+// A busy day has changes by the second, and each would be the whole page.
+const LOADS_APART_MS = 3_000;
 
 let waitMs = 500;
+// What has changed and was not loaded yet; whether a load is under way or waits for its time; and when that is.
+const due = new Set();
 let isLoading = false;
-let isDue = false;
+let nextLoadAt = 0;
 
 function showTimes(root) {
     const format = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
@@ -34,13 +40,19 @@ document.addEventListener("input", (event) => {
     if (event.target.form) event.target.form.dataset.touched = "";
 });
 
+// Loads these parts anew; answers how long to wait where the server cannot do that now.
 async function load(parts) {
-    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    // What a page loads by itself is counted apart from what its person asks for.
+    const answer = await fetch(location.href, { headers: { accept: "text/html", "x-opora-live": "1" } });
     if (answer.redirected || answer.status === 403) {
         location.reload();
-        return;
+        return 0;
     }
-    if (!answer.ok) return;
+    if (answer.status === 429 || answer.status >= 500) {
+        const afterS = Number.parseInt(answer.headers.get("retry-after") ?? "", 10);
+        return Number.isNaN(afterS) ? LONGEST_WAIT_MS : afterS * 1000;
+    }
+    if (!answer.ok) return 0;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const part of parts) {
         const now = page.getElementById(part.id);
@@ -50,26 +62,41 @@ async function load(parts) {
         // What is the same stays: its pictures are not asked for again, and a film goes on.
         if (!fresh.isEqualNode(part)) part.replaceWith(fresh);
     }
+    return 0;
 }
 
-async function changed(topics) {
-    const parts = liveParts().filter((part) => concerns(part, topics));
-    if (parts.length === 0) return;
-    if (isLoading) {
-        isDue = true;
-        return;
-    }
+// The first change is shown at once. Those that follow are gathered, and the last of them is shown like the first.
+function changed(topics) {
+    if (!liveParts().some((part) => concerns(part, topics))) return;
+    for (const topic of topics) due.add(topic);
+    loadWhenDue();
+}
+
+function loadWhenDue() {
+    if (isLoading || due.size === 0) return;
     isLoading = true;
+    setTimeout(loadDue, Math.max(0, nextLoadAt - performance.now()));
+}
+
+async function loadDue() {
+    const topics = [...due];
+    due.clear();
+    let againMs = LOADS_APART_MS;
     try {
-        await load(parts);
+        const waitMs = await load(liveParts().filter((part) => concerns(part, topics)));
+        if (waitMs > 0) for (const topic of topics) due.add(topic);
+        againMs = Math.max(againMs, waitMs);
     } catch {
         // The connection is away; when it is back, everything is loaded anew.
     }
+    nextLoadAt = performance.now() + againMs;
     isLoading = false;
-    if (isDue) {
-        isDue = false;
-        await changed([EVERYTHING]);
-    }
+    loadWhenDue();
+}
+
+// What depends on the time, such as who has not come, changes though nothing happens.
+function tick() {
+    if (!document.hidden) changed([CLOCK]);
 }
 
 function connect(isAgain) {
@@ -227,4 +254,8 @@ const here = document.querySelector(".top nav [aria-current]");
 if (here) here.parentElement.scrollLeft = here.offsetLeft - here.parentElement.offsetLeft - 16;
 
 showTimes(document);
-if (liveParts().length > 0) connect(false);
+if (liveParts().length > 0) {
+    connect(false);
+    setInterval(tick, TICK_MS);
+    document.addEventListener("visibilitychange", tick);
+}
