@@ -307,14 +307,14 @@ impl Shifts {
         self.permitted(by, Permission::Schedule, site_id).await?;
         let id = by.id;
         let update = Update::new(Happened::SiteOpened, id);
-        self.change(by, update, move |db, by| Box::pin(working::open_site(db, site_id, id, by.at))).await
+        self.change(by, update, move |db, by| Box::pin(open_by_staff(db, site_id, id, by))).await
     }
 
     pub async fn close_site(&self, by: &Person, site_id: i64) -> Result<(), NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
         let id = by.id;
         let update = Update::new(Happened::SiteClosed, id);
-        self.change(by, update, move |db, by| Box::pin(working::close_site(db, site_id, id, by.at))).await
+        self.change(by, update, move |db, by| Box::pin(shut_by_staff(db, site_id, id, by))).await
     }
 
     /// Writes, tells those who are concerned, and has open pages look anew.
@@ -343,6 +343,16 @@ async fn close_by_staff(db: &Writing<'_, '_>, end: End, is_own: bool, by: By) ->
         working::close_for(db, end).await?;
     }
     by.note(db, "shift closed", ("shift", end.shift_id), json!({})).await
+}
+
+async fn open_by_staff(db: &Writing<'_, '_>, site_id: i64, user_id: i64, by: By) -> Result<(), WriteError> {
+    working::open_site(db, site_id, user_id, by.at).await?;
+    by.note(db, "site opened", ("site", site_id), json!({})).await
+}
+
+async fn shut_by_staff(db: &Writing<'_, '_>, site_id: i64, user_id: i64, by: By) -> Result<(), WriteError> {
+    working::close_site(db, site_id, user_id, by.at).await?;
+    by.note(db, "site closed", ("site", site_id), json!({})).await
 }
 
 /// From when to when slots begin without the pause of a day; a spell that nothing begins in where there are no slots.

@@ -7,8 +7,8 @@ use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder,
-    QuerySelect, Set,
+    ActiveModelTrait, ActiveValue::NotSet, ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter,
+    QueryOrder, QuerySelect, Set,
 };
 use serde_json::json;
 
@@ -71,6 +71,7 @@ pub async fn plan_for(db: &Writing<'_, '_>, user_id: i64, slot_id: i64, by: By) 
     let site = sites::site(db, made.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
     let notice = Notice::PlanMade { site: site.about.name.clone(), when: when(made.period, &site) };
     notices::write(db, vec![(user_id, notice)], by.at).await?;
+    by.note(db, "plan made", ("plan", id), json!({ "user": user_id })).await?;
     Ok(id)
 }
 
@@ -162,12 +163,15 @@ pub async fn move_plans(
     by: By,
 ) -> Result<(), WriteError> {
     let planned = planned_for(db, before.id).await?;
+    // Another beginning may be missed anew; who has missed this one is not told twice because its end has changed.
+    let has_moved = before.period.from != after.period.from;
     plan::Entity::update_many()
         .set(plan::ActiveModel {
             starts_at: Set(after.period.from.0),
             ends_at: Set(after.period.to.0),
             updated_at: Set(by.at.0),
             reminded_at: Set(None),
+            missed_at: if has_moved { Set(None) } else { NotSet },
             ..Default::default()
         })
         .col_expr(plan::Column::Version, Expr::col(plan::Column::Version).add(1))
@@ -231,10 +235,14 @@ pub async fn restore_plans(db: &Writing<'_, '_>, slot: &Slot, site: &Site, by: B
         .await?;
     let back: Vec<_> = gone.iter().filter(|row| busy.iter().all(|other| other.user_id != row.user_id)).collect();
     let ids: Vec<_> = back.iter().map(|row| row.id).collect();
+    // What is yet to begin was called off in between, so people are reminded of it, and missed, as of something new.
+    let is_to_come = slot.period.from > by.at;
     plan::Entity::update_many()
         .set(plan::ActiveModel {
             status: Set(PlanStatus::Planned.name().to_owned()),
             updated_at: Set(by.at.0),
+            reminded_at: if is_to_come { Set(None) } else { NotSet },
+            missed_at: if is_to_come { Set(None) } else { NotSet },
             ..Default::default()
         })
         .filter(plan::Column::Id.is_in(ids.clone()))

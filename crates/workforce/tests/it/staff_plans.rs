@@ -1,8 +1,10 @@
 //! Staff handle plans and sites on the pages: somebody is put into a slot and taken out, a site is opened and closed.
 
+use workforce::audit;
 use workforce::people::{Person, Role};
 use workforce::shifts::{PlanStatus, Shifts};
 use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Permission, Scope, Sites};
+use workforce::texts::Language;
 
 use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
@@ -55,6 +57,12 @@ impl Cafe {
         self.sites().permit(&self.anna, self.may.id, Scope::Site(self.site), allowed.to_vec()).await.unwrap();
     }
 
+    /// What the audit says of something: who did it, and the sentence.
+    async fn noted(&self, kind: &str, id: i64) -> Vec<(Option<i64>, String)> {
+        let lines = audit::about(&self.cabinet.app.domain, (kind, id)).await.unwrap();
+        lines.iter().map(|line| (line.actor, audit::in_words(line, Language::En))).collect()
+    }
+
     /// Who means to come to a slot.
     async fn coming(&self, slot: i64) -> Vec<i64> {
         let slot = self.sites().slot(slot).await.unwrap().unwrap();
@@ -95,6 +103,8 @@ async fn staff_put_somebody_who_is_free_into_a_slot_and_cancel_it_again() {
     owner.post(&format!("/calendar/slots/{late}/plans/{plan}/cancel"), &[]).await.is(404, "There is no such page");
     owner.post(&cancel, &[]).await.leads_to(&path);
     assert_eq!(shifts.plan_of(plan).await.unwrap().unwrap().status, PlanStatus::Cancelled);
+    let noted = ["Somebody put down for a shift", "Planned shift cancelled"];
+    assert_eq!(cafe.noted("plan", plan).await, noted.map(|words| (Some(cafe.anna.id), words.to_owned())));
     owner.post(&cancel, &[]).await.is(409, "data-testid=\"notice\"");
     put(owner, late, &cafe.boris).await.leads_to(&format!("/calendar/slots/{late}"));
     // Boris reads on his own page how he cancels himself.
@@ -115,6 +125,8 @@ async fn a_site_is_opened_and_closed_on_its_page() {
     owner.post(&format!("{path}/open"), &[]).await.is(409, "data-testid=\"notice\"");
     owner.post(&format!("{path}/close"), &[]).await.leads_to(&path);
     assert!(shifts.openings(&[cafe.site]).await.unwrap().is_empty());
+    let noted = ["Site added", "Site opened", "Site closed"];
+    assert_eq!(cafe.noted("site", cafe.site).await, noted.map(|words| (Some(cafe.anna.id), words.to_owned())));
     cafe.cabinet.close().await;
 }
 

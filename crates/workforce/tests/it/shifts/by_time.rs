@@ -131,6 +131,61 @@ async fn people_are_reminded_once_and_who_does_not_come_is_told_of_once() {
 }
 
 #[tokio::test]
+async fn who_misses_a_slot_again_after_it_was_moved_is_told_of_again() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    let slot = yard.slot(site, 0, 120, |_| {}).await;
+    let anna = yard.worker("Anna", &[site], |_| {}).await;
+    plans(&anna).await;
+    let missed = async || {
+        jobs::note_missed(yard.firm.app.clone()).await.unwrap();
+        notices_of(&yard).await.iter().filter(|(_, notice)| matches!(notice, Notice::YouMissed { .. })).count()
+    };
+    let moves = async |version: i64, from: i64, to: i64| {
+        let about = yard.sites.slot(slot).await.unwrap().unwrap().about;
+        let hours = Hours::new(from * 60, to * 60);
+        yard.sites.edit_slot(&yard.owner, slot, version, AboutSlot { hours, ..about }).await.unwrap();
+    };
+    passes(&yard, 60).await;
+    assert_eq!(missed().await, 1);
+    // It lasts longer, but begins when it did: she has missed it once.
+    moves(1, 15, 19).await;
+    assert_eq!(missed().await, 1);
+    moves(2, 18, 20).await;
+    assert_eq!(missed().await, 1, "it has not begun");
+    passes(&yard, 180).await;
+    assert_eq!((missed().await, missed().await), (2, 2));
+}
+
+#[tokio::test]
+async fn a_slot_that_comes_back_is_reminded_of_and_missed_like_a_new_one() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    let slot = yard.slot(site, 90, 120, |_| {}).await;
+    let anna = yard.worker("Anna", &[site], |_| {}).await;
+    plans(&anna).await;
+    let told = async || {
+        jobs::remind(yard.firm.app.clone()).await.unwrap();
+        jobs::note_missed(yard.firm.app.clone()).await.unwrap();
+        let all = notices_of(&yard).await;
+        let count = |is: fn(&Notice) -> bool| all.iter().filter(|(_, notice)| is(notice)).count();
+        let reminded = count(|notice| matches!(notice, Notice::Reminder { .. }));
+        (reminded, count(|notice| matches!(notice, Notice::YouMissed { .. })))
+    };
+    assert_eq!(told().await, (1, 0));
+    yard.sites.delete_slot(&yard.owner, slot, 1).await.unwrap();
+    yard.sites.restore_slot(&yard.owner, slot).await.unwrap();
+    assert_eq!(told().await, (2, 0), "in between she did not have to come");
+    passes(&yard, 150).await;
+    assert_eq!(told().await, (2, 1));
+    // What was missed before it went is not missed twice.
+    let version = yard.sites.slot(slot).await.unwrap().unwrap().version;
+    yard.sites.delete_slot(&yard.owner, slot, version).await.unwrap();
+    yard.sites.restore_slot(&yard.owner, slot).await.unwrap();
+    assert_eq!(told().await, (2, 1));
+}
+
+#[tokio::test]
 async fn amounts_that_are_missing_are_posted_by_the_safety_net() {
     let yard = Yard::open(Kind::Postgres).await;
     let site = yard.site("Shop", 10_000).await;
