@@ -23,6 +23,7 @@ const PLACES_MOST: usize = 60;
 
 /// What somebody has before them.
 struct Schedule {
+    /// Where somebody works by a contract, and where there still is a plan though the contract has ended or rests.
     sites: Vec<Site>,
     plans: Vec<Plan>,
     /// Those that are free, by their beginning.
@@ -96,11 +97,15 @@ async fn page(app: &App, visitor: &Visitor, attempt: &Attempt) -> Result<Respons
 
 async fn schedule(app: &App, person: &Person) -> Result<Schedule, Oops> {
     let (doors, now) = (Sites::of_app(app), app.clock.now());
-    let sites = doors.of_worker(person.id).await?;
+    let mut sites = doors.of_worker(person.id).await?;
     let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
     let ahead = Period { from: now, to: Millis(now.0 + AHEAD_MS) };
     let own = Shifts::of_app(app);
     let (mut places, plans) = tokio::try_join!(doors.slots(&ids, ahead), own.plans_of(person.id, now))?;
+    let elsewhere: Vec<i64> = plans.iter().map(|plan| plan.site_id).filter(|id| !ids.contains(id)).collect();
+    if !elsewhere.is_empty() {
+        sites.extend(doors.with_ids(&elsewhere).await?);
+    }
     places.retain(|slot| slot.places_left() > 0 && plans.iter().all(|plan| plan.slot_id != slot.id));
     places.truncate(PLACES_MOST);
     Ok(Schedule { sites, plans, places })

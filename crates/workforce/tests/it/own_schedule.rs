@@ -59,3 +59,29 @@ async fn a_free_place_is_taken_on_the_page_by_whoever_works_there() {
     owner.get(&format!("/calendar/slots/{evening}")).await.is(200, "Boris: 15 h on this day");
     cabinet.close().await;
 }
+
+#[tokio::test]
+async fn a_plan_is_shown_with_its_place_and_time_also_where_the_contract_rests() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
+    let owner = cabinet.signed_in(ANNA).await;
+    let (site, doors) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
+    let about = AboutContract {
+        status: ContractStatus::Active,
+        rate_kopecks: None,
+        allows_spontaneous: false,
+        sites: vec![site],
+    };
+    let contract = doors.create_contract(&anna, boris.id, about.clone()).await.unwrap();
+    let usual = AboutSlot::usual("2026-01-05".parse().unwrap(), Hours::new(8 * 60, 16 * 60));
+    let slot = doors.create_slot(&anna, site, AboutSlot { capacity: 2, ..usual }).await.unwrap();
+    Shifts::of_app(&cabinet.app).plan(&boris, boris.id, slot).await.unwrap();
+    let resting = AboutContract { status: ContractStatus::Suspended, ..about };
+    doors.edit_contract(&anna, contract, 1, resting).await.unwrap();
+    let own = cabinet.signed_in(BORIS).await;
+    for page in ["/schedule", "/"] {
+        own.get(page).await.is(200, "<strong>Cafe &lt;One&gt;</strong>").is(200, "Mon 05.01.2026 08:00 – 16:00");
+    }
+    own.get("/schedule").await.is(200, "There are no free places");
+    cabinet.close().await;
+}
