@@ -208,6 +208,7 @@ cabinet-day-warns = { $count ->
     [one] { $count } slot to look at
    *[other] { $count } slots to look at
 }
+cabinet-day-not-looked-at = slots not looked at
 cabinet-new-slot-on = New slot on { $day }
 cabinet-deleted-slots = Deleted slots
 

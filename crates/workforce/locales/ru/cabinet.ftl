@@ -213,6 +213,7 @@ cabinet-day-warns = { $count ->
     [few] { $count } слота требуют внимания
    *[other] { $count } слотов требуют внимания
 }
+cabinet-day-not-looked-at = слоты не просмотрены
 cabinet-new-slot-on = Новый слот на { $day }
 cabinet-deleted-slots = Удалённые слоты
 

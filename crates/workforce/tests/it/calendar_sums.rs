@@ -46,6 +46,34 @@ async fn sums_warn_and_lead_to_the_week(kind: Kind) {
     cabinet.close().await;
 }
 
+#[tokio::test]
+async fn days_with_more_slots_than_are_looked_at_say_that_they_were_not() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let site = make_site(&cabinet, &owner).await;
+    fill(&cabinet, site).await;
+    // As busy a day as no page reads.
+    let more = "INSERT INTO time_slots (site_id, title, day, starts_minute, ends_minute, starts_at, ends_at, created_at, updated_at)
+        SELECT one.site_id, 'More ' || one.id || '-' || other.id, one.day, 0, 60, one.starts_at, one.starts_at + 1, 0, 0
+        FROM time_slots one CROSS JOIN time_slots other WHERE one.day = '2026-01-05' AND other.id < 1080";
+    sql(&cabinet, more.to_owned()).await;
+    let month = format!("/calendar?site={site}&view=month&day=2026-01-05");
+    let shown = owner.get(&month).await;
+    let of_day = |day: &str| {
+        let rest = shown.body.split(&format!("data-testid=\"sums-{day}\">")).nth(1).unwrap();
+        rest.split("</a>").next().unwrap().to_owned()
+    };
+    assert!(
+        of_day("2026-01-05").ends_with(" <span class=\"quiet\">· slots not looked at</span>"),
+        "{}",
+        of_day("2026-01-05")
+    );
+    assert_eq!(of_day("2026-01-07"), "8 slots, 0 of 8 places taken", "there was nothing to see there");
+    owner.post("/me/language", &[("language", "ru")]).await.leads_to("/me");
+    owner.get(&month).await.is(200, "· слоты не просмотрены</span>");
+    cabinet.close().await;
+}
+
 /// Eight posts a day, twice one of them on the fifth; on the sixth somebody works here and goes on elsewhere.
 async fn fill(cabinet: &Cabinet, site: i64) {
     let monday: NaiveDate = "2025-12-29".parse().unwrap();

@@ -34,8 +34,8 @@ pub enum Day {
     Slots(Vec<Slot>),
     Sums {
         counted: DayOfSlots,
-        /// Slots with something to look at, where that is known.
-        warned: usize,
+        /// Slots with something to look at; none where they were not looked at.
+        warned: Option<usize>,
     },
 }
 
@@ -77,7 +77,8 @@ impl Limits {
             if counted.slots <= most {
                 return Some((day, Day::Slots(slots)));
             }
-            let warned = slots.iter().filter(|slot| warnings.contains_key(&slot.id)).count();
+            let is_read = counted.slots <= read_of_day;
+            let warned = is_read.then(|| slots.iter().filter(|slot| warnings.contains_key(&slot.id)).count());
             Some((day, Day::Sums { counted, warned }))
         });
         arranged.collect()
@@ -163,10 +164,10 @@ mod tests {
         let (read, shown) = arranged(MONTH, &[10; 44]);
         assert_eq!((read, drawn(&shown)), (440, vec![None; 43]));
         let Day::Sums { counted, warned } = &shown[0] else { panic!("{shown:?}") };
-        assert_eq!((counted.slots, counted.places, counted.taken, *warned), (10, 20, 10, 10));
+        assert_eq!((counted.slots, counted.places, counted.taken, *warned), (10, 20, 10, Some(10)));
         let (read, shown) = arranged(MONTH, &[100; 44]);
         assert_eq!(read, 0);
-        assert!(matches!(&shown[0], Day::Sums { warned: 0, .. }), "{shown:?}");
+        assert!(matches!(&shown[0], Day::Sums { warned: None, .. }), "{shown:?}");
     }
 
     #[test]

@@ -58,13 +58,17 @@ impl Grid<'_> {
     }
 
     /// A day with more slots than are drawn. A month leads to its weeks; a week asks for a site.
-    fn sums(&self, day: NaiveDate, counted: &DayOfSlots, warned: usize) -> Markup {
+    fn sums(&self, day: NaiveDate, counted: &DayOfSlots, warned: Option<usize>) -> Markup {
         let (shown, language) = (self.shown, self.language);
         let DayOfSlots { slots, places, taken, .. } = counted;
         let words = html! {
             (text!(language, "cabinet-day-slots", count = *slots, taken = *taken, places = *places))
-            @if warned > 0 {
-                " " span.warns title=(text!(language, "cabinet-day-warns", count = warned as i64)) { "⚠ " (warned) }
+            @match warned {
+                None => { " " span.quiet { "· " (text!(language, "cabinet-day-not-looked-at")) } },
+                Some(0) => {},
+                Some(warned) => {
+                    " " span.warns title=(text!(language, "cabinet-day-warns", count = warned as i64)) { "⚠ " (warned) }
+                },
             }
         };
         html! {
