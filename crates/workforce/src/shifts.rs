@@ -13,7 +13,7 @@ use opora::store::WriteError;
 use sea_orm::DbErr;
 use serde_json::Value;
 
-pub use self::chat::{caption, fit};
+pub use self::chat::{caption, fit, timed_out};
 pub use self::doors::{Overview, Shifts};
 pub use self::listing::{From, Listed, Mark, Whose};
 pub use self::plans::{

@@ -8,9 +8,10 @@ use opora::prelude::*;
 use super::{Hours, Money, Period, earnings};
 use crate::application::App;
 use crate::front::{self, menu_button};
-use crate::text;
+use crate::shifts;
 use crate::texts::Language;
 use crate::web::OWNERS;
+use crate::{key, text};
 
 /// Asks for the days.
 pub const ASK: &str = "pay:report";
@@ -39,11 +40,16 @@ pub fn dialogue() -> Dialogue<Reporting> {
         .on(Reporting::DAYS, text(), days)
         .on(Reporting::DAYS, button(MONTH), month)
         .life(LIFE)
+        .timeout(timed_out)
 }
 
 async fn ask(turn: &mut Turn, _: Press) -> Step<Reporting> {
     let Some(_) = front::allowed(turn, OWNERS).await? else { return Ok(Next::Stay) };
     Ok(Next::Go(Reporting::Days))
+}
+
+async fn timed_out(turn: &mut Turn, _: Reporting) -> Step<Reporting> {
+    shifts::timed_out(turn, key!("payroll-report-button"), ASK).await
 }
 
 async fn ask_days(turn: &mut Turn) -> Result<(), BoxError> {

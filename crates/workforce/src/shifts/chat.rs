@@ -65,7 +65,7 @@ pub async fn back<S: States>(_: &mut Turn, _: S, _: Press) -> Step<S> {
 }
 
 /// A step has waited too long: what is in the database stays, and one button leads back.
-pub async fn timed_out<S>(turn: &mut Turn, caption: &'static str, data: &'static str) -> Step<S> {
+pub async fn timed_out<S>(turn: &mut Turn, caption: &'static str, data: impl Into<String>) -> Step<S> {
     let language = turn.context::<App>().speaker(turn).await?.language;
     let again = Button::raw(language.text(caption), data);
     turn.say(Say::text(text!(language, "shifts-timed-out")).remove_keyboard());

@@ -21,8 +21,8 @@ use crate::shifts::{
     self, Cancellation, Happened, MediumKind, Overview, Plan, PlanStatus, ShiftStatus, Shifts, Update, caption, fit,
     minutes_late, when,
 };
-use crate::text;
 use crate::texts::Language;
+use crate::{key, text};
 
 pub const TODAY: &str = "owner:today";
 pub const SITES: &str = "owner:sites";
@@ -55,6 +55,7 @@ pub fn dialogue() -> Dialogue<OwnerSites> {
         .ask(OwnerSites::NEW_SLOT, ask_slot)
         .on(OwnerSites::NEW_SLOT, text(), slot)
         .life(LIFE)
+        .timeout(timed_out)
 }
 
 /// Who works where, who is late, who has not come, which sites are open, which reasons wait.
@@ -176,7 +177,7 @@ async fn show(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
     let rate = Money::from_kopecks(site.about.rate_kopecks).shown(language);
     let (name, address) = (site.about.name.as_str(), site.about.address.as_str());
     let mut lines = vec![text!(language, "sites-card", site = name, address = address, rate = rate)];
-    for task in sites.tasks(site.id, false).await?.iter().filter(|task| task.slot_id.is_none()) {
+    for task in sites.tasks_of_site(site.id).await?.iter().filter(|task| task.deleted_at.is_none()) {
         let amount = Money::from_kopecks(task.about.amount_kopecks).signed(language);
         lines.push(format!("• {} · {amount}", task.about.text));
     }
@@ -231,6 +232,11 @@ async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {
     let words = text!(language, "sites-slot-made", site = name, when = when);
     turn.say(Say::text(words).buttons([[again], [menu_button(language)]]));
     Ok(Next::End)
+}
+
+async fn timed_out(turn: &mut Turn, state: OwnerSites) -> Step<OwnerSites> {
+    let OwnerSites::NewSlot { site_id } = state;
+    shifts::timed_out(turn, key!("sites-new-slot-button"), format!("{NEW_SLOT}{site_id}")).await
 }
 
 async fn accept(turn: &mut Turn, press: Press) -> Step<OwnerSites> {

@@ -222,6 +222,16 @@ async fn a_persons_contracts_are_made_and_changed_by_owners() {
     owner.post(&format!("/contracts/{}", found.id), &edit).await.is(409, "Somebody else has changed this");
     let employee = cabinet.signed_in(BORIS).await;
     employee.post(&path, &contract).await.is(403, "This page is for others");
+    // What was deleted can be brought back, by owners, as it was.
+    let own = format!("/contracts/{}", found.id);
+    owner.post(&format!("{own}/delete"), &[("version", "2")]).await.leads_to(&path);
+    let page = owner.get(&path).await;
+    page.is(200, "Deleted contracts").is(200, &format!("action=\"{own}/restore\""));
+    employee.post(&format!("{own}/restore"), &[]).await.is(403, "This page is for others");
+    owner.post(&format!("{own}/restore"), &[]).await.leads_to(&path);
+    let back = Sites::of_app(&cabinet.app).contracts_of(boris).await.unwrap().remove(0);
+    assert_eq!((back.deleted_at, back.about.status), (None, ContractStatus::Suspended));
+    assert!(!owner.get(&path).await.body.contains("Deleted contracts"));
     cabinet.close().await;
 }
 

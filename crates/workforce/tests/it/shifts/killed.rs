@@ -6,6 +6,7 @@ use reqwest::multipart::{Form, Part};
 use sea_orm::{ConnectionTrait, Statement};
 use serde_json::json;
 use workforce::domain::Domain;
+use workforce::payroll;
 use workforce::people::People;
 use workforce::sites::{self, AboutContract, AboutSite, AboutTask, By, ContractStatus, Hours};
 
@@ -129,6 +130,12 @@ pub async fn has_worked_once(ground: &Ground, run: Run) {
     let posted = texts(&domain, "SELECT kind FROM adjustments ORDER BY id").await;
     assert_eq!(posted, ["shift_base", "task_bonus", "task_completed"]);
     assert_eq!(texts(&domain, "SELECT status FROM shifts").await, ["completed"]);
+    // To the kopeck: the bonus, the penalty that was avoided, and a rouble for each second, by hundredths of hours.
+    let of = async |sql: &str| texts(&domain, sql).await.iter().map(|text| text.parse().unwrap()).collect::<Vec<i64>>();
+    let worked = of("SELECT CAST((ended_at - started_at) / 1000 AS TEXT) FROM shifts").await[0];
+    let base = payroll::Hours::worked(worked).at(payroll::Money::from_kopecks(360_000)).kopecks();
+    let amounts = of("SELECT CAST(amount_kopecks AS TEXT) FROM adjustments ORDER BY id").await;
+    assert_eq!(amounts, [base, 5_000, 0]);
     assert_eq!(texts(&domain, "SELECT kind FROM task_media").await, ["photo"]);
     domain.close().await.unwrap();
 }

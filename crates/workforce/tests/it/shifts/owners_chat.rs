@@ -70,3 +70,21 @@ async fn what_proves_a_reason_is_sent_as_what_it_came_as(kind: Kind) {
     owner.sees("The reason is rejected");
     assert_eq!(yard.amounts().await.len(), 2);
 }
+
+#[tokio::test]
+async fn a_site_is_shown_with_its_own_tasks_and_not_with_those_of_its_slots_or_deleted_ones() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    let slot = yard.slot(site, 60, 120, |_| {}).await;
+    yard.task(site, Some(slot), "Of the slot", 100).await;
+    yard.task(site, None, "Of the site", 200).await;
+    let gone = yard.task(site, None, "Not any more", 300).await;
+    yard.sites.delete_task(&yard.owner, gone, 1).await.unwrap();
+    let owner = yard.firm.member("Olaf", &[Role::Owner]).await;
+    chooses(&owner, "🏢 Sites").await;
+    owner.presses("Shop").await;
+    owner.sees("• Of the site · +2.00");
+    for hidden in ["Of the slot", "Not any more"] {
+        assert!(!owner.transcript().contains(hidden), "{}", owner.transcript());
+    }
+}

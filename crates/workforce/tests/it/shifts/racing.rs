@@ -9,7 +9,7 @@ use workforce::domain::{Domain, NotWritten, Writing};
 use workforce::shifts::{self, Shifts};
 use workforce::sites::{NotDone, Why};
 
-use super::{Yard, closes, is_here, opens, person};
+use super::{Yard, closes, is_here, opens, person, plans};
 use crate::firm::{Kind, NOON};
 
 #[tokio::test]
@@ -46,6 +46,40 @@ async fn two_hundred(kind: Kind) {
     assert_eq!(yard.rows("SELECT id FROM shift_plans").await.len(), 10);
     assert_eq!(yard.rows("SELECT taken FROM time_slots").await, [["10"]]);
     other.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn who_takes_two_places_at_one_time_at_once_gets_one_on_sqlite() {
+    two_places_at_one_time(Kind::Sqlite).await;
+}
+
+#[tokio::test]
+async fn who_takes_two_places_at_one_time_at_once_gets_one_on_postgres() {
+    two_places_at_one_time(Kind::Postgres).await;
+}
+
+async fn two_places_at_one_time(kind: Kind) {
+    let yard = Yard::open(kind).await;
+    let (one, other) = (yard.site("Shop", 10_000).await, yard.site("Bar", 10_000).await);
+    let anna = yard.worker("Anna", &[one, other], |_| {}).await;
+    let user = person(&yard.firm, &anna).await.id;
+    let beside = Domain::beside(&yard.firm._ground.database).await.unwrap();
+    for day in 1..=10 {
+        // Half an hour of one is within the other.
+        let slots =
+            [yard.slot(one, day * 1440, 120, |_| {}).await, yard.slot(other, day * 1440 + 90, 120, |_| {}).await];
+        let (here, there) = tokio::join!(plan(&yard.firm.app.domain, user, slots[0]), plan(&beside, user, slots[1]));
+        let went = [here, there];
+        let overlaps =
+            |got: &Result<(), NotWritten>| matches!(got, Err(NotWritten::Refused(why)) if *why == Why::Overlap.key());
+        assert!(went.iter().any(Result::is_ok) && went.iter().any(overlaps), "{went:?}");
+        for (slot, got) in slots.iter().zip(&went) {
+            let taken = yard.rows(&format!("SELECT taken FROM time_slots WHERE id = {slot}")).await;
+            let planned = yard.rows(&format!("SELECT id FROM shift_plans WHERE slot_id = {slot}")).await;
+            assert_eq!((taken[0][0].as_str(), planned.len()), if got.is_ok() { ("1", 1) } else { ("0", 0) });
+        }
+    }
+    beside.close().await.unwrap();
 }
 
 async fn plan(domain: &Domain, user: i64, slot: i64) -> Result<(), NotWritten> {
@@ -104,6 +138,44 @@ async fn who_closes_second_changes_nothing() {
         yard.rows("SELECT status, ended_at FROM shifts").await,
         [["completed", &(NOON.0 + 3_600_000).to_string()]]
     );
+}
+
+#[tokio::test]
+async fn a_shift_whose_amounts_cannot_be_posted_is_not_closed_at_all() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    yard.slot(site, 0, 480, |_| {}).await;
+    let anna = yard.worker("Anna", &[site], |_| {}).await;
+    plans(&anna).await;
+    opens(&anna, "Shop").await;
+    yard.firm.stage.passes(Duration::from_secs(3600)).await;
+    let write = async |sql: &str| {
+        let sql = sql.to_owned();
+        yard.firm.app.domain.write(move |db| Box::pin(super::by_time::run(db, sql))).await.unwrap();
+    };
+    let stands = async || {
+        let of = async |sql: &str| yard.rows(sql).await.concat();
+        [
+            of("SELECT status FROM shifts").await,
+            of("SELECT ended_at FROM shifts").await,
+            of("SELECT status FROM shift_plans").await,
+            of("SELECT closed_at FROM site_openings").await,
+        ]
+        .concat()
+    };
+    write("CREATE TRIGGER broken BEFORE INSERT ON adjustments BEGIN SELECT RAISE(ABORT, 'broken'); END").await;
+    let shifts = Shifts::of_app(&yard.firm.app);
+    let shift = shifts.active_of(person(&yard.firm, &anna).await.id).await.unwrap().unwrap();
+    let failed = shifts.close(&yard.owner, shift.id).await;
+    assert!(matches!(failed, Err(NotDone::Failed(_))), "{failed:?}");
+    assert_eq!(stands().await, ["active", "-", "in_progress", "-"]);
+    assert_eq!(yard.amounts().await, []);
+    write("DROP TRIGGER broken").await;
+    closes(&anna).await;
+    anna.sees("Total: 100.00");
+    let at = (NOON.0 + 3_600_000).to_string();
+    assert_eq!(stands().await, ["completed", at.as_str(), "completed", at.as_str()]);
+    assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 10_000)]);
 }
 
 #[tokio::test]
