@@ -13,6 +13,9 @@ use crate::store::{Commit, Epoch, Opened, OutboxRow, Outgoing, Store, StoreError
 use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
 use crate::turn::{When, timer_of_nobody};
 
+/// The name of a post without messages, by which it is found out whether posts are taken.
+const IS_ANYTHING_TAKEN: &str = "opora:is anything taken";
+
 /// Posts messages and sets timers while the bot runs. Clones share it.
 #[derive(Clone, Default)]
 pub struct Handle(Arc<RwLock<Option<Running>>>);
@@ -65,10 +68,19 @@ impl Handle {
         *self.0.write() = running;
     }
 
-    /// Whether the bot runs here, and leads: what is posted would be taken now.
+    /// Whether the bot runs here, and leads. Whether its store takes posts, [`Handle::takes_posts`] tells.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.0.read().is_some()
+    }
+
+    /// Whether the store takes what is posted now. A bot may lead and answer while it does not: with a journal, as long as
+    /// Redis is away. Whoever is about to promise somebody a message asks here first. Nothing is sent by it.
+    pub async fn takes_posts(&self) -> Result<(), NotRunning> {
+        let running = self.running()?;
+        // An empty post under a name of its own: the store itself decides, and after the first one nothing is written.
+        running.store.post(running.epoch, IS_ANYTHING_TAKEN, Vec::new(), running.clock.now()).await?;
+        Ok(())
     }
 
     /// Posts a message to a private chat or a group. When this answers, it is in the outbox. A second call with the same

@@ -19,6 +19,7 @@ web-log-in = Sign in
 web-ask-again = Ask for another PIN
 web-pin-wrong = This PIN is not right. A PIN can be used once, in the browser that asked for it.
 web-pin-expired = This PIN is too old. Please ask for another one.
+web-pin-unavailable = The bot cannot send a PIN at the moment: what it keeps its messages in does not answer. Nothing was sent; please try again in a few minutes.
 web-pin-locked = Too many wrong PINs. You can ask for a new one in { $minutes ->
     [one] { $minutes } minute
    *[other] { $minutes } minutes

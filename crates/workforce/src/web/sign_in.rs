@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::Markup;
 use opora::bot::NotRunning;
 use opora::clock::Millis;
-use opora::store::WriteError;
+use opora::store::{StoreError, WriteError};
 use serde::Deserialize;
 
 use self::pins::{Asker, Pin, Verdict};
@@ -57,6 +57,16 @@ pub struct Signing {
     next: String,
 }
 
+/// Whether somebody sends PINs.
+enum Sender {
+    /// The bot runs, here or elsewhere.
+    Ready,
+    /// It runs nowhere.
+    Nobody,
+    /// It may run, but what it keeps its messages in takes none: Redis is away.
+    Away,
+}
+
 /// `GET /sign-in`.
 pub async fn show(visit: Visit, Query(wish): Query<Wish>) -> Response {
     if visit.person().is_some() {
@@ -73,8 +83,14 @@ pub async fn send_pin(State(app): State<App>, visit: Visit, Form(form): Form<Ask
         let notice = text!(language, "web-who-not-understood");
         return Ok((StatusCode::BAD_REQUEST, view::ask(&visit, &form.next, Some(&notice))).into_response());
     };
-    if !is_sent_by_anybody(&app).await? {
-        return Err(Oops::Unavailable);
+    match sender(&app).await? {
+        Sender::Ready => {}
+        Sender::Nobody => return Err(Oops::Unavailable),
+        Sender::Away => {
+            let notice = text!(language, "web-pin-unavailable");
+            let page = view::ask(&visit, &form.next, Some(&notice));
+            return Ok((StatusCode::SERVICE_UNAVAILABLE, page).into_response());
+        }
     }
     let asker = asker(&visit, &who);
     limits::PINS_BY_NAME_AND_ADDRESS.take(&app, &asker.name_and_address(), now).await?;
@@ -131,13 +147,22 @@ fn asker(visit: &Visit, who: &Who) -> Asker {
     Asker { name: who.name(), address: visit.address().to_string(), cookie: visit.cookie().to_owned() }
 }
 
-/// Whether the bot runs, here or elsewhere.
-async fn is_sent_by_anybody(app: &App) -> Result<bool, Oops> {
-    if app.bot.is_running() {
-        return Ok(true);
+/// Who sends a PIN, here or elsewhere. A PIN that cannot be sent is not asked for: nobody is left waiting for one.
+async fn sender(app: &App) -> Result<Sender, Oops> {
+    match app.bot.takes_posts().await {
+        Ok(()) => return Ok(Sender::Ready),
+        Err(NotRunning::NotLeading | NotRunning::Store(StoreError::Fenced { .. })) => {}
+        Err(error) => {
+            tracing::debug!(%error, "no PINs are sent now");
+            return Ok(Sender::Away);
+        }
     }
-    let lease = app.domain.store().lease(app.bot_id).await;
-    Ok(lease.map_err(anyhow::Error::from)?.is_some())
+    match app.domain.store().lease(app.bot_id).await {
+        Ok(Some(_)) => Ok(Sender::Ready),
+        Ok(None) => Ok(Sender::Nobody),
+        Err(StoreError::Unavailable(_)) => Ok(Sender::Away),
+        Err(error) => Err(anyhow::Error::from(error).into()),
+    }
 }
 
 async fn judge(app: &App, asker: Asker, person: Option<&Person>, pin: &str, now: Millis) -> Result<Verdict, Oops> {
@@ -162,12 +187,13 @@ async fn may_use_any_pin(app: &App, person: &Person) -> Result<bool, Oops> {
     Ok(person.is_test && app.settings.get(&ENABLE_TEST_USERS).await?)
 }
 
-/// Sends a PIN, or leaves it for the instance that leads.
+/// Sends a PIN, or leaves it for the instance that leads, or for when the store takes posts again. If only the answer of
+/// the store was lost, its name keeps it from being sent twice.
 async fn tell_pin(app: App, person: Person, pin: String, until: Millis) {
     let Ok(once) = secrets::token() else { return };
     let words = message(&app, &person, &pin);
     let told = match app.bot.post(&format!("pin:{once}"), person.telegram_id, words).await {
-        Err(NotRunning::NotLeading) => {
+        Err(NotRunning::NotLeading | NotRunning::Store(StoreError::Unavailable(_) | StoreError::Fenced { .. })) => {
             unsent::leave(&app, once, &person, pin, until).await.map_err(|error| error.to_string())
         }
         posted => posted.map_err(|error| error.to_string()),

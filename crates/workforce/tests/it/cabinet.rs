@@ -10,6 +10,7 @@ use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use opora::bot::{Bot, SendLimits, Stop};
 use opora::clock::Clock;
+use opora::store::Store;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
@@ -76,7 +77,23 @@ impl Cabinet {
         Self::put_together(kind, rooms, more, false).await
     }
 
+    /// With a store of the bot's own before that of the application.
+    pub async fn over(before: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Self {
+        let more = [("PUBLIC_URL", "http://office.example")];
+        Self::put_together_over(Kind::Sqlite, Rooms::all(), &more, false, before).await
+    }
+
     async fn put_together(kind: Kind, rooms: Rooms, more: &[(&str, &str)], is_bot_by_hand: bool) -> Self {
+        Self::put_together_over(kind, rooms, more, is_bot_by_hand, |store| store).await
+    }
+
+    async fn put_together_over(
+        kind: Kind,
+        rooms: Rooms,
+        more: &[(&str, &str)],
+        is_bot_by_hand: bool,
+        before: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+    ) -> Self {
         let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
         let config = ground.config(&[&[("BOT_TOKEN", emulator.token.as_str())], more].concat());
         let clock = Clock::set_by_hand(NOON);
@@ -84,7 +101,7 @@ impl Cabinet {
         let bot = if is_bot_by_hand { bot.clock(clock.clone()) } else { bot };
         let emulator = Arc::new(emulator);
         let app = App::new(&config, ground.domain().await, rooms, bot.handle(), clock.clone());
-        let bot = application::bot(&app, bot.store(app.domain.store().clone()));
+        let bot = application::bot(&app, bot.store(before(app.domain.store().clone())));
         let stop = Stop::new();
         let stopped = stop.clone();
         let bot = tokio::spawn(async move { bot.run_until(stopped).await.unwrap() });

@@ -1,13 +1,19 @@
 //! Signing in by PIN: what opens a session, what does not, and what nobody learns by trying.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use opora::clock::Millis;
+use opora::key::DialogueKey;
+use opora::store::{self, Epoch, OutboxId, Outgoing, Store, StoreError, StoreLayer};
+use sea_orm::ConnectionTrait;
 use workforce::people;
 use workforce::rooms::Rooms;
 use workforce::settings;
 
 use crate::cabinet::Cabinet;
-use crate::demo::{ANNA, BORIS};
+use crate::demo::{ANNA, BORIS, until};
 use crate::firm::{Kind, NOON, on_every_database};
 
 on_every_database! {
@@ -259,6 +265,58 @@ async fn where_the_bot_does_not_run_nobody_waits_for_a_pin() {
     let browser = cabinet.browser().on(idle);
     browser.get("/sign-in").await;
     browser.post("/auth/send-pin", &[("who", "1001")]).await.is(503, "The bot is just being started");
+    cabinet.close().await;
+}
+
+/// Takes no PINs while it is told so; whoever asks whether posts are taken hears yes. So it is when Redis goes away
+/// between the two.
+#[derive(Debug)]
+struct TakesNoPins {
+    inner: Arc<dyn Store>,
+    refuses: Arc<AtomicBool>,
+}
+
+impl StoreLayer for TakesNoPins {
+    fn inner(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    fn post<'a>(
+        &'a self,
+        epoch: Epoch,
+        once: &'a str,
+        outgoing: Vec<(DialogueKey, Outgoing)>,
+        at: Millis,
+    ) -> store::Answer<'a, Vec<OutboxId>> {
+        if once.starts_with("pin:") && self.refuses.load(Ordering::Relaxed) {
+            return Box::pin(async { Err(StoreError::Unavailable("away".into())) });
+        }
+        self.inner.post(epoch, once, outgoing, at)
+    }
+}
+
+#[tokio::test]
+async fn a_pin_that_the_store_did_not_take_is_sent_when_it_does() {
+    let refuses = Arc::new(AtomicBool::new(true));
+    let switch = Arc::clone(&refuses);
+    let cabinet = Cabinet::over(move |inner| Arc::new(TakesNoPins { inner, refuses: switch })).await;
+    let browser = cabinet.browser();
+    browser.get("/sign-in").await;
+    browser.post("/auth/send-pin", &[("who", "1001")]).await.is(200, "has just sent");
+    let rows = async || {
+        let rows = sea_orm::Statement::from_string(sea_orm::DbBackend::Sqlite, "SELECT once FROM pins_to_send");
+        cabinet.app.domain.read().query_all_raw(rows).await.unwrap().len()
+    };
+    until("it is left for later", async || (rows().await == 1).then_some(())).await;
+    refuses.store(false, Ordering::Relaxed);
+    let app = cabinet.app.clone();
+    let sending = tokio::spawn(async move { workforce::web::send_left_pins(&app).await });
+    let pin = until("the PIN comes", async || cabinet.pins(ANNA).await.pop()).await;
+    browser.log_in(ANNA, &pin).await.leads_to("/");
+    until("nothing is left", async || (rows().await == 0).then_some(())).await;
+    sending.abort();
+    let _ = sending.await;
+    assert_eq!(cabinet.pins(ANNA).await.len(), 1, "it is sent once");
     cabinet.close().await;
 }
 

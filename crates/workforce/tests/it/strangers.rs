@@ -185,7 +185,7 @@ async fn asks(browser: &Browser, who: &str) -> crate::cabinet::Answer {
 }
 
 /// Somebody with a browser at the pages of a process.
-struct Guest<'a> {
+pub struct Guest<'a> {
     emulator: &'a Demo,
     base: String,
     cookie: String,
@@ -193,7 +193,7 @@ struct Guest<'a> {
 }
 
 impl<'a> Guest<'a> {
-    async fn at(emulator: &'a Demo, base: String) -> Self {
+    pub async fn at(emulator: &'a Demo, base: String) -> Self {
         let page = emulator.http.get(format!("{base}/sign-in")).send().await.unwrap();
         let cookie = page.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
         let body = page.text().await.unwrap();
@@ -202,9 +202,15 @@ impl<'a> Guest<'a> {
     }
 
     /// Sends a form; answers the status.
-    async fn sends(&self, path: &str, fields: &str) -> u16 {
+    pub async fn sends(&self, path: &str, fields: &str) -> u16 {
+        self.reads(path, fields, "en").await.0
+    }
+
+    /// The same by somebody who reads this language; answers the page, too.
+    pub async fn reads(&self, path: &str, fields: &str, language: &str) -> (u16, String) {
         let form = self.emulator.http.post(format!("{}{path}", self.base)).header("cookie", &self.cookie);
-        let form = form.header("content-type", "application/x-www-form-urlencoded");
-        form.body(format!("csrf={}&{fields}", self.csrf)).send().await.unwrap().status().as_u16()
+        let form = form.header("content-type", "application/x-www-form-urlencoded").header("accept-language", language);
+        let answer = form.body(format!("csrf={}&{fields}", self.csrf)).send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
     }
 }

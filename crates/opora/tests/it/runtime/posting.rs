@@ -5,7 +5,7 @@ use std::sync::Arc;
 use opora::bot::NotRunning;
 use opora::outbox::{Broadcast, SendEvent};
 use opora::prelude::*;
-use opora::store::Store;
+use opora::store::{Store, StoreError};
 use opora::testing::faulty::{FaultyStore, Trouble};
 use parking_lot::Mutex;
 
@@ -34,6 +34,33 @@ async fn a_message_is_posted_once_for_its_name() {
     until("a leader", async || bot.handle.post("reminder", anna.id, "Remember.").await.is_ok()).await;
     bot.handle.post("last", anna.id, "The last.").await.unwrap();
     anna.hears_just(&[NAME, "Remember.", "And this.", "The last."]).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn whether_posts_are_taken_is_told_before_anything_is_promised() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let faulty = Arc::new(FaultyStore::new(stage.sqlite().await));
+    let store: Arc<dyn Store> = Arc::clone(&faulty) as _;
+    let bot = stage.bot(&store).dialogue(form());
+    let early = bot.handle().takes_posts().await;
+    assert!(matches!(early, Err(NotRunning::NotLeading)), "{early:?}");
+    let bot = Running::start(bot);
+    anna.says("/start").await;
+    anna.hears_just(&[NAME]).await;
+    for _ in 0..3 {
+        bot.handle.takes_posts().await.unwrap();
+    }
+    faulty.fail_until_lifted("post", Trouble::Before);
+    // It leads and answers all the while.
+    let refused = bot.handle.takes_posts().await;
+    assert!(matches!(refused, Err(NotRunning::Store(StoreError::Unavailable(_)))), "{refused:?}");
+    assert!(bot.handle.is_running());
+    faulty.lift("post");
+    bot.handle.takes_posts().await.unwrap();
+    bot.handle.post("last", anna.id, "The last.").await.unwrap();
+    anna.hears_just(&[NAME, "The last."]).await;
     bot.stops().await;
 }
 

@@ -1,4 +1,5 @@
-//! PINs that wait for the instance that leads: only it sends, and a page may be asked of any.
+//! PINs that wait for the instance that leads: only it sends, and a page may be asked of any. Those that the store did not
+//! take wait here too, until it does.
 //!
 //! A row lies here for a moment, until it is handed to the outbox; it is handed over once, by its own word, and is gone
 //! then. What nobody sends goes with the end of its PIN. None of it is in a log.
@@ -51,7 +52,7 @@ pub async fn run(app: &App) {
             // The first failure says it all.
             Err(error) if !is_told => {
                 is_told = true;
-                tracing::warn!(error = format!("{error:#}"), "PINs of other processes cannot be sent; trying again");
+                tracing::warn!(error = format!("{error:#}"), "PINs that wait cannot be sent; trying again");
             }
             Err(_) => {}
         }

@@ -1,11 +1,14 @@
-//! A shift that is worked while Redis is away: an instance that is declared the only one goes on, and pay is right.
+//! A shift that is worked while Redis is away: an instance that is declared the only one goes on, and pay is right. What
+//! has to be sent outside of turns is not promised meanwhile.
 
 use super::killed::{DEEDS, does, has_worked_once, prepare};
+use crate::cabinet::pins_in;
 use crate::demo::{ANNA, BORIS, until};
 use crate::firm::{Ground, Kind};
 use crate::operator;
 use crate::product::{Run, silent_emulator};
 use crate::redis_server::RedisServer;
+use crate::strangers::Guest;
 
 const ALONE: &[(&str, &str)] = &[("ONLY_INSTANCE", "true")];
 
@@ -61,6 +64,38 @@ async fn a_shift_is_worked_while_redis_is_away_with_tables_in_postgres() {
 #[tokio::test]
 async fn a_shift_is_worked_while_redis_is_away_with_tables_in_a_file() {
     works_a_shift_while_redis_is_away(Kind::RedisAndSqlite).await;
+}
+
+/// The bot leads on its journal all the while; a PIN that it could not send must not be waited for.
+#[tokio::test]
+async fn while_redis_is_away_the_sign_in_says_that_it_sends_no_pins_and_afterwards_it_does() {
+    let mut server = RedisServer::start(&["--appendonly", "yes", "--appendfsync", "always"]);
+    let (ground, emulator) = (ground(Kind::RedisAndSqlite, &server).await, silent_emulator().await);
+    let grant = ["people", "grant", "1001", "owner", "--name", "Anna", "--language", "en"];
+    operator::run(&[("DATABASE_URL", &ground.database.url())], &grant).await.well();
+    let run = Run::start(&ground, &emulator, ALONE);
+    emulator.says(ANNA, "/me").await;
+    emulator.hears(ANNA, "Anna").await;
+    let guest = Guest::at(&emulator, run.web().await).await;
+    server.kill();
+    run.logs("the journal goes on").await;
+    emulator.says(ANNA, "/help").await;
+    emulator.hears(ANNA, "I am").await;
+    for (language, words) in [("en", "cannot send a PIN at the moment"), ("ru", "не может прислать PIN")]
+    {
+        let (status, page) = guest.reads("/auth/send-pin", "who=1001", language).await;
+        assert_eq!(status, 503, "{page}");
+        assert!(page.contains(words) && !page.contains("pin-sent"), "{page}");
+    }
+    server.start_again();
+    run.logs("Redis has everything").await;
+    let asked = async || (guest.sends("/auth/send-pin", "who=1001").await == 200).then_some(());
+    until("PINs are sent again", asked).await;
+    let pin = emulator.until("the PIN comes", async |emulator| pins_in(emulator, ANNA).await.pop()).await;
+    assert_eq!(guest.sends("/auth/login", &format!("who=1001&pin={pin}")).await, 303);
+    assert_eq!(pins_in(&emulator, ANNA).await.len(), 1, "none is left of those that were refused");
+    run.stops().await;
+    emulator.stop().await;
 }
 
 #[tokio::test]
