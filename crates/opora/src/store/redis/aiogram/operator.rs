@@ -27,6 +27,10 @@ const PAGE: usize = 256;
 /// After this the names are looked for anew.
 const NAMES_LAST: Duration = Duration::from_secs(60);
 
+/// Why conversations cannot be listed without a bot.
+const WHOSE: &str = "aiogram's keys name no bot here (there is no with_bot_id=1), and Opora knows none in this Redis, or \
+                     more than one: say --bot <the number before the colon of its token>";
+
 /// The conversations that have a state of aiogram's, in order.
 pub(super) struct Listed {
     bot: Option<i64>,
@@ -160,11 +164,22 @@ impl Shared {
         Ok(keys)
     }
 
+    /// The bot whose keys are those that name none. Nobody guesses: of several it could be any, and of none it is one that
+    /// nobody knows here.
+    async fn bot_of_nameless_keys(&self, wanted: Option<i64>) -> StoreResult<i64> {
+        match wanted {
+            Some(bot) => Ok(bot),
+            // Every key names its own, so this one is none's.
+            None if self.layout.keys.with_bot_id => Ok(0),
+            None => match self.redis.bots().await?[..] {
+                [bot] => Ok(bot),
+                _ => Err(StoreError::Unsupported(WHOSE)),
+            },
+        }
+    }
+
     async fn scan(&self, wanted: Option<i64>) -> StoreResult<Vec<DialogueKey>> {
-        let nameless = match wanted {
-            Some(bot) => bot,
-            None => self.redis.bots().await?.first().copied().unwrap_or_default(),
-        };
+        let nameless = self.bot_of_nameless_keys(wanted).await?;
         let (mut keys, mut cursor, mut strange) = (BTreeSet::new(), 0_u64, 0_usize);
         loop {
             let mut command = redis::cmd("SCAN");

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use opora::aiogram::AiogramLayout;
 use opora::key::DialogueKey;
-use opora::store::{self, ConversationRow, Filter, Opened, Store};
+use opora::store::{self, ConversationRow, Filter, Holder, Opened, Store, StoreError};
 
 use super::keys::{Bench, NOW, anna, set};
+use crate::redis_server::RedisServer;
 use crate::stage::BOT;
 
+/// Another bot.
+const OTHER: i64 = 987_654_321;
 /// More than are looked at together.
 const MANY: i64 = 600;
 
@@ -64,6 +67,46 @@ async fn states_of_people_whom_this_bot_has_never_met_are_listed_counted_and_end
     let (later, stored) = bench.enters().await;
     assert!(later > version && stored.is_none());
     assert_eq!(all(&store, &Filter::default(), 500).await.len(), usize::try_from(MANY).unwrap() - 1);
+}
+
+/// Without a bot there is nobody to whom these states could be given.
+async fn says_whose(store: &Arc<dyn Store>) {
+    for refused in [
+        store.list(&Filter::default(), None, 9).await.unwrap_err(),
+        store.statistics(None).await.unwrap_err(),
+        store.list(&Filter { user: Some(100), ..Filter::default() }, None, 9).await.unwrap_err(),
+    ] {
+        assert!(matches!(refused, StoreError::Unsupported(_)), "{refused:?}");
+        assert!(refused.to_string().contains("say --bot"), "{refused}");
+    }
+    for bot in [BOT, OTHER] {
+        let rows = all(store, &Filter { bot: Some(bot), user: Some(100), ..Filter::default() }, 9).await;
+        assert_eq!(rows.iter().map(|row| &row.key).collect::<Vec<_>>(), [&DialogueKey::private(bot, 100)]);
+        assert_eq!(store.statistics(Some(bot)).await.unwrap().active, 1);
+    }
+}
+
+#[tokio::test]
+async fn states_whose_keys_name_no_bot_are_given_to_none_where_none_is_known() {
+    let redis = RedisServer::start(&[]);
+    redis.say(&["SET", "fsm:100:100:state", "Survey:age"]);
+    let store = store::open(&format!("{}?layout=aiogram", redis.url())).await.unwrap();
+    says_whose(&store).await;
+    // A key that names its bot says whose it is.
+    redis.say(&["SET", &format!("fsm:{BOT}:100:100:state"), "Survey:age"]);
+    redis.say(&["DEL", "fsm:100:100:state"]);
+    let store = store::open_existing(&format!("{}?layout=aiogram&with_bot_id=1", redis.url())).await.unwrap();
+    let rows = all(&store, &Filter::default(), 9).await;
+    assert_eq!(rows.iter().map(|row| &row.key).collect::<Vec<_>>(), [&DialogueKey::private(BOT, 100)]);
+}
+
+#[tokio::test]
+async fn states_whose_keys_name_no_bot_are_given_to_none_of_two() {
+    let bench = Bench::new(AiogramLayout::new()).await;
+    let other = Holder { token: "other".into(), ..bench.store.lease(BOT).await.unwrap().unwrap().holder };
+    bench.store.claim(OTHER, &other, None).await.unwrap();
+    bench.redis.say(&["SET", "fsm:100:100:state", "Survey:age"]);
+    says_whose(&tool(&bench).await).await;
 }
 
 #[tokio::test]
