@@ -4,13 +4,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use opora::failpoints;
+use serde_json::json;
 
-use super::account::Account;
+use super::account::{Account, versions};
 use super::bots::{Part, written_by};
 use super::keeper::{Kind, with_setting};
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
-use super::stage::{PATIENCE, Stage, until};
+use super::stage::{BOT, PATIENCE, Stage, rows, until, until_so};
+use crate::environment;
 
 /// People think for a moment: who has a commit under way when Redis goes away can only go on when it is back, and not
 /// everybody is to be one of these.
@@ -43,43 +45,130 @@ async fn with_a_journal_beside_tables_in_postgres_its_turns_write_once_over_an_o
 
 async fn outlives_an_outage_and_kills(kind: Kind) {
     let stage = Stage::on(kind).await;
-    let process = Process::playing(&part(&stage, ""));
+    let mut process = Process::playing(&part(&stage, ""));
     process.leads().await;
     let crowd = Crowd::begin(&stage, PEOPLE, MANNER).await;
+    let mut in_the_act = 0;
+    for outage in 0..environment::kills().unwrap_or(1) {
+        assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
+        stage.keeper.kill();
+        process.tells("the journal goes on").await;
+        let handled = process.count("input handled");
+        assert!(stage.goes_on(20, PATIENCE).await, "nobody goes on: {:?}", process.told());
+        until("there are turns in the journal", || process.count("input handled") > handled + 5).await;
+        process.kill().await;
+        in_the_act += in_the_act_in_both(&stage).await;
+        process = is_killed_in_the_replay(&stage, outage).await;
+    }
     assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
-    stage.keeper.kill();
-    process.tells("the journal goes on").await;
-    let handled = process.count("input handled");
-    assert!(stage.goes_on(20, PATIENCE).await, "nobody goes on: {:?}", process.told());
-    until("there are turns in the journal", || process.count("input handled") > handled + 5).await;
-    process.kill().await;
+    let diaries = crowd.finish().await;
+    process.stop(&stage).await;
+    let mut account = Account::of(&stage, Story::Registration, &diaries, in_the_act).await;
+    println!("{} dialogues, {} messages repeated of {in_the_act} in the act", account.walks, account.repeats);
+    if stage.keeper.has_tables() {
+        account.writes(&written_by(&stage).await, &diaries);
+    }
+    account.is_clean();
+}
 
+/// One starts while Redis is away, and is killed in the replay when that is back; so are the next two. Gives the one that
+/// works then. Nothing is in the act of being sent in these kills: a replay comes before the courier, or after it.
+async fn is_killed_in_the_replay(stage: &Stage, outage: usize) -> Process {
     let at = [
-        format!("{}=abort@3", failpoints::JOURNAL_AFTER_ENTRY),
+        format!("{}=abort@{}", failpoints::JOURNAL_AFTER_ENTRY, 1 + (2 * outage + 2) % 5),
         format!("{}=abort", failpoints::JOURNAL_AFTER_PAGE),
         format!("{}=abort", failpoints::JOURNAL_BEFORE_EMPTY),
     ];
-    // The next one starts while Redis is still away, and goes on with whom the journal knows.
-    let mut process = Process::playing(&part(&stage, &at[0]));
+    // It goes on with whom the journal knows.
+    let mut process = Process::playing(&part(stage, &at[0]));
     process.tells("Redis is away at the start").await;
     process.leads().await;
     stage.keeper.start_again();
     for next in [&*at[1], &at[2], ""] {
         let status = process.ended().await;
         assert!(!status.success(), "{:?}", process.told());
-        process = Process::playing(&part(&stage, next));
+        process = Process::playing(&part(stage, next));
     }
     process.leads().await;
-    assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
-    let diaries = crowd.finish().await;
-    process.stop(&stage).await;
-    // Each kill may repeat what was in the act of sending: one message of each person at most.
-    let mut account = Account::of(&stage, Story::Registration, &diaries, 5 * PEOPLE).await;
-    println!("{} dialogues, {} messages repeated", account.walks, account.repeats);
-    if stage.keeper.has_tables() {
-        account.writes(&written_by(&stage).await, &diaries);
+    process
+}
+
+/// How many messages were sent and are not known as sent, in Redis and in the journal, when a process has ended without
+/// Redis. What was settled of Redis' own meanwhile stands in the journal as news; here it counts as in the act.
+async fn in_the_act_in_both(stage: &Stage) -> usize {
+    stage.is_hung_up().await;
+    // It keeps what it has answered, so one that was started again has the rows that it had when it went away.
+    stage.keeper.start_again();
+    let file = format!("sqlite:{}", stage.files().with_file_name("journal.db").display());
+    let mut all = Vec::new();
+    for address in [stage.address(), stage.keeper.database().unwrap_or(file)] {
+        let store = opora::store::open(&address).await.unwrap();
+        all.extend(rows(&store).await);
+        store.close().await.unwrap();
     }
-    account.is_clean();
+    stage.keeper.kill();
+    stage.sent_and_not_noted(all, &stage.keeper.noted_everywhere()).await
+}
+
+const QUESTION: &str = "Choose your language";
+const NOT_UNDERSTOOD: &str = "invalid: this is not what I asked for";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_that_is_cut_off_behind_each_of_its_parts_repeats_and_loses_nothing() {
+    is_cut_off_behind_each_part(Kind::Redis).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_out_of_a_database_that_is_cut_off_behind_each_of_its_parts_repeats_and_loses_nothing() {
+    is_cut_off_behind_each_part(Kind::RedisAndPostgres).await;
+}
+
+/// The journal has a turn, a message that was not sent and an update that waits, and the replay is killed behind each.
+async fn is_cut_off_behind_each_part(kind: Kind) {
+    let stage = Stage::on(kind).await;
+    let inbox_first = |failpoint: &str| Part { at_once: false, ..part(&stage, failpoint) };
+    // The third turn never ends, so its update waits in the journal.
+    let process = Process::playing(&inbox_first(&format!("{}=pause@3", failpoints::TURN_BEFORE_HANDLER)));
+    process.leads().await;
+    let person = stage.person("Anna").await;
+    stage.says(person, "/start").await;
+    stage.hears(person, QUESTION).await;
+    let store = stage.store().await;
+    until_so("what was said is settled", async || {
+        let numbers = store.statistics(Some(BOT)).await.unwrap();
+        stage.unacknowledged() == 0 && (numbers.inbox, numbers.outbox) == (0, 0)
+    })
+    .await;
+    store.close().await.unwrap();
+    stage.keeper.kill();
+    process.tells("the journal goes on").await;
+    // The answer has to wait for longer than the process lives.
+    stage.fault(json!({"method": "sendMessage", "retry_after": 600})).await;
+    stage.says(person, "Well").await;
+    until("the answer waits", || stage.faults_left() == 0).await;
+    stage.says(person, "And now").await;
+    process.tells("failpoint turn.before_handler").await;
+    process.kill().await;
+    stage.keeper.start_again();
+    // Behind the turns; behind the messages, which come second then; behind the updates, before which only messages are left.
+    for hit in [1, 2, 2] {
+        let mut process = Process::playing(&inbox_first(&format!("{}=abort@{hit}", failpoints::JOURNAL_AFTER_PAGE)));
+        let status = process.ended().await;
+        assert!(!status.success(), "{:?}", process.told());
+        assert!(!process.has_told("Redis has everything"), "{:?}", process.told());
+    }
+    let process = Process::playing(&inbox_first(""));
+    process.tells("Redis has everything").await;
+    stage.says(person, "And then").await;
+    let expected = [QUESTION, NOT_UNDERSTOOD, NOT_UNDERSTOOD, NOT_UNDERSTOOD];
+    until_so("everything is answered", async || stage.transcript(person).await.len() >= expected.len()).await;
+    process.stop(&stage).await;
+    assert_eq!(stage.transcript(person).await, expected);
+    let store = stage.store().await;
+    assert_eq!(versions(&store).await.get(&person), Some(&4));
+    let numbers = store.statistics(Some(BOT)).await.unwrap();
+    assert_eq!((numbers.inbox, numbers.outbox, numbers.parked, numbers.failed), (0, 0, 0, 0));
+    store.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

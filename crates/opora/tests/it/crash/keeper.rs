@@ -60,6 +60,11 @@ impl Keeper {
         }
     }
 
+    /// The address of a server without a word of where files are kept, and the folder that [`Self::address`] names.
+    pub fn apart(&self) -> (String, &Path) {
+        (self.place.address(), self.data.as_path())
+    }
+
     /// The address of the application's tables, if they are elsewhere.
     pub fn database(&self) -> Option<String> {
         match &self.place {
@@ -83,16 +88,13 @@ impl Keeper {
             }
             _ => (&*self.data, String::new()),
         };
-        let Ok(files) = std::fs::read_dir(folder) else { return BTreeSet::new() };
-        let is_note = |file: &PathBuf| {
-            let name = file.file_name().unwrap().to_string_lossy();
-            name.starts_with(&begins) && name.contains("-sent-")
-        };
-        // A number that was cut off is not one.
-        let ids = |bytes: Vec<u8>| bytes.as_chunks().0.iter().map(|id| i64::from_le_bytes(*id)).collect::<Vec<_>>();
-        let files = files.map(|file| file.unwrap().path()).filter(is_note);
-        // One that went meanwhile has nothing to say.
-        files.filter_map(|file| std::fs::read(file).ok()).flat_map(ids).collect()
+        noted_in(folder, &begins)
+    }
+
+    /// The same with those of whatever else is kept beside it, such as a journal.
+    pub fn noted_everywhere(&self) -> BTreeSet<i64> {
+        let beside = self.data.parent().unwrap();
+        noted_in(&self.data, "").into_iter().chain(noted_in(beside, "")).collect()
     }
 
     /// The port of the server that keeps the state.
@@ -125,6 +127,20 @@ impl Keeper {
     pub async fn numbers(&self, query: &'static str) -> Vec<i64> {
         self.place.numbers(query).await
     }
+}
+
+/// The numbers in the notes of a folder whose names begin so.
+fn noted_in(folder: &Path, begins: &str) -> BTreeSet<i64> {
+    let Ok(files) = std::fs::read_dir(folder) else { return BTreeSet::new() };
+    let is_note = |file: &PathBuf| {
+        let name = file.file_name().unwrap().to_string_lossy();
+        name.starts_with(begins) && name.contains("-sent-")
+    };
+    // A number that was cut off is not one.
+    let ids = |bytes: Vec<u8>| bytes.as_chunks().0.iter().map(|id| i64::from_le_bytes(*id)).collect::<Vec<_>>();
+    let files = files.map(|file| file.unwrap().path()).filter(is_note);
+    // One that went meanwhile has nothing to say.
+    files.filter_map(|file| std::fs::read(file).ok()).flat_map(ids).collect()
 }
 
 /// An address with one more setting.

@@ -79,6 +79,32 @@ async fn a_standby_on_the_same_machine_reads_what_a_killed_leader_has_noted(kind
     goes_on_without_asking_again(standby, &stage, person).await;
 }
 
+/// As a harness starts it that knows nothing of the settings of an address.
+async fn the_example_notes_what_was_sent_in_the_folder_of_its_environment(kind: Kind) {
+    for variable in ["DATA_DIR", "RUN_DIR"] {
+        let stage = Stage::on(kind).await;
+        let (person, folder) = (stage.person("Anna").await, stage.keeper.apart().1);
+        let process = Process::registration_with_folder(&stage, variable);
+        stage.says(person, "/start").await;
+        stage.hears(person, QUESTION).await;
+        let is_note = |file: std::io::Result<std::fs::DirEntry>| {
+            file.is_ok_and(|file| file.file_name().to_string_lossy().contains("-sent-"))
+        };
+        until("it is noted", || std::fs::read_dir(folder).is_ok_and(|mut files| files.any(is_note))).await;
+        process.stop(&stage).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_example_on_redis_notes_what_was_sent_in_the_folder_of_its_environment() {
+    the_example_notes_what_was_sent_in_the_folder_of_its_environment(Kind::Redis).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_example_on_postgres_notes_what_was_sent_in_the_folder_of_its_environment() {
+    the_example_notes_what_was_sent_in_the_folder_of_its_environment(Kind::Postgres).await;
+}
+
 on_every_store! {
     what_was_sent_and_not_settled_before_a_kill_does_not_come_again,
     a_standby_on_the_same_machine_reads_what_a_killed_leader_has_noted,

@@ -35,6 +35,14 @@ impl Process {
         Self::start(with_settings(command, stage))
     }
 
+    /// The same with an address without a folder, which a variable names.
+    pub fn registration_with_folder(stage: &Stage, variable: &str) -> Self {
+        let (address, folder) = stage.keeper.apart();
+        let mut command = with_settings(Command::new(example()), stage);
+        command.env_remove("DATA_DIR").env_remove("RUN_DIR").env("STATE_URL", address).env(variable, folder);
+        Self::start(command)
+    }
+
     /// The same, by webhook: it listens at an address, and Telegram calls `url`.
     pub fn by_webhook(stage: &Stage, listen: SocketAddr, url: &str, failpoints: &str) -> Self {
         let mut command = Command::new(example());
@@ -153,6 +161,24 @@ impl Process {
     /// Kills it with what cannot be caught.
     pub async fn kill(mut self) {
         self.child.kill().await.unwrap();
+    }
+
+    /// Kills it while those who would follow it stand still; gives how many messages were in the act. Only these may come
+    /// twice: whoever follows on the same machine reads what it has noted.
+    pub async fn kill_beside(self, others: &[&Self], stage: &Stage) -> usize {
+        // Who stands still may be in the midst of a write, behind which nobody could open it.
+        let store = stage.store().await;
+        for other in others {
+            other.signal(Signal::STOP);
+            until("it stands still", || other.stands_still()).await;
+        }
+        self.kill().await;
+        let in_the_act = stage.in_the_act_of(&store).await;
+        for other in others {
+            other.signal(Signal::CONT);
+        }
+        store.close().await.unwrap();
+        in_the_act
     }
 
     /// Waits for its end, and for the last of what it tells.

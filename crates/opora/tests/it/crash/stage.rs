@@ -1,12 +1,13 @@
 //! An emulator that listens, and a place for what a bot keeps.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use opora::store::{OutboxRow, Store};
 use opora_emulator::token::Token;
+use opora_emulator::world::event::Entry;
 use opora_emulator::{Emulator, Settings};
 use serde_json::{Value, json};
 
@@ -14,6 +15,9 @@ use super::keeper::{Keeper, Kind};
 
 /// Long enough for a machine with a lot to do, short enough to notice that nothing comes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Begins what people are told who have to wait for a store that is away, beside their dialogue.
+const ONE_MOMENT: &str = "One moment";
 
 /// The bot's token.
 pub const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";
@@ -81,21 +85,36 @@ impl Stage {
     /// How many messages were sent and are not known as sent: so many may come twice after the end of a process. Only for a
     /// store that nobody holds.
     pub async fn in_the_act(&self) -> usize {
-        self.is_hung_up().await;
         let store = self.store().await;
-        let rows = rows(&store).await;
+        let in_the_act = self.in_the_act_of(&store).await;
         store.close().await.unwrap();
+        in_the_act
+    }
+
+    /// The same, by a store that was opened before. Others may wait for the lease as long as they stand still.
+    pub async fn in_the_act_of(&self, store: &Arc<dyn Store>) -> usize {
+        self.is_hung_up().await;
+        let rows = rows(store).await;
         let noted = self.keeper.noted();
+        self.sent_and_not_noted(rows, &noted).await
+    }
+
+    /// How many of these messages were heard and are not known as sent.
+    pub async fn sent_and_not_noted(&self, rows: Vec<OutboxRow>, noted: &BTreeSet<i64>) -> usize {
         let mut by_chat: BTreeMap<i64, Vec<OutboxRow>> = BTreeMap::new();
         for row in rows {
             // Nobody sees it if anything else comes twice.
-            if let (Some(chat), "sendMessage") = (row.outgoing.chat, &*row.outgoing.method) {
+            if let (Some(chat), "sendMessage") = (row.outgoing.chat, &*row.outgoing.method)
+                && !row.outgoing.body.contains(ONE_MOMENT)
+            {
                 by_chat.entry(chat).or_default().push(row);
             }
         }
         let mut in_the_act = 0;
         for (chat, rows) in by_chat {
-            let sent = sent(&rows, &self.transcript(chat).await);
+            let mut heard = self.transcript(chat).await;
+            heard.retain(|text| !text.starts_with(ONE_MOMENT));
+            let sent = sent(&rows, &heard);
             in_the_act += rows[..sent].iter().filter(|row| !noted.contains(&row.id.0)).count();
         }
         in_the_act
@@ -109,7 +128,7 @@ impl Stage {
 
     /// Waits until the emulator has read everything that a process which is gone has sent it: until then its side of a
     /// connection waits to be closed.
-    async fn is_hung_up(&self) {
+    pub async fn is_hung_up(&self) {
         const CLOSE_WAIT: &str = "08";
         let port = self.base.rsplit_once(':').unwrap().1.parse::<u16>().unwrap();
         let place = format!(":{port:04X}");
@@ -205,14 +224,38 @@ impl Stage {
         self.world(|world| world.faults.active().len())
     }
 
+    /// The latest calls that sent a message: number, time, chat, and whether it was told to wait.
+    pub fn sends(&self) -> Vec<SendCall> {
+        let entries = self.world(|world| world.log.newest(usize::MAX));
+        let send = |entry: &Arc<Entry>| match &**entry {
+            Entry::Call(call) if &*call.method == "sendMessage" => Some(SendCall {
+                id: call.id,
+                at_ms: call.at_ms,
+                chat: call.parameters.get("chat_id")?.parse().ok()?,
+                is_told_to_wait: call.status == 429,
+            }),
+            _ => None,
+        };
+        entries.iter().filter_map(send).collect()
+    }
+
     fn world<T>(&self, look: impl FnOnce(&opora_emulator::world::World) -> T) -> T {
         let bot = self.emulator.bot(&Token::parse(TOKEN).unwrap()).unwrap();
         look(&bot.world())
     }
 }
 
+/// A call that sends a message, as the emulator has noted it.
+#[derive(Clone, Copy, Debug)]
+pub struct SendCall {
+    pub id: u64,
+    pub at_ms: i64,
+    pub chat: i64,
+    pub is_told_to_wait: bool,
+}
+
 /// The messages that a store has to send.
-async fn rows(store: &Arc<dyn Store>) -> Vec<OutboxRow> {
+pub async fn rows(store: &Arc<dyn Store>) -> Vec<OutboxRow> {
     let mut rows: Vec<OutboxRow> = Vec::new();
     loop {
         let page = store.unsent(BOT, rows.last().map(|row| row.id).unwrap_or_default(), 1000).await.unwrap();
