@@ -38,6 +38,7 @@ mod kills;
 mod network;
 mod noted;
 mod once;
+mod partition;
 mod people;
 mod process;
 mod seeded;

@@ -1,5 +1,6 @@
 //! A Telegram that is slow, refuses, breaks off, or says that there is nobody any more.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use super::account::Account;
 use super::inside::{Inside, registration_bot};
 use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
-use super::stage::{BOT, PATIENCE, Stage, until};
+use super::stage::{BOT, PATIENCE, SendCall, Stage, until};
 
 on_every_store! {
     storms_and_broken_connections_lose_nothing,
@@ -28,8 +29,11 @@ async fn storms_and_broken_connections_lose_nothing(kind: Kind) {
     let crowd = Crowd::begin(&stage, 20, MANNER).await;
     // So few that no message is given up for its lost answers.
     let lost_answers = 2;
+    let (refusals, retry_after_s) = (15, 1);
+    assert!(stage.goes_on(30, PATIENCE).await);
+    stage.fault(json!({"method": "sendMessage", "times": refusals, "retry_after": retry_after_s})).await;
+    nobody_is_told_before(&stage, refusals, retry_after_s * 1000).await;
     let faults = [
-        json!({"method": "sendMessage", "times": 15, "retry_after": 1}),
         json!({"method": "sendMessage", "times": 10, "status": 502}),
         json!({"method": "sendMessage", "times": 2, "cut": "before"}),
         json!({"method": "sendMessage", "times": lost_answers, "cut": "after"}),
@@ -44,6 +48,30 @@ async fn storms_and_broken_connections_lose_nothing(kind: Kind) {
     let diaries = crowd.finish().await;
     running.end_when_quiet(&stage).await;
     Account::of(&stage, Story::Registration, &diaries, lost_answers).await.is_clean();
+}
+
+/// Waits until every chat that was told to wait has been sent something again, and sees that this was not too early.
+async fn nobody_is_told_before(stage: &Stage, refusals: usize, retry_after_ms: i64) {
+    // The emulator remembers only the latest calls.
+    let calls = Mutex::new(BTreeMap::new());
+    let next = |refused: &SendCall| {
+        let calls = calls.lock();
+        let mut later = calls.range(refused.id + 1..).map(|(_, send): (&u64, &SendCall)| *send);
+        later.find(|send| send.chat == refused.chat)
+    };
+    let refused = || -> Vec<SendCall> { calls.lock().values().filter(|send| send.is_told_to_wait).copied().collect() };
+    until("everybody who was told to wait is told something", || {
+        calls.lock().extend(stage.sends().into_iter().map(|send| (send.id, send)));
+        let refused = refused();
+        refused.len() == refusals && refused.iter().all(|refused| next(refused).is_some())
+    })
+    .await;
+    let chats: BTreeSet<_> = refused().iter().map(|refused| refused.chat).collect();
+    assert!(chats.len() > 1, "a storm in one chat is another test: {chats:?}");
+    for refused in refused() {
+        let next = next(&refused).unwrap();
+        assert!(next.at_ms - refused.at_ms >= retry_after_ms, "{next:?} is too early after {refused:?}");
+    }
 }
 
 async fn a_chat_that_is_told_to_wait_waits_alone(kind: Kind) {

@@ -10,6 +10,8 @@ use opora::store::{Answer, Commit, Committed, ConversationRow, Epoch, Filter, Pa
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
+use crate::postgres_server::PostgresSpace;
+use crate::redis_server::RedisSpace;
 use crate::stage::{BOT, Running, Stage, memory, until, until_some};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -164,6 +166,18 @@ async fn a_parked_turn_is_run_again_in_memory() {
 async fn a_parked_turn_is_run_again_in_sqlite() {
     let stage = Stage::new().await;
     an_operator_has_a_parked_turn_run_again(stage.sqlite().await).await;
+}
+
+#[tokio::test]
+async fn a_parked_turn_is_run_again_in_redis() {
+    let space = RedisSpace::new();
+    an_operator_has_a_parked_turn_run_again(opora::store::open(&space.url).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_parked_turn_is_run_again_in_postgres() {
+    let space = PostgresSpace::new().await;
+    an_operator_has_a_parked_turn_run_again(opora::store::open(&space.url).await.unwrap()).await;
 }
 
 #[tokio::test]

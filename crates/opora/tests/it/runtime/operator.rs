@@ -7,6 +7,8 @@ use opora::key::DialogueKey;
 use opora::store::{Filter, Store};
 
 use super::form::{AGE, NAME, form};
+use crate::postgres_server::PostgresSpace;
+use crate::redis_server::RedisSpace;
 use crate::stage::{BOT, Running, Stage, memory};
 
 /// The operator may use another connection than the bot.
@@ -41,4 +43,22 @@ async fn a_reset_and_an_import_count_at_once_in_sqlite() {
     let stage = Stage::new().await;
     let (store, hand) = (stage.sqlite().await, stage.sqlite().await);
     the_operators_hand_counts(&stage, store, hand).await;
+}
+
+#[tokio::test]
+async fn a_reset_and_an_import_count_at_once_in_redis() {
+    let (stage, space) = (Stage::new().await, RedisSpace::new());
+    let (store, hand) = (open(&space.url).await, open(&space.url).await);
+    the_operators_hand_counts(&stage, store, hand).await;
+}
+
+#[tokio::test]
+async fn a_reset_and_an_import_count_at_once_in_postgres() {
+    let (stage, space) = (Stage::new().await, PostgresSpace::new().await);
+    let (store, hand) = (open(&space.url).await, open(&space.url).await);
+    the_operators_hand_counts(&stage, store, hand).await;
+}
+
+async fn open(url: &str) -> Arc<dyn Store> {
+    opora::store::open(url).await.unwrap()
 }

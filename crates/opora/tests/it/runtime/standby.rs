@@ -1,12 +1,17 @@
 //! Several instances on one store: one leads.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use opora::bot::{BotError, IfHeld, NotLeading};
-use opora::store::{Holder, Store};
+use opora::clock::Clock;
+use opora::store::{Holder, LeaseAnswer, Store, StoreError};
+use tokio::time::Instant;
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
+use crate::postgres_server::PostgresSpace;
+use crate::redis_server::RedisSpace;
 use crate::stage::{BOT, Running, Stage, memory, until};
 
 async fn one_leads_and_the_next_takes_over(stage: &Stage, stores: [Arc<dyn Store>; 2]) {
@@ -95,4 +100,47 @@ async fn a_restart_after_a_crash_takes_over_at_once_and_does_not_say_that_it_sta
     assert!(journal.has(&["took over the lease", "which is gone"]), "{:#?}", journal.lines());
     assert!(!journal.has(&["stands by"]), "{:#?}", journal.lines());
     bot.stops().await;
+}
+
+/// Of a holder on another machine nobody here can see whether it lives: its process may be one of this machine, too.
+async fn a_holder_elsewhere_keeps_its_lease_for_its_whole_time(store: Arc<dyn Store>) {
+    const LEASE: Duration = Duration::from_millis(1500);
+    let (stage, journal) = (Stage::new().await, Journal::begin());
+    let elsewhere = Holder {
+        host: "elsewhere".into(),
+        pid: std::process::id(),
+        process_start: 1,
+        boot_id: "another".into(),
+        pid_namespace: "4026531836".into(),
+        since: Clock::machine().now(),
+        token: "elsewhere".into(),
+        ttl_ms: LEASE.as_millis().try_into().unwrap(),
+    };
+    let LeaseAnswer::Granted(theirs) = store.claim(BOT, &elsewhere, None).await.unwrap() else {
+        panic!("nobody else is here")
+    };
+    let seen = Instant::now();
+    let anna = stage.person("Anna").await;
+    anna.says("/start").await;
+    let bot = Running::start(stage.bot(&store).dialogue(form()));
+    until("it leads", async || bot.handle.is_running()).await;
+    let waited = seen.elapsed();
+    assert!(waited >= LEASE && waited < LEASE + Duration::from_secs(10), "{waited:?}");
+    assert!(journal.has(&["stands by", "elsewhere"]), "{:#?}", journal.lines());
+    assert!(journal.has(&["took over the lease", "elsewhere"]), "{:#?}", journal.lines());
+    assert!(matches!(store.renew(BOT, theirs).await, Err(StoreError::Fenced { .. })));
+    anna.hears_just(&[NAME]).await;
+    bot.stops().await;
+}
+
+#[tokio::test]
+async fn another_machine_waits_for_a_lease_in_redis_to_run_out() {
+    let space = RedisSpace::new();
+    a_holder_elsewhere_keeps_its_lease_for_its_whole_time(opora::store::open(&space.url).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn another_machine_waits_for_a_lease_in_postgres_to_run_out() {
+    let space = PostgresSpace::new().await;
+    a_holder_elsewhere_keeps_its_lease_for_its_whole_time(opora::store::open(&space.url).await.unwrap()).await;
 }

@@ -1,5 +1,11 @@
 //! `state import --from aiogram`: conversations that the real aiogram has written into a real Redis.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use opora::key::DialogueKey;
+use opora::store::DomainWrites;
 use serde_json::{Value, json};
 
 use super::{BOT, Done, Kind, Office};
@@ -108,4 +114,140 @@ async fn a_mistake_on_the_command_line_or_in_the_map_changes_nothing(kind: Kind)
     away.complains(&["cannot open aiogram's Redis"]);
     assert!(!away.stderr.contains("s3cret"), "{}", away.stderr);
     assert!(office.rows().await.is_empty());
+}
+
+/// A key that the real aiogram has written, and by which options.
+#[derive(Clone, Debug, serde::Deserialize)]
+struct Written {
+    options: BTreeMap<String, Value>,
+    strategy: String,
+    chat: i64,
+    user: i64,
+    thread: i64,
+    destiny: String,
+    state: String,
+}
+
+/// The bot of `storage.py matrix`.
+const THEIR_BOT: i64 = 42;
+
+impl Written {
+    fn option(&self, name: &str) -> &str {
+        self.options[name].as_str().unwrap()
+    }
+
+    fn has(&self, flag: &str) -> bool {
+        self.options[flag] == json!(true)
+    }
+
+    /// The conversation that it becomes here; none if it stays behind.
+    fn becomes(&self) -> Option<DialogueKey> {
+        let is_shared = ["CHAT", "CHAT_TOPIC"].contains(&&*self.strategy);
+        if self.state.is_empty() || self.destiny != "default" || (is_shared && self.chat < 0) {
+            return None;
+        }
+        let (chat, thread) = match &*self.strategy {
+            "GLOBAL_USER" => (self.user, 0),
+            "USER_IN_TOPIC" => (self.chat, self.thread),
+            _ => (self.chat, 0),
+        };
+        Some(DialogueKey { chat, thread, ..DialogueKey::private(THEIR_BOT, self.user) })
+    }
+
+    /// What the command line says of its options.
+    fn said(&self) -> Vec<String> {
+        let mut said = vec!["--prefix".to_owned(), self.option("prefix").to_owned()];
+        said.extend(["--separator".to_owned(), self.option("separator").to_owned()]);
+        said.extend(["--strategy".to_owned(), self.strategy.to_lowercase().replace('_', "-")]);
+        let flags = ["with_bot_id", "with_business_connection_id", "with_destiny"];
+        let flags = flags.into_iter().filter(|flag| self.has(flag));
+        said.extend(flags.map(|flag| format!("--{}", flag.replace('_', "-"))));
+        said
+    }
+}
+
+/// Every strategy, with no option of the key builder, with each, and with all of them.
+#[tokio::test]
+async fn every_strategy_and_option_of_the_key_builder_is_understood() {
+    let server = RedisServer::start(&[]);
+    let lines = aiogram(&["matrix", &server.url()], "");
+    let written: Vec<Written> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut by_prefix: BTreeMap<&str, Vec<&Written>> = BTreeMap::new();
+    for one in written.iter().filter(|one| one.option("separator") == "/") {
+        by_prefix.entry(one.option("prefix")).or_default().push(one);
+    }
+    let state = |name: &str| json!({"dialogue": "form", "state": name, "fields": {}});
+    let steps = ["step_0", "step_1", "step_2"].map(|name| (format!("Form:{name}"), state(name)));
+    let map = json!({"states": steps.into_iter().collect::<serde_json::Map<_, _>>()});
+    let mut strategies = BTreeSet::new();
+    for all in by_prefix.values() {
+        let flags = ["with_bot_id", "with_business_connection_id", "with_destiny"].map(|flag| all[0].has(flag));
+        if flags.iter().filter(|flag| **flag).count() == 2 {
+            continue;
+        }
+        strategies.insert(&all[0].strategy);
+        let (office, url, bot) = (Office::empty(Kind::Sqlite).await, server.url(), THEIR_BOT.to_string());
+        let file = office.path("map.json");
+        std::fs::write(&file, map.to_string()).unwrap();
+        let fixed = ["state", "import", "--from", "aiogram", "--redis", &url, "--bot", &bot, "--dialogue-map", &file];
+        let (said, more) = (all[0].said(), ["--allow-missing", "--json"]);
+        let said: Vec<_> = said.iter().map(String::as_str).collect();
+        let done = office.opora(&[&fixed[..], &said[..], &more[..]].concat()).await.well();
+        let expected: BTreeSet<_> = all.iter().filter_map(|one| one.becomes()).collect();
+        let found: BTreeSet<_> = office.rows().await.into_iter().map(|row| row.key).collect();
+        assert_eq!(found, expected, "{said:?}: {}", done.stdout);
+        let report: Value = serde_json::from_str(&done.stdout).unwrap();
+        assert_eq!(report["imported"], json!(expected.len()), "{said:?}");
+        let is_told = |words: &str| report["left_out"].to_string().contains(words);
+        assert_eq!(is_told("its destiny is `menu:main`"), all[0].has("with_destiny"), "{said:?}: {report}");
+        let is_shared = ["CHAT", "CHAT_TOPIC"].contains(&&*all[0].strategy);
+        assert_eq!(is_told("it belongs to a whole group"), is_shared, "{said:?}: {report}");
+        // With other options these keys are strange: nothing of them is guessed.
+        let other = office.opora(&[&fixed[..], &["--prefix", "other"], &more[..]].concat()).await.well();
+        let other: Value = serde_json::from_str(&other.stdout).unwrap();
+        assert_eq!(other["found"], json!(0), "{said:?}: {other}");
+    }
+    assert_eq!(strategies.len(), 5, "{strategies:?}");
+}
+
+#[tokio::test]
+async fn a_business_connection_is_a_part_of_a_key_where_the_key_builder_says_so() {
+    let (office, server) = (Office::empty(Kind::Sqlite).await, RedisServer::start(&[]));
+    server.say(&["SET", "fsm:bc_AbC-1:11:11:state", "CreateOrderStates:client_name"]);
+    server.say(&["SET", "fsm:12:12:state", "CreateOrderStates:client_name"]);
+    let plain = office.imports(&server, &map(), &["--dry-run"]).await;
+    plain.complains(&["fsm:bc_AbC-1:11:11"]);
+    office.imports(&server, &map(), &["--with-business-connection-id"]).await.well();
+    let keys: Vec<_> = office.rows().await.into_iter().map(|row| row.key).collect();
+    let business = DialogueKey { business: "bc_AbC-1".into(), ..DialogueKey::private(BOT, 11) };
+    assert!(keys.contains(&business) && keys.contains(&DialogueKey::private(BOT, 12)), "{keys:?}");
+    assert_eq!(keys.len(), 2);
+}
+
+/// The store that it is imported into is busy for a while, as a large one is.
+#[tokio::test]
+async fn an_import_that_takes_its_time_says_how_far_it_has_come() {
+    let (office, server) = (Office::empty(Kind::Sqlite).await, RedisServer::start(&[]));
+    server.say(&["SET", "fsm:5:5:state", "CreateOrderStates:client_name"]);
+    // How soon the program begins to import depends on the machine.
+    for hold in [2, 4, 6, 8] {
+        let (begun, has_begun) = tokio::sync::oneshot::channel();
+        let writes = DomainWrites::new(move |_| {
+            Box::pin(async move {
+                begun.send(()).unwrap();
+                tokio::time::sleep(Duration::from_secs(hold)).await;
+                Ok(())
+            })
+        });
+        let store = Arc::clone(&office.store);
+        let holding = tokio::spawn(async move { store.write(writes).await });
+        has_begun.await.unwrap();
+        let done = office.imports(&server, &map(), &["--replace"]).await.well();
+        holding.await.unwrap().unwrap();
+        assert!(done.stderr.contains("1 conversation found, 1 imported; took"), "{}", done.stderr);
+        if done.stderr.contains("1 found, 1 imported so far") {
+            return;
+        }
+    }
+    panic!("it has never said how far it has come");
 }
