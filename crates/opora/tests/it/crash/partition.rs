@@ -9,7 +9,7 @@ use super::bots::{Part, writers, written_by};
 use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
-use super::stage::{BOT, PATIENCE, Stage};
+use super::stage::{BOT, PATIENCE, Stage, rows};
 use crate::proxy::Proxy;
 
 /// What a takeover takes beyond the lease's time. Who is cut off may be in the midst of a transaction, which PostgreSQL ends
@@ -64,8 +64,9 @@ async fn is_followed_and_writes_nothing_more(kind: Kind, cut: Cut) {
         Cut::Told => proxy.cut_off(true),
     }
     let began = Instant::now();
-    // What it has said and cannot settle may come twice: whether it was sent, only it knows for sure.
-    let in_the_act = stage.unsettled(&store).await.len();
+    // What it has said and cannot settle may come twice: it notes what it sends under its own way to the server, as on
+    // another machine, and whoever follows by another way does not read that.
+    let in_the_act = rows(&store).await.len();
     new.tells("took over the lease").await;
     let taken_over = began.elapsed();
     old.tells("lost the lease").await;
