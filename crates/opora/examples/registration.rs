@@ -3,8 +3,9 @@
 //! It is the dialogue that `bench/` measures on several frameworks. Settings come from the environment: `BOT_TOKEN`;
 //! `BOT_API_URL` for another server than Telegram's; `STATE_URL`, `memory:`, `sqlite:<path>`, `postgres://…` or
 //! `redis://…`; `DATA_DIR` or `RUN_DIR`, the folder where a bot on a server keeps what it has to know over its own restarts,
-//! if `STATE_URL` names none by `data=`; `SEND_LIMITS`, `telegram` or `off`. With `WEBHOOK_URL`, an address that ends in `/telegram`, updates come
-//! by webhook: with `WEBHOOK_SECRET`, to `WEBHOOK_LISTEN`, where a balancer may stand before several instances.
+//! if `STATE_URL` names none by `data=`; `SEND_LIMITS`, `telegram` or `off`. With `WEBHOOK_URL`, an address that ends in
+//! `/telegram`, updates come by webhook: with `WEBHOOK_SECRET`, to `WEBHOOK_LISTEN`, where a balancer may stand before
+//! several instances.
 
 use std::env;
 use std::error::Error;
@@ -76,23 +77,6 @@ fn registration() -> Dialogue<Registration> {
         .otherwise(something_else)
 }
 
-/// The address of a store on a server with the folder in which this machine notes what was sent, unless it names one: else a
-/// message that was in the act of being sent when the process was killed comes again.
-fn with_folder(address: String, folder: Option<String>) -> String {
-    let is_on_server = ["redis:", "rediss:", "postgres:", "postgresql:"].iter().any(|kind| address.starts_with(kind));
-    // A journal in a file has its folder, too.
-    let has_one = ["?data=", "&data=", "?journal=", "&journal="].iter().any(|setting| address.contains(setting));
-    match folder.filter(|folder| !folder.is_empty() && is_on_server && !has_one) {
-        Some(folder) => {
-            // What would end the setting, or stand for something else, is written as its number.
-            let folder = folder.replace('%', "%25").replace('&', "%26").replace('#', "%23").replace('+', "%2B");
-            let mark = if address.contains('?') { '&' } else { '?' };
-            format!("{address}{mark}data={}", folder.replace(' ', "%20"))
-        }
-        None => address,
-    }
-}
-
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     tracing_subscriber::fmt()
@@ -104,7 +88,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let setting = |name: &str, default: &str| env::var(name).unwrap_or(default.to_owned());
     let folder = env::var("DATA_DIR").or_else(|_| env::var("RUN_DIR")).ok();
-    let address = with_folder(setting("STATE_URL", "sqlite:registration.db"), folder);
+    let mut address = setting("STATE_URL", "sqlite:registration.db");
+    if let Some(folder) = folder.filter(|folder| !folder.is_empty()) {
+        address = opora::store::with_data(&address, &folder);
+    }
     let store = opora::store::open(&address).await?;
     let bot = Bot::new(env::var("BOT_TOKEN").map_err(|_| "BOT_TOKEN is not set")?)
         .api_url(setting("BOT_API_URL", opora::telegram::TELEGRAM))

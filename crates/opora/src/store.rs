@@ -21,7 +21,7 @@ pub(crate) use self::journal::OneMoment;
 pub use self::layer::StoreLayer;
 pub use self::lease::{Epoch, Holder, Lease, LeaseAnswer};
 pub use self::memory::MemoryStore;
-pub use self::open::{OpenError, open, open_existing, open_with_database};
+pub use self::open::{OpenError, open, open_existing, open_with_database, with_data};
 pub use self::operator::{
     Bounds, Cleaned, ConversationRow, FailedRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics,
     TransitionRow,

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use opora::store::with_data;
 use tracing_subscriber::EnvFilter;
 
 pub use self::layers::{Layer, Layers};
@@ -143,7 +144,7 @@ impl DatabaseFlags {
         // It may hold a password: it is not repeated.
         let address = Address::parse(&address);
         let address = address.context("the address of the database is neither sqlite:<path> nor postgres://…")?;
-        Ok(address.with(|url| places::watched(url, places::data_dir(&layers))))
+        Ok(address.with(|url| with_data(&url, places::data_dir(&layers))))
     }
 }
 

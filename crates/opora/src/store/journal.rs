@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use self::book::Book;
 use self::copies::Copies;
-use super::open::existing_database;
+use super::open::{existing_database, setting};
 use super::redis::{Address, JournalPlace, NotReached};
 use super::{DecidedStore, Epoch, OpenError, RedisStore, SqlDatabase, Store, StoreError, StoreResult};
 use crate::clock::Clock;
@@ -108,8 +108,7 @@ impl Journal {
     pub async fn open_beside(address: &str, database: impl Into<SqlDatabase>) -> StoreResult<Self> {
         let parsed = Address::parse(address)?;
         let Some(JournalPlace::Database) = parsed.journal else { return Err(StoreError::Unsupported(NO_DATABASE)) };
-        let settings = address.split_once('?').map_or("", |(_, settings)| settings);
-        if !settings.split('&').any(|setting| setting.starts_with("data=")) {
+        if setting(address, "data").is_none() {
             tracing::warn!("{NO_DATA}");
         }
         let database = Arc::new(database.into());

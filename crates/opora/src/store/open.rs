@@ -92,6 +92,27 @@ pub(super) async fn existing_database(address: &str) -> Result<Option<SqlDatabas
     }
 }
 
+/// The address of a store on a server, with the folder in which a bot keeps what it has seen of it and notes what it has sent
+/// (`data=`). One that names its folder, or a journal's file, stays as it is, and so does that of any other store.
+#[must_use]
+pub fn with_data(address: &str, folder: &str) -> String {
+    let is_server = matches!(Kind::of(address), Ok(Kind::Redis | Kind::Postgres));
+    let has_file = setting(address, "journal").is_some_and(|place| place != "database");
+    if !is_server || has_file || setting(address, "data").is_some() || setting(address, "layout").is_some() {
+        return address.to_owned();
+    }
+    let is_plain = folder.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
+    let spelled = form_urlencoded::byte_serialize(folder.as_bytes()).collect();
+    let mark = if address.contains('?') { '&' } else { '?' };
+    format!("{address}{mark}data={}", if is_plain { folder.to_owned() } else { spelled })
+}
+
+/// What an address says behind its `?`.
+pub(super) fn setting(address: &str, name: &str) -> Option<String> {
+    let settings = address.split_once('?').map_or("", |(_, settings)| settings);
+    form_urlencoded::parse(settings.as_bytes()).find(|(found, _)| found == name).map(|(_, value)| value.into_owned())
+}
+
 /// Who opens it.
 #[derive(Clone, Copy)]
 enum Opening {
@@ -173,6 +194,31 @@ impl From<StoreError> for OpenError {
             StoreError::Unavailable(why) => Self::CannotOpen(why),
             StoreError::Unsupported(KEEPS_CONVERSATIONS) => Self::KeepsConversations(KEEPS_CONVERSATIONS),
             other => Self::Store(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_get_a_folder_unless_they_name_one() {
+        for (address, expected) in [
+            ("redis://host/1", "redis://host/1?data=/srv/bot"),
+            ("postgres://host/db?sslmode=require", "postgres://host/db?sslmode=require&data=/srv/bot"),
+            ("redis://host?journal=database", "redis://host?journal=database&data=/srv/bot"),
+            ("postgres://host/db?application_name=data=", "postgres://host/db?application_name=data=&data=/srv/bot"),
+            ("redis://host?data=/x", "redis://host?data=/x"),
+            ("redis://host?journal=/x/journal.db", "redis://host?journal=/x/journal.db"),
+            ("redis://host?layout=aiogram", "redis://host?layout=aiogram"),
+            ("sqlite:bot.db", "sqlite:bot.db"),
+            ("memory:", "memory:"),
+        ] {
+            assert_eq!(with_data(address, "/srv/bot"), expected);
+        }
+        for folder in ["/мои данные", "/50% + more & that"] {
+            assert_eq!(setting(&with_data("redis://host", folder), "data").as_deref(), Some(folder));
         }
     }
 }

@@ -74,35 +74,19 @@ fn state_database(address: &str) -> String {
     }
 }
 
-/// A server's data is compared with what was seen of it, so that one that comes back empty is noticed, and what was sent is
-/// noted here.
-pub fn watched(address: String, data_dir: &str) -> String {
-    let is_server = ["redis", "postgres"].iter().any(|kind| address.starts_with(kind));
-    if !is_server || says(&address, "data") || says(&address, "layout") {
-        return address;
-    }
-    let is_plain = data_dir.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
-    let spelled = form_urlencoded::byte_serialize(data_dir.as_bytes()).collect();
-    with_setting(&address, "data", if is_plain { data_dir.to_owned() } else { spelled })
-}
-
 /// Who is alone goes on while Redis is away, with a journal beside the tables.
 pub fn journalled(state: String, only_instance: bool) -> String {
     if !only_instance || !state.starts_with("redis") || says(&state, "journal") || says(&state, "layout") {
         return state;
     }
-    with_setting(&state, "journal", "database".to_owned())
+    let mark = if state.contains('?') { '&' } else { '?' };
+    format!("{state}{mark}journal=database")
 }
 
 /// Whether an address has this setting behind its `?`.
 fn says(address: &str, setting: &str) -> bool {
     let settings = address.split_once('?').map_or("", |(_, settings)| settings);
     form_urlencoded::parse(settings.as_bytes()).any(|(name, _)| name == setting)
-}
-
-fn with_setting(address: &str, setting: &str, value: String) -> String {
-    let mark = if address.contains('?') { '&' } else { '?' };
-    format!("{address}{mark}{setting}={value}")
 }
 
 #[cfg(test)]

