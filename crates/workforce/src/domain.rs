@@ -112,7 +112,7 @@ impl Domain {
     /// back empty, or that is another one.
     pub async fn migrate(database: &Address) -> anyhow::Result<Vec<&'static str>> {
         if let Address::Postgres(url) = database {
-            PostgresStore::check(url).await?;
+            PostgresStore::check(url).await.with_context(|| format!("cannot use {database}"))?;
         }
         if let Address::Sqlite(path) = database
             && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())

@@ -69,8 +69,8 @@ impl PostgresStore {
     /// `sslmode=require` only hides what is said from those who listen: it does not ask whom it talks to.
     ///
     /// With `data=DIRECTORY` it is kept there which database this was, so that also a restarted bot notices when it has come
-    /// back empty, or when it is another one: that is refused with [`StoreError::Lost`], and no tables are made. What was
-    /// sent is noted there as well, so that a killed process repeats few messages.
+    /// back empty, or when it is another one: that is refused with [`Lost`](super::StoreError::Lost), and no tables are
+    /// made. What was sent is noted there as well, so that a killed process repeats few messages.
     pub async fn open(address: &str) -> StoreResult<Self> {
         let server = Server::of(address)?;
         let (promise, generation) = server.open().await?;
