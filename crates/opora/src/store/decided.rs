@@ -77,6 +77,11 @@ impl DecidedStore {
         self.unsure.lock().iter().filter(|key| key.bot == bot).cloned().collect()
     }
 
+    /// Whether a turn of this conversation may be decided that Redis does not know of.
+    pub(super) fn is_unsure(&self, key: &DialogueKey) -> bool {
+        self.unsure.lock().contains(key)
+    }
+
     /// The last epoch under which this process has wanted to decide a bot's turns.
     pub(super) fn raised(&self, bot: i64) -> Option<Epoch> {
         self.raised.lock().get(&bot).copied()
@@ -85,7 +90,7 @@ impl DecidedStore {
     async fn open_turn(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {
         // Who holds no lease, as a tool, only looks.
         let Some(epoch) = self.redis.last_epoch(key.bot) else { return self.redis.open(key, mark).await };
-        let is_unsure = self.unsure.lock().contains(key);
+        let is_unsure = self.is_unsure(key);
         if is_unsure {
             self.database.wait_for_decisions(key).await?;
         }

@@ -239,6 +239,14 @@ impl There {
         }
     }
 
+    /// Whether a turn of somebody's may be decided that Redis does not know of.
+    fn is_unsure(&self, key: &DialogueKey) -> bool {
+        match self {
+            Self::Redis(_) => false,
+            Self::Decided(decided) => decided.is_unsure(key),
+        }
+    }
+
     /// The highest epoch under which this process has wanted to decide a bot's turns.
     fn raised(&self, bot: i64) -> Option<Epoch> {
         match self {

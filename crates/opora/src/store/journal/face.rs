@@ -285,12 +285,12 @@ impl Shared {
             return Err(StoreError::Fenced { mine: epoch, holder: ON_JOURNAL.to_owned() });
         }
         let there = self.there()?;
-        let (key, change, writes) = (commit.key.clone(), Copies::change(&commit), commit.writes.is_some());
+        let (key, change) = (commit.key.clone(), Copies::change(&commit));
         let committed = there.store().commit(epoch, commit).await;
         match &committed {
             Ok(done) => self.copies.committed(change, done.version, &done.outbox),
             // One that writes may be decided although Redis was not reached.
-            Err(StoreError::Unavailable(why)) if why.is::<NotReached>() && !writes => {}
+            Err(StoreError::Unavailable(why)) if why.is::<NotReached>() && !there.is_unsure(&key) => {}
             Err(_) => self.copies.forget(&key),
         }
         committed

@@ -57,8 +57,13 @@ async fn outlives_an_outage_and_kills(kind: Kind) {
         assert!(stage.goes_on(20, PATIENCE).await, "nobody goes on: {:?}", process.told());
         until("there are turns in the journal", || process.count("input handled") > handled + 5).await;
         process.kill().await;
+        // It keeps what it has answered, so one that was started again has the rows that it had when it went away.
+        stage.is_hung_up().await;
+        stage.keeper.start_again();
         in_the_act += in_the_act_in_both(&stage).await;
-        process = is_killed_in_the_replay(&stage, outage).await;
+        stage.keeper.kill();
+        let (next, also) = is_killed_in_the_replay(&stage, outage).await;
+        (process, in_the_act) = (next, in_the_act + also);
     }
     assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
     let diaries = crowd.finish().await;
@@ -72,8 +77,9 @@ async fn outlives_an_outage_and_kills(kind: Kind) {
 }
 
 /// One starts while Redis is away, and is killed in the replay when that is back; so are the next two. Gives the one that
-/// works then. Nothing is in the act of being sent in these kills: a replay comes before the courier, or after it.
-async fn is_killed_in_the_replay(stage: &Stage, outage: usize) -> Process {
+/// works then, and how many messages were in the act of being sent when the first was killed: it has answered people until
+/// just before. Later ones come to the replay before they send anything.
+async fn is_killed_in_the_replay(stage: &Stage, outage: usize) -> (Process, usize) {
     let at = [
         format!("{}=abort@{}", failpoints::JOURNAL_AFTER_ENTRY, 1 + (2 * outage + 2) % 5),
         format!("{}=abort", failpoints::JOURNAL_AFTER_PAGE),
@@ -84,21 +90,23 @@ async fn is_killed_in_the_replay(stage: &Stage, outage: usize) -> Process {
     process.tells("Redis is away at the start").await;
     process.leads().await;
     stage.keeper.start_again();
+    let mut in_the_act = None;
     for next in [&*at[1], &at[2], ""] {
         let status = process.ended().await;
         assert!(!status.success(), "{:?}", process.told());
+        if in_the_act.is_none() {
+            in_the_act = Some(in_the_act_in_both(stage).await);
+        }
         process = Process::playing(&part(stage, next));
     }
     process.leads().await;
-    process
+    (process, in_the_act.unwrap_or_default())
 }
 
-/// How many messages were sent and are not known as sent, in Redis and in the journal, when a process has ended without
-/// Redis. What was settled of Redis' own meanwhile stands in the journal as news; here it counts as in the act.
+/// How many messages were sent and are not known as sent, in Redis and in the journal, when a process has ended. What was
+/// settled of Redis' own without it stands in the journal as news; here it counts as in the act.
 async fn in_the_act_in_both(stage: &Stage) -> usize {
     stage.is_hung_up().await;
-    // It keeps what it has answered, so one that was started again has the rows that it had when it went away.
-    stage.keeper.start_again();
     let file = format!("sqlite:{}", stage.files().with_file_name("journal.db").display());
     let mut all = Vec::new();
     for address in [stage.address(), stage.keeper.database().unwrap_or(file)] {
@@ -106,7 +114,6 @@ async fn in_the_act_in_both(stage: &Stage) -> usize {
         all.extend(rows(&store).await);
         store.close().await.unwrap();
     }
-    stage.keeper.kill();
     stage.sent_and_not_noted(all, &stage.keeper.noted_everywhere()).await
 }
 
