@@ -285,12 +285,13 @@ impl Shared {
             return Err(StoreError::Fenced { mine: epoch, holder: ON_JOURNAL.to_owned() });
         }
         let there = self.there()?;
-        let (key, change) = (commit.key.clone(), Copies::change(&commit));
+        let (key, change, writes) = (commit.key.clone(), Copies::change(&commit), commit.writes.is_some());
         let committed = there.store().commit(epoch, commit).await;
         match &committed {
             Ok(done) => self.copies.committed(change, done.version, &done.outbox),
-            // One that writes may be decided although Redis was not reached.
-            Err(StoreError::Unavailable(why)) if why.is::<NotReached>() && !there.is_unsure(&key) => {}
+            // One that writes may be decided although Redis was not reached; as long as it is not, nothing has happened.
+            Err(StoreError::Unavailable(_)) if writes && !there.is_unsure(&key) => {}
+            Err(StoreError::Unavailable(why)) if !writes && why.is::<NotReached>() => {}
             Err(_) => self.copies.forget(&key),
         }
         committed

@@ -24,6 +24,7 @@ on_both_databases! {
     a_redis_that_forgets_what_was_replayed_is_told_again,
     a_database_whose_own_conversations_began_higher_makes_no_conflicts,
     nobody_goes_on_from_before_a_turn_that_came_to_redis_later,
+    whose_turn_was_surely_not_decided_goes_on_with_the_journal,
     a_turn_that_hangs_decides_nothing_once_the_journal_goes_on,
     a_turn_of_redis_is_refused_once_the_journal_goes_on,
     who_finds_that_another_instance_has_led_meanwhile_stops,
@@ -263,6 +264,22 @@ async fn nobody_goes_on_from_before_a_turn_that_came_to_redis_later(scene: Scene
     lead(&*store, "away").await;
     let waits = store.open(&anna(), None).await;
     assert!(matches!(waits, Err(StoreError::Unavailable(_))), "she would go on from before that turn: {waits:?}");
+    store.close().await.unwrap();
+}
+
+/// She writes in the very second in which Redis goes away, before anybody calls it away.
+async fn whose_turn_was_surely_not_decided_goes_on_with_the_journal(scene: Scene) {
+    let store = scene.noted_once().await;
+    let epoch = lead(&*store, "again").await;
+    store.open(&anna(), None).await.unwrap();
+    scene.proxy.cut_off(true);
+    let undecided = store.commit(epoch, noted(1, 2)).await;
+    assert!(matches!(undecided, Err(StoreError::Unavailable(_))), "{undecided:?}");
+    begins_anew(&*store).await;
+    let away = lead(&*store, "away").await;
+    assert!(matches!(store.open(&anna(), None).await, Ok(Opened::At { version: Version(1), .. })), "she need not wait");
+    store.commit(away, noted(1, 2)).await.unwrap();
+    assert_eq!(scene.tables().notes().await, 2);
     store.close().await.unwrap();
 }
 
