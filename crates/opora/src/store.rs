@@ -35,6 +35,7 @@ pub use self::rows::{
     OutboxRow, Outgoing, Place, Receipt, Seq, Settled, Settlement, StateChange, Stored, Taken, TimerChange, TimerId,
     TimerRow, Transition, Upload, Version,
 };
+pub use self::settings::{setting, with_setting, without_setting};
 pub use self::sql::failure::is_passing;
 pub use self::sqlite::{Restored, SqliteStore};
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
@@ -53,6 +54,7 @@ mod postgres;
 mod redis;
 mod rows;
 mod sent;
+mod settings;
 mod sql;
 mod sqlite;
 mod tls;

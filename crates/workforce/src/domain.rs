@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use futures_util::future::BoxFuture;
-use opora::store::{BoxError, OpenError, PostgresStore, Store, StoreError, WriteError};
+use opora::store::{BoxError, OpenError, PostgresStore, Store, StoreError, WriteError, without_setting};
 use parking_lot::Mutex;
 use sea_orm::{DatabaseConnection, DbBackend, DbErr, RuntimeErr, SqlxPostgresConnector, SqlxSqliteConnector};
 use sqlx::postgres::PgPoolOptions;
@@ -68,7 +68,7 @@ impl Domain {
         let mut store = opora::store::open_with_database(state, apart.as_deref()).await;
         if let Err(OpenError::KeepsConversations(why)) = &store {
             tracing::warn!(why, "people will have to wait while Redis is away");
-            store = opora::store::open_with_database(&without_journal(state), apart.as_deref()).await;
+            store = opora::store::open_with_database(&without_setting(state, "journal"), apart.as_deref()).await;
         }
         let store = store.map_err(|error| match error {
             OpenError::CannotOpen(_) => anyhow::anyhow!("cannot open the store that STATE_URL names: {error}"),
@@ -195,13 +195,6 @@ pub fn is_passing(error: &BoxError) -> bool {
         },
         _ => false,
     }
-}
-
-/// The address of a Redis that is not to have a journal in the database.
-fn without_journal(state: &str) -> String {
-    let (place, settings) = state.split_once('?').unwrap_or((state, ""));
-    let kept: Vec<_> = settings.split('&').filter(|setting| *setting != "journal=database").collect();
-    format!("{place}?{}", kept.join("&"))
 }
 
 /// A connection that was lost without a word answers nothing and ends nothing, and the pool itself would ask it without a

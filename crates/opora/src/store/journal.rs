@@ -22,8 +22,9 @@ use tokio::sync::watch;
 
 use self::book::Book;
 use self::copies::Copies;
-use super::open::{existing_database, setting};
+use super::open::existing_database;
 use super::redis::{Address, JournalPlace, NotReached};
+use super::settings::setting;
 use super::{DecidedStore, Epoch, OpenError, RedisStore, SqlDatabase, Store, StoreError, StoreResult};
 use crate::clock::Clock;
 use crate::key::DialogueKey;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::journal::KEEPS_CONVERSATIONS;
 use super::redis::JournalPlace;
+use super::settings::{setting, with_setting};
 use super::sql::versions::FOREIGN;
 use super::{
     AiogramStore, BoxError, DecidedStore, Journal, MemoryStore, PostgresStore, RedisAddress, RedisStore, SqlDatabase,
@@ -101,16 +102,7 @@ pub fn with_data(address: &str, folder: &str) -> String {
     if !is_server || has_file || setting(address, "data").is_some() || setting(address, "layout").is_some() {
         return address.to_owned();
     }
-    let is_plain = folder.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
-    let spelled = form_urlencoded::byte_serialize(folder.as_bytes()).collect();
-    let mark = if address.contains('?') { '&' } else { '?' };
-    format!("{address}{mark}data={}", if is_plain { folder.to_owned() } else { spelled })
-}
-
-/// What an address says behind its `?`.
-pub(super) fn setting(address: &str, name: &str) -> Option<String> {
-    let settings = address.split_once('?').map_or("", |(_, settings)| settings);
-    form_urlencoded::parse(settings.as_bytes()).find(|(found, _)| found == name).map(|(_, value)| value.into_owned())
+    with_setting(address, "data", folder)
 }
 
 /// Who opens it.
@@ -216,9 +208,6 @@ mod tests {
             ("memory:", "memory:"),
         ] {
             assert_eq!(with_data(address, "/srv/bot"), expected);
-        }
-        for folder in ["/мои данные", "/50% + more & that"] {
-            assert_eq!(setting(&with_data("redis://host", folder), "data").as_deref(), Some(folder));
         }
     }
 }

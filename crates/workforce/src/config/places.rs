@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use opora::store::{setting, with_setting};
+
 use super::layers::Layers;
 use crate::domain::Address;
 use crate::files::FilesAddress;
@@ -76,17 +78,11 @@ fn state_database(address: &str) -> String {
 
 /// Who is alone goes on while Redis is away, with a journal beside the tables.
 pub fn journalled(state: String, only_instance: bool) -> String {
-    if !only_instance || !state.starts_with("redis") || says(&state, "journal") || says(&state, "layout") {
+    let says = |name: &str| setting(&state, name).is_some();
+    if !only_instance || !state.starts_with("redis") || says("journal") || says("layout") {
         return state;
     }
-    let mark = if state.contains('?') { '&' } else { '?' };
-    format!("{state}{mark}journal=database")
-}
-
-/// Whether an address has this setting behind its `?`.
-fn says(address: &str, setting: &str) -> bool {
-    let settings = address.split_once('?').map_or("", |(_, settings)| settings);
-    form_urlencoded::parse(settings.as_bytes()).any(|(name, _)| name == setting)
+    with_setting(&state, "journal", "database")
 }
 
 #[cfg(test)]

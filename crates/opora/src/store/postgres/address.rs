@@ -9,7 +9,7 @@ use std::str::FromStr;
 use sqlx::postgres::PgConnectOptions;
 
 use crate::store::open::shows_a_secret;
-use crate::store::{StoreError, StoreResult};
+use crate::store::{StoreError, StoreResult, without_setting};
 
 /// What may stand behind the `?`; also `options[name]`.
 const SETTINGS: [&str; 15] = [
@@ -86,10 +86,7 @@ impl TlsFiles {
 
 /// The address as the driver knows it.
 pub(super) fn without_data(address: &str) -> String {
-    let Some((plain, query)) = address.split_once('?') else { return address.to_owned() };
-    let is_data = |setting: &&str| form_urlencoded::parse(setting.as_bytes()).any(|(name, _)| name == DATA);
-    let rest: Vec<_> = query.split('&').filter(|setting| !is_data(setting)).collect();
-    if rest.is_empty() { plain.to_owned() } else { format!("{plain}?{}", rest.join("&")) }
+    without_setting(address, DATA)
 }
 
 /// The driver says several times that it is about the configuration.

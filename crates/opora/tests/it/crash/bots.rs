@@ -12,7 +12,7 @@ use opora::store::{Database, DomainWrites, RedisStore, Store, WriteError};
 use opora::telegram::Telegram;
 use serde_json::value::RawValue;
 
-use super::bugs::{Bug, Eager, Spoilt};
+use super::bugs::{Bug, Spoilt};
 use super::people::Story;
 use super::stage::{Stage, TOKEN};
 use crate::decided::apart::Apart;
@@ -112,9 +112,9 @@ fn bot(part: &Part, store: Arc<dyn Store>) -> Bot {
         settings.mailboxes.at_once = part.at_once;
         settings.effects.backoff = Duration::from_millis(20);
     });
-    match part.bug {
-        Some(Bug::ConfirmsBeforeStoring) => bot.api(Arc::new(Eager(Telegram::new(TOKEN, &part.api_url).unwrap()))),
-        _ => bot,
+    match part.bug.and_then(|bug| bug.client(Telegram::new(TOKEN, &part.api_url).unwrap())) {
+        Some(client) => bot.api(client),
+        None => bot,
     }
 }
 

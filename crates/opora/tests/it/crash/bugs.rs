@@ -8,8 +8,8 @@ use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    Answer, Commit, Committed, Epoch, Incoming, Opened, Origin, OutboxId, Outgoing, Parked, Receipt, SetAside, Settled,
-    Store, StoreError, StoreResult, Taken, Transition, Upload, Version,
+    Answer, Commit, Committed, EffectId, EffectRow, Epoch, Incoming, Opened, Origin, OutboxId, OutboxRow, Outgoing,
+    Parked, Receipt, SetAside, Settled, Store, StoreError, StoreResult, Taken, Transition, Upload, Version,
 };
 use opora::telegram::{Api, ApiAnswer, ApiError, Download, Telegram};
 use serde::{Deserialize, Serialize};
@@ -31,11 +31,32 @@ pub enum Bug {
     IgnoresTheVersion,
     /// The application's writes are done before their turn, and nothing binds the two.
     WritesApart,
+    /// What waits to be sent is not looked for after a start.
+    ForgetsWhatToSend,
+    /// What was sent is sent again.
+    SendsTwice,
+    /// Work that is taken up again has another key.
+    NamesWorkAnew,
+}
+
+impl Bug {
+    /// Who talks to Telegram where the bug is in that.
+    pub fn client(self, telegram: Telegram) -> Option<Arc<dyn Api>> {
+        match self {
+            Self::ConfirmsBeforeStoring => Some(Arc::new(Eager(telegram))),
+            Self::SendsTwice => Some(Arc::new(Insistent(telegram))),
+            _ => None,
+        }
+    }
 }
 
 /// A client that confirms a batch the moment it has it.
 #[derive(Debug)]
-pub struct Eager(pub Telegram);
+struct Eager(Telegram);
+
+/// A client that does not believe that a message was sent.
+#[derive(Debug)]
+struct Insistent(Telegram);
 
 impl std::fmt::Debug for Spoilt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -58,6 +79,25 @@ impl Api for Eager {
             }
             Ok(answer)
         })
+    }
+
+    fn download<'a>(&'a self, file_path: &'a str, from_byte: u64) -> BoxFuture<'a, Result<Download, ApiError>> {
+        self.0.download(file_path, from_byte)
+    }
+}
+
+impl Api for Insistent {
+    fn call<'a>(&'a self, method: &'a str, body: &'a str, uploads: &'a [Upload]) -> ApiAnswer<'a> {
+        Box::pin(async move {
+            if method == "sendMessage" {
+                self.0.call(method, body, uploads).await?;
+            }
+            self.0.call(method, body, uploads).await
+        })
+    }
+
+    fn long_call<'a>(&'a self, method: &'a str, body: &'a str, patience: Duration) -> ApiAnswer<'a> {
+        self.0.long_call(method, body, patience)
     }
 
     fn download<'a>(&'a self, file_path: &'a str, from_byte: u64) -> BoxFuture<'a, Result<Download, ApiError>> {
@@ -179,6 +219,27 @@ impl opora::store::StoreLayer for Spoilt {
 
     fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside> {
         Box::pin(self.ask(epoch, move |epoch| self.inner.park(epoch, taken.clone(), parked.clone(), outgoing.clone())))
+    }
+
+    fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>> {
+        if self.bug == Bug::ForgetsWhatToSend {
+            return Box::pin(async { Ok(Vec::new()) });
+        }
+        self.inner.unsent(bot, after, limit)
+    }
+
+    fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>> {
+        Box::pin(async move {
+            let mut rows = self.inner.effects(bot, after, limit).await?;
+            if self.bug == Bug::NamesWorkAnew {
+                for row in &mut rows {
+                    let mut body: Value = serde_json::from_str(&row.effect.body).unwrap();
+                    body["key"] = format!("{}-{}", std::process::id(), row.id.0).into();
+                    row.effect.body = body.to_string().into();
+                }
+            }
+            Ok(rows)
+        })
     }
 
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {

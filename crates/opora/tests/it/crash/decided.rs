@@ -6,6 +6,7 @@ use super::bots::written_by;
 use super::bugs::Bug;
 use super::keeper::Kind;
 use super::kills::{Bot, survives_kills_at};
+use super::people::Story;
 use super::seeded::kill_at;
 use super::stage::Stage;
 
@@ -36,7 +37,8 @@ killed_at! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn turns_that_write_without_a_record_are_found_out() {
     let stage = Stage::on(Kind::RedisAndSqlite).await;
-    let (mut account, diaries) = kill_at(&stage, failpoints::STORE_AFTER_WRITES, Bug::WritesApart).await;
+    let (mut account, diaries) =
+        kill_at(&stage, Story::Registration, failpoints::STORE_AFTER_WRITES, Bug::WritesApart).await;
     account.is_clean();
     account.writes(&written_by(&stage).await, &diaries);
     assert!(account.breaks("I1"), "{account:?}");

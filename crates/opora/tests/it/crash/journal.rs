@@ -1,14 +1,14 @@
 //! Redis goes away while people talk, and the bot is killed: during the outage, and at every step of the replay.
 
-use std::path::Path;
 use std::time::Duration;
 
 use opora::failpoints;
+use opora::store::with_setting;
 use serde_json::json;
 
 use super::account::{Account, versions};
 use super::bots::{Part, written_by};
-use super::keeper::{Kind, with_setting};
+use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
 use super::stage::{BOT, PATIENCE, Stage, rows, until, until_so};
@@ -22,8 +22,8 @@ const PEOPLE: usize = 20;
 
 /// A bot on Redis with a journal: beside the application's tables if it has some, else in the stage's folder.
 fn part(stage: &Stage, failpoint: &str) -> Part {
-    let file = stage.files().with_file_name("journal.db");
-    let journal = if stage.keeper.database().is_some() { Path::new("database") } else { &file };
+    let file = stage.files().with_file_name("journal.db").display().to_string();
+    let journal = if stage.keeper.database().is_some() { "database" } else { &file };
     let state_url = with_setting(&stage.address(), "journal", journal);
     Part { state_url, failpoints: failpoint.to_owned(), ..Part::of(stage, Story::Registration) }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use opora::store::with_setting;
 use parking_lot::Mutex;
 use sqlx::{Connection, PgConnection, SqliteConnection};
 
@@ -56,7 +57,7 @@ impl Keeper {
     pub fn address(&self) -> String {
         match self.place.address() {
             file if file.starts_with("sqlite:") => file,
-            server => with_setting(&server, "data", &self.data),
+            server => with_setting(&server, "data", &self.data.display().to_string()),
         }
     }
 
@@ -141,12 +142,6 @@ fn noted_in(folder: &Path, begins: &str) -> BTreeSet<i64> {
     let files = files.map(|file| file.unwrap().path()).filter(is_note);
     // One that went meanwhile has nothing to say.
     files.filter_map(|file| std::fs::read(file).ok()).flat_map(ids).collect()
-}
-
-/// An address with one more setting.
-pub fn with_setting(address: &str, name: &str, value: &Path) -> String {
-    let mark = if address.contains('?') { '&' } else { '?' };
-    format!("{address}{mark}{name}={}", value.display())
 }
 
 impl Place {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use opora::clock::Millis;
-use opora::store::{Answer, Epoch, Settled, Store, StoreLayer};
+use opora::store::{Answer, Epoch, Settled, Store, StoreLayer, with_setting};
 
 use super::bots::{Part, play_over, registration};
-use super::keeper::{Kind, with_setting};
+use super::keeper::Kind;
 use super::people::Story;
 use super::process::Process;
 use super::stage::{Stage, until};
@@ -125,7 +125,7 @@ on_every_store! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_a_journal_what_was_sent_and_not_settled_before_a_kill_does_not_come_again() {
     let stage = Stage::on(Kind::Redis).await;
-    let journal = stage.files().with_file_name("journal.db");
+    let journal = stage.files().with_file_name("journal.db").display().to_string();
     let state_url = with_setting(&stage.address(), "journal", &journal);
     does_not_come_again(&stage, &Part { state_url, ..Part::of(&stage, Story::Registration) }).await;
 }

@@ -24,15 +24,35 @@ async fn a_store_that_takes_an_update_twice_is_found_out() {
     assert!(account.breaks("I1") || account.breaks("I2") || account.breaks("I5"), "{account:?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_that_forgets_what_it_has_to_send_is_found_out() {
+    let account = killed_at(failpoints::OUTBOX_BEFORE_SEND, Bug::ForgetsWhatToSend).await;
+    assert!(account.breaks("I3"), "{account:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_that_sends_again_what_was_sent_is_found_out() {
+    let account = killed_at(failpoints::OUTBOX_AFTER_SEND, Bug::SendsTwice).await;
+    assert!(account.breaks("I4"), "{account:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_that_is_taken_up_again_by_another_name_is_found_out_by_its_files() {
+    let stage = Stage::new().await;
+    let (mut account, diaries) = kill_at(&stage, Story::Errand, failpoints::EFFECT_AFTER_RUN, Bug::NamesWorkAnew).await;
+    account.is_clean();
+    account.files(&stage.files(), &diaries);
+    assert!(account.breaks("I6"), "{account:?}");
+}
+
 async fn killed_at(failpoint: &str, bug: Bug) -> Account {
-    kill_at(&Stage::new().await, failpoint, bug).await.0
+    kill_at(&Stage::new().await, Story::Registration, failpoint, bug).await.0
 }
 
 /// Kills a bot with a bug where the bug hurts.
-pub async fn kill_at(stage: &Arc<Stage>, failpoint: &str, bug: Bug) -> (Account, Vec<Diary>) {
-    let part = |failpoints: String| Part { failpoints, bug: Some(bug), ..Part::of(stage, Story::Registration) };
-    let manner =
-        Manner { story: Story::Registration, patience: Duration::from_secs(6), thought: Duration::from_millis(10) };
+pub async fn kill_at(stage: &Arc<Stage>, story: Story, failpoint: &str, bug: Bug) -> (Account, Vec<Diary>) {
+    let part = |failpoints: String| Part { failpoints, bug: Some(bug), ..Part::of(stage, story) };
+    let manner = Manner { story, patience: Duration::from_secs(6), thought: Duration::from_millis(10) };
     let crowd = Crowd::begin(stage, 10, manner).await;
     let process = Process::playing(&part(format!("{failpoint}=pause@3")));
     process.tells(&format!("failpoint {failpoint}")).await;
@@ -41,5 +61,5 @@ pub async fn kill_at(stage: &Arc<Stage>, failpoint: &str, bug: Bug) -> (Account,
     let process = Process::playing(&part(String::new()));
     let diaries = crowd.finish().await;
     process.stop(stage).await;
-    (Account::of(stage, Story::Registration, &diaries, in_the_act).await, diaries)
+    (Account::of(stage, story, &diaries, in_the_act).await, diaries)
 }
