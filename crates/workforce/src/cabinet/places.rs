@@ -26,6 +26,8 @@ struct Schedule {
     /// Where somebody works by a contract, and where there still is a plan though the contract has ended or rests.
     sites: Vec<Site>,
     plans: Vec<Plan>,
+    /// The hours of these plans, and of what was worked lately.
+    hours: Vec<Period>,
     /// Those that are free, by their beginning.
     places: Vec<Slot>,
 }
@@ -102,13 +104,14 @@ async fn schedule(app: &App, person: &Person) -> Result<Schedule, Oops> {
     let ahead = Period { from: now, to: Millis(now.0 + AHEAD_MS) };
     let own = Shifts::of_app(app);
     let (mut places, plans) = tokio::try_join!(doors.slots(&ids, ahead), own.plans_of(person.id, now))?;
+    let hours = own.hours_of(person.id, &plans, now).await?;
     let elsewhere: Vec<i64> = plans.iter().map(|plan| plan.site_id).filter(|id| !ids.contains(id)).collect();
     if !elsewhere.is_empty() {
         sites.extend(doors.with_ids(&elsewhere).await?);
     }
     places.retain(|slot| slot.places_left() > 0 && plans.iter().all(|plan| plan.slot_id != slot.id));
     places.truncate(PLACES_MOST);
-    Ok(Schedule { sites, plans, places })
+    Ok(Schedule { sites, plans, hours, places })
 }
 
 fn plans(schedule: &Schedule, language: Language) -> Markup {
@@ -134,10 +137,9 @@ fn way_to_cancel(app: &App, language: Language) -> Markup {
 }
 
 fn place(visit: &Visit, schedule: &Schedule, slot: &Slot, language: Language) -> Markup {
-    let own: Vec<Period> = schedule.plans.iter().map(|plan| plan.period).collect();
-    let is_taken = own.iter().any(|period| period.overlaps(slot.period));
+    let is_taken = schedule.plans.iter().any(|plan| plan.period.overlaps(slot.period));
     let site = schedule.sites.iter().find(|site| site.id == slot.site_id);
-    let minutes = site.map_or(0, |site| minutes_of_day(slot.period, &own, &site.about));
+    let minutes = site.map_or(0, |site| minutes_of_day(slot.period, &schedule.hours, &site.about));
     html! {
         li data-testid={ "place-" (slot.id) } {
             div {

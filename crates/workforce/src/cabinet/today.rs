@@ -13,7 +13,7 @@ use super::access::Access;
 use crate::application::App;
 use crate::people::Person;
 use crate::shifts::{Overview, Plan, PlanStatus, Shift, Shifts, minutes_late};
-use crate::sites::{LONGEST_DAY_MS, Period, Permission, Site, Sites, Slot, local};
+use crate::sites::{Period, Permission, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Oops, Section};
@@ -30,7 +30,6 @@ struct Today<'a> {
 
 /// The day at each site, by its own clock.
 struct Clocks {
-    now: Millis,
     today: HashMap<i64, (Tz, NaiveDate)>,
 }
 
@@ -42,11 +41,12 @@ pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, Oops> 
     }
     let (sites, now) = (access.sites(app).await?, app.clock.now());
     let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
-    let around = Period { from: Millis(now.0 - LONGEST_DAY_MS), to: Millis(now.0 + LONGEST_DAY_MS) };
+    let around = Period::around(now);
     let mut overview = Shifts::of_app(app).today(&ids, around).await?;
     let mut slots = Sites::of_app(app).slots(&ids, around).await?;
     let clock = Clocks::of(&sites, now);
-    overview.plans.retain(|plan| clock.is_today(plan.site_id, plan.period.from) || clock.is_now(plan.period));
+    // What began yesterday may go on still.
+    overview.plans.retain(|plan| clock.is_today(plan.site_id, plan.period.from) || plan.period.is_on(now));
     overview.shifts.retain(|shift| shift.ended_at.is_none() || clock.is_today(shift.site_id, shift.started_at));
     slots.retain(|slot| clock.is_today(slot.site_id, slot.period.from));
     let people = overview.plans.iter().map(|plan| plan.user_id).chain(overview.shifts.iter().map(|one| one.user_id));
@@ -62,16 +62,11 @@ impl Clocks {
             let zone = site.about.time_zone;
             (site.id, (zone, local(now, zone).date()))
         });
-        Self { now, today: today.collect() }
+        Self { today: today.collect() }
     }
 
     fn is_today(&self, site_id: i64, at: Millis) -> bool {
         self.today.get(&site_id).is_some_and(|(zone, day)| local(at, *zone).date() == *day)
-    }
-
-    /// What began yesterday may go on still.
-    fn is_now(&self, period: Period) -> bool {
-        period.from <= self.now && self.now < period.to
     }
 }
 

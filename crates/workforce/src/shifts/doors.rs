@@ -110,6 +110,17 @@ impl Shifts {
         self.plans(which).await
     }
 
+    /// The hours of somebody's days: what these plans of theirs are for, and what was worked by none of them within a day
+    /// of now.
+    pub async fn hours_of(&self, user_id: i64, plans: &[Plan], now: Millis) -> Result<Vec<Period>, DbErr> {
+        let mut hours: Vec<_> = plans.iter().map(|plan| plan.period).collect();
+        let is_planned = |shift: &Shift| plans.iter().any(|plan| Some(plan.id) == shift.plan_id);
+        let worked = self.of_person(user_id, Period::around(now)).await?;
+        let of_shift = |shift: &Shift| Period { from: shift.started_at, to: shift.ended_at.unwrap_or(now) };
+        hours.extend(worked.iter().filter(|shift| !is_planned(shift)).map(of_shift));
+        Ok(hours)
+    }
+
     /// Plans at these sites that begin in a period and were not cancelled, by their beginning.
     pub async fn plans_of_period(&self, sites: &[i64], period: Period) -> Result<Vec<Plan>, DbErr> {
         let which = Condition::all()

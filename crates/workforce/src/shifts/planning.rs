@@ -287,11 +287,12 @@ async fn warning(
     site: &Site,
     now: Millis,
 ) -> Result<Option<String>, BoxError> {
-    let own: Vec<_> = Shifts::of_app(app).plans_of(person.id, now).await?.iter().map(|plan| plan.period).collect();
-    if own.iter().any(|period| period.overlaps(slot.period)) {
+    let shifts = Shifts::of_app(app);
+    let own = shifts.plans_of(person.id, now).await?;
+    if own.iter().any(|plan| plan.period.overlaps(slot.period)) {
         return Ok(Some(text!(person.language, "shifts-overlap-warning")));
     }
-    let minutes = minutes_of_day(slot.period, &own, &site.about);
+    let minutes = minutes_of_day(slot.period, &shifts.hours_of(person.id, &own, now).await?, &site.about);
     let is_long = minutes > LONG_DAY_MINUTES;
     Ok(is_long.then(|| text!(person.language, "shifts-long-day-warning", hours = (minutes + 30) / 60)))
 }

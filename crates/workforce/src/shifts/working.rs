@@ -148,7 +148,12 @@ pub async fn attach(
 }
 
 /// Closes a shift: shift, plan and amounts in one commit, and the site if nobody is left there.
+///
+/// The site is held before the shift, as by whoever opens one: nobody begins there while it is closed for the last one, and
+/// nobody waits in a circle.
 pub async fn close(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
+    let seen = records::shift(db, end.shift_id).await?.ok_or_else(|| Why::NotWorking.refusal())?;
+    sites::site_to_change(db, seen.site_id).await?;
     let closed = shift::Entity::update_many()
         .set(shift::ActiveModel {
             status: Set(ShiftStatus::Completed.name().to_owned()),
@@ -216,8 +221,9 @@ pub async fn open_site(db: &Writing<'_, '_>, site_id: i64, user_id: i64, at: Mil
     Ok(())
 }
 
-/// Refused while somebody works there.
+/// Refused while somebody works there, or begins to.
 pub async fn close_site(db: &Writing<'_, '_>, site_id: i64, user_id: i64, at: Millis) -> Result<(), WriteError> {
+    sites::site_to_change(db, site_id).await?;
     if works_somebody(db, site_id).await? {
         return Err(Why::OthersWork.refusal());
     }

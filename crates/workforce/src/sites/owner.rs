@@ -94,7 +94,7 @@ fn to_judge(one: &Cancellation, plan: &Plan, site: &Site, who: &Person, language
         // As something else Telegram would refuse it, and the reason with it.
         (Some(_), _) => Say::text(format!("{words}\n{}", text!(language, "sites-proof-on-page"))),
     };
-    said.buttons([[yes, no]])
+    said.buttons([vec![yes, no], vec![menu_button(language)]])
 }
 
 async fn overview(app: &App, sites: &[Site], now: Millis, language: Language) -> Result<Vec<String>, BoxError> {
@@ -103,8 +103,7 @@ async fn overview(app: &App, sites: &[Site], now: Millis, language: Language) ->
         lines.push(text!(language, "sites-none"));
     }
     let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
-    let day = Period { from: Millis(now.0 - 24 * 3_600_000), to: Millis(now.0 + 24 * 3_600_000) };
-    let all = Shifts::of_app(app).today(&ids, day).await?;
+    let all = Shifts::of_app(app).today(&ids, Period::around(now)).await?;
     let users = all.plans.iter().map(|plan| plan.user_id).chain(all.shifts.iter().map(|shift| shift.user_id));
     let people = app.people.with_ids(&users.collect::<Vec<_>>()).await?;
     for site in sites {
@@ -137,7 +136,8 @@ fn site_lines(site: &Site, all: &Overview, people: &[Person], now: Millis, langu
         }
     }
     let planned = all.plans.iter().filter(|plan| plan.site_id == site.id && plan.status == PlanStatus::Planned);
-    for plan in planned.filter(|plan| is_today(plan.period.from)) {
+    // A night that began yesterday goes on still.
+    for plan in planned.filter(|plan| is_today(plan.period.from) || plan.period.is_on(now)) {
         let (name, when) = (name(plan.user_id), when(plan.period, site));
         lines.push(if plan.expected_at() < now {
             text!(language, "sites-not-come", name = name, when = when)

@@ -103,6 +103,16 @@ impl Period {
         self.from < other.to && other.from < self.to
     }
 
+    /// Whether it has begun at an instant, and is not over.
+    pub fn is_on(self, at: Millis) -> bool {
+        self.from <= at && at < self.to
+    }
+
+    /// A day before an instant and a day after it, however long days are there.
+    pub fn around(at: Millis) -> Self {
+        Self { from: Millis(at.0 - LONGEST_DAY_MS), to: Millis(at.0 + LONGEST_DAY_MS) }
+    }
+
     pub fn minutes(self) -> i64 {
         (self.to.0 - self.from.0) / MINUTE_MS
     }

@@ -12,6 +12,7 @@ use crate::firm::{Firm, Kind, NOON};
 mod by_time;
 mod crowd;
 mod editing;
+mod endings;
 mod filling_in;
 mod in_the_chat;
 mod invariants;

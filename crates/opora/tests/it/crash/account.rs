@@ -109,9 +109,15 @@ impl Account {
             moves.entry(row.key.user).or_default().push(row);
         }
         let versions = versions(store).await;
-        for diary in diaries.iter().filter(|diary| diary.stuck.is_none()) {
+        for diary in diaries {
             let inputs = i64::try_from(diary.inputs).unwrap();
             let version = versions.get(&diary.person).copied().unwrap_or_default();
+            if diary.stuck.is_some() {
+                if version == inputs {
+                    self.complain(format!("I3: everything of {} was taken, and the answer never came", diary.person));
+                }
+                continue;
+            }
             if version != inputs {
                 self.complain(format!("I1: {} sent {inputs} inputs and had {version} turns", diary.person));
             }
@@ -202,21 +208,51 @@ pub async fn versions(store: &Arc<dyn Store>) -> HashMap<i64, i64> {
     }
 }
 
-#[test]
-fn a_turn_of_a_former_leader_is_found_out() {
-    let row = |version: i64, epoch: i64| TransitionRow {
+/// A move between two states, written under a lease.
+fn row(version: i64, epoch: i64, from: Option<&str>, to: Option<&str>) -> TransitionRow {
+    let place = |state: &str| Place { dialogue: "registration".into(), state: state.into() };
+    TransitionRow {
         id: (epoch << 40) + 10 - version,
         key: opora::key::DialogueKey::private(BOT, 1),
         version: opora::store::Version(version),
         at: opora::clock::Millis(0),
-        from: None,
-        to: None,
+        from: from.map(place),
+        to: to.map(place),
         by: String::new(),
         took_us: 0,
-    };
+    }
+}
+
+#[test]
+fn a_turn_of_a_former_leader_is_found_out() {
+    let row = |version: i64, epoch: i64| row(version, epoch, None, None);
     let mut account = Account::default();
     account.epochs(&[row(1, 1), row(2, 1), row(3, 2), row(4, 2)]);
     account.is_clean();
     account.epochs(&[row(1, 1), row(2, 2), row(3, 1)]);
     assert!(account.breaks("I7"), "{account:?}");
+}
+
+#[test]
+fn turns_out_of_order_are_found_out() {
+    let states: Vec<_> = Story::Errand.states().iter().copied().map(Some).collect();
+    let stops: Vec<_> = std::iter::once(None).chain(states).chain(std::iter::once(None)).collect();
+    let walk = stops.windows(2).zip(1..).map(|(pair, version)| row(version, 1, pair[0], pair[1]));
+    let mut walk: Vec<_> = walk.collect();
+    let (diary, mut account) = (Diary { walks: 1, ..Diary::default() }, Account::default());
+    account.chain(&diary, Story::Errand, &walk);
+    account.is_clean();
+    walk.swap(1, 2);
+    account.chain(&diary, Story::Errand, &walk);
+    assert!(account.breaks("I2"), "{account:?}");
+}
+
+#[test]
+fn what_belongs_to_somebody_else_is_found_out() {
+    let expected = vec!["Your phone?".to_owned(), "done Anna".to_owned()];
+    let (diary, mut account) = (Diary { expected: expected.clone(), ..Diary::default() }, Account::default());
+    account.person(&diary, &expected);
+    account.is_clean();
+    account.person(&diary, &["Your phone?".to_owned(), "done Boris".to_owned()]);
+    assert!(account.breaks("I5"), "{account:?}");
 }

@@ -208,34 +208,36 @@ impl Place {
                 let held = "
                     SELECT (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')
                          + (SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%')";
-                numbers_in_postgres(&self.address(), held).await == [0]
+                numbers_at(&self.address(), held).await == [0]
             }
         }
     }
 
     async fn numbers(&self, query: &'static str) -> Vec<i64> {
         match self {
-            Self::File(url) => {
-                let mut database = SqliteConnection::connect(url).await.unwrap();
-                let numbers = sqlx::query_scalar(query).fetch_all(&mut database).await.unwrap();
-                database.close().await.unwrap();
-                numbers
-            }
             Self::Redis(..) => Vec::new(),
             Self::Pair(_, database) => Box::pin(database.numbers(query)).await,
-            Self::Space(_) | Self::Postgres(_) => numbers_in_postgres(&self.address(), query).await,
+            Self::File(_) | Self::Space(_) | Self::Postgres(_) => numbers_at(&self.address(), query).await,
         }
     }
 }
 
-async fn numbers_in_postgres(url: &str, query: &'static str) -> Vec<i64> {
+/// Numbers that a query finds in a database, a file or on a server.
+pub async fn numbers_at(url: &str, query: &'static str) -> Vec<i64> {
+    if url.starts_with("sqlite:") {
+        let mut database = SqliteConnection::connect(url).await.unwrap();
+        let numbers = sqlx::query_scalar(query).fetch_all(&mut database).await.unwrap();
+        database.close().await.unwrap();
+        return numbers;
+    }
     let mut database = PgConnection::connect(url).await.unwrap();
     let numbers = sqlx::query_scalar(query).fetch_all(&mut database).await.unwrap();
     database.close().await.unwrap();
     numbers
 }
 
-async fn is_file_free(url: &str) -> bool {
+/// Whether nobody is in the midst of a write to this file.
+pub async fn is_file_free(url: &str) -> bool {
     let mut database = SqliteConnection::connect(url).await.unwrap();
     sqlx::query("PRAGMA busy_timeout = 20").execute(&mut database).await.unwrap();
     let is_free = match database.begin_with("BEGIN IMMEDIATE").await {

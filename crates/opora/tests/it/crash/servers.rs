@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use tokio::time::Instant;
 
 use super::account::Account;
-use super::bots::Part;
+use super::bots::{Part, written_by};
 use super::keeper::Kind;
 use super::kills::{Bot, COVERED, survives_kills_at};
 use super::people::{Crowd, Manner, Story};
@@ -48,6 +48,7 @@ mod redis {
         a_bot_survives_kills_after_a_commit: TURN_AFTER_COMMIT Example,
         a_bot_survives_kills_after_a_message_was_sent: OUTBOX_AFTER_SEND Example,
         a_bot_survives_kills_within_a_commit_of_its_store: STORE_IN_COMMIT Example,
+        a_bot_survives_kills_after_a_file_was_fetched: EFFECT_AFTER_RUN Errand,
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -92,6 +93,7 @@ mod postgres {
         a_bot_survives_kills_after_a_commit: TURN_AFTER_COMMIT Example,
         a_bot_survives_kills_after_a_message_was_sent: OUTBOX_AFTER_SEND Example,
         a_bot_survives_kills_within_a_commit_of_its_store: STORE_IN_COMMIT Example,
+        a_bot_survives_kills_after_a_file_was_fetched: EFFECT_AFTER_RUN Errand,
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -103,6 +105,17 @@ mod postgres {
     async fn a_bot_whose_server_was_away_for_longer_than_its_lease_leads_again() {
         leads_again_after_its_lease(Kind::OwnPostgres).await;
     }
+}
+
+/// A Redis with the application's tables elsewhere: what turns write is written once, also when Redis is killed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_with_tables_in_a_file_outlives_kills_of_its_redis_and_writes_once() {
+    outlives_kills_of_its_server(Kind::RedisAndSqlite).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_with_tables_in_postgres_outlives_kills_of_its_redis_and_writes_once() {
+    outlives_kills_of_its_server(Kind::RedisAndPostgres).await;
 }
 
 async fn survives_kills_at_all_but(short: &[(&str, Bot)], kind: Kind) {
@@ -119,7 +132,10 @@ async fn survives_kills_at_all_but(short: &[(&str, Bot)], kind: Kind) {
 async fn outlives_kills_of_its_server(kind: Kind) {
     let (kills, people) = (environment::kills().unwrap_or(3), environment::people().unwrap_or(30));
     let stage = Stage::on(kind).await;
-    let process = Process::registration(&stage, "");
+    // Its lease is to outlast the kills: who loses it may repeat what it was about to send.
+    let part = Part { lease_ms: 30_000, ..Part::of(&stage, Story::Registration) };
+    let is_pair = stage.keeper.database().is_some();
+    let process = if is_pair { Process::playing(&part) } else { Process::registration(&stage, "") };
     process.leads().await;
     let crowd = Crowd::begin(&stage, people, MANNER).await;
     let mut slowest = Duration::ZERO;
@@ -134,7 +150,10 @@ async fn outlives_kills_of_its_server(kind: Kind) {
     }
     let diaries = crowd.finish().await;
     process.stop(&stage).await;
-    let account = Account::of(&stage, Story::Registration, &diaries, 0).await;
+    let mut account = Account::of(&stage, Story::Registration, &diaries, 0).await;
+    if is_pair {
+        account.writes(&written_by(&stage).await, &diaries);
+    }
     println!(
         "{kind:?}: {kills} kills of the server, {} dialogues, {} messages repeated, slowest recovery {} ms",
         account.walks,

@@ -126,17 +126,21 @@ impl Stage {
         rows(store).await.into_iter().filter(|row| !noted.contains(&row.id.0)).collect()
     }
 
-    /// Waits until the emulator has read everything that a process which is gone has sent it: until then its side of a
-    /// connection waits to be closed.
+    /// Waits until the emulator has read everything that a process which is gone or stands still has sent it: until then
+    /// its side of a connection waits to be closed, or has bytes that it has not read.
     pub async fn is_hung_up(&self) {
         const CLOSE_WAIT: &str = "08";
+        const NOTHING_TO_READ: &str = ":00000000";
         let port = self.base.rsplit_once(':').unwrap().1.parse::<u16>().unwrap();
         let place = format!(":{port:04X}");
         until("the emulator has read everything", || {
             let connections = std::fs::read_to_string("/proc/net/tcp").unwrap();
             !connections.lines().any(|line| {
                 let mut fields = line.split_whitespace().skip(1);
-                fields.next().is_some_and(|local| local.ends_with(&place)) && fields.nth(1) == Some(CLOSE_WAIT)
+                let is_ours = fields.next().is_some_and(|local| local.ends_with(&place));
+                let (state, queues) = (fields.nth(1), fields.next());
+                is_ours
+                    && (state == Some(CLOSE_WAIT) || !queues.is_some_and(|queues| queues.ends_with(NOTHING_TO_READ)))
             })
         })
         .await;

@@ -111,7 +111,7 @@ async fn paused_past_its_lease(
         pause(&old).await;
     } else {
         assert!(stage.goes_on(60, PATIENCE).await);
-        pause_between_writes(&old, &stage).await;
+        pause_between_writes(&old, async || stage.keeper.is_free().await).await;
     }
     // What it was about to send, it may send when it goes on.
     let (in_the_act, paused) = (stage.unsettled(&store).await.len(), Instant::now());
@@ -155,10 +155,10 @@ async fn pause(process: &Process) {
 
 /// Stops a process that is not in the midst of a write: in one it holds the file, and nobody else can write until it goes
 /// on or ends. PostgreSQL too lets others wait, until it loses patience with whoever idles in a transaction.
-async fn pause_between_writes(process: &Process, stage: &Stage) {
+pub async fn pause_between_writes(process: &Process, is_free: impl AsyncFn() -> bool) {
     until_so("a moment without a write", async || {
         pause(process).await;
-        let is_free = stage.keeper.is_free().await;
+        let is_free = is_free().await;
         if !is_free {
             process.signal(Signal::CONT);
         }

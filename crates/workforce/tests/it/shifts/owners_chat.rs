@@ -60,6 +60,7 @@ async fn what_proves_a_reason_is_sent_as_what_it_came_as(kind: Kind) {
     chooses(&owner, "📋 Today").await;
     owner.sees("(document) Anna does not come to Shop");
     owner.sees_button("❌ Reject");
+    owner.sees_button("🏠 Main menu");
 
     // Of one that was kept before kinds were, nobody knows: the reason arrives, and says where the proof is.
     let forgotten = "UPDATE plan_cancellations SET photo_kind = NULL".to_owned();
@@ -69,6 +70,23 @@ async fn what_proves_a_reason_is_sent_as_what_it_came_as(kind: Kind) {
     owner.presses("❌ Reject").await;
     owner.sees("The reason is rejected");
     assert_eq!(yard.amounts().await.len(), 2);
+}
+
+#[tokio::test]
+async fn who_does_not_come_for_the_night_is_told_of_until_it_is_over() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    // From ten in the evening until six in the morning.
+    yard.slot(site, 7 * 60, 8 * 60, |_| {}).await;
+    plans(&yard.worker("Anna", &[site], |_| {}).await).await;
+    let owner = yard.firm.member("Olaf", &[Role::Owner]).await;
+    let hour = std::time::Duration::from_secs(3600);
+    for (hours, words) in [(0, "Anna"), (10, "Anna"), (6, "")] {
+        yard.firm.stage.passes(hour * hours).await;
+        chooses(&owner, "📋 Today").await;
+        let told = owner.answers().concat();
+        assert_eq!(told.contains("Anna"), !words.is_empty(), "{told}");
+    }
 }
 
 #[tokio::test]

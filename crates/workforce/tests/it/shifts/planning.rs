@@ -72,6 +72,27 @@ async fn whoever_plans_is_warned_of_a_long_day_and_of_another_shift_at_that_time
 }
 
 #[tokio::test]
+async fn what_was_worked_that_day_counts_for_a_long_one_whether_it_was_planned_or_not() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    // From three to seven by a plan, from seven to eight without one.
+    yard.slot(site, 0, 4 * 60, |_| {}).await;
+    plans(&anna).await;
+    for (start, minutes) in [(" · Shop", 4 * 60), ("without a plan", 60)] {
+        opens(&anna, start).await;
+        yard.firm.stage.passes(Duration::from_secs(minutes * 60)).await;
+        closes(&anna).await;
+    }
+    // From eleven in the evening on for eight hours more.
+    yard.slot(site, 8 * 60, 8 * 60, |_| {}).await;
+    chooses(&anna, "🗓 Plan a shift").await;
+    anna.presses("⚡ Next free places").await;
+    anna.presses(&button_with(&anna, "01.01 23:00")).await;
+    anna.sees("⚠️ With this you would work about 13 hours on that day.");
+}
+
+#[tokio::test]
 async fn my_shifts_lists_what_is_planned_open_and_over() {
     let yard = Yard::open(Kind::Sqlite).await;
     let site = yard.site("Shop", 10_000).await;

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use workforce::domain::{Domain, NotWritten, Writing};
 use workforce::payroll::Money;
-use workforce::shifts::{self, ClosedBy, End, MediumKind, Proof};
+use workforce::shifts::{self, ClosedBy, End, MediumKind, Proof, Start};
 use workforce::sites::{self, AboutSlot, By, Hours, Notice, Why, notices};
 
 use super::{Yard, opens, person};
@@ -131,6 +131,52 @@ async fn a_site_is_not_deleted_under_whoever_plans_there_and_nobody_plans_at_one
     let late = meets(&yard, deleted, &other, move |db| Box::pin(plan(db, user, slot))).await;
     refused(late, Why::Gone);
     assert!(yard.rows("SELECT id FROM shift_plans").await.is_empty());
+    other.close().await.unwrap();
+}
+
+/// Opens a shift without a plan.
+async fn open(db: &Writing<'_, '_>, user_id: i64, site_id: i64) -> Result<(), WriteError> {
+    shifts::open(db, Start { user_id, site_id, plan_id: None, position: None, at: NOON }).await.map(drop)
+}
+
+#[tokio::test]
+async fn a_site_stays_open_for_whoever_begins_while_the_last_one_closes() {
+    let (yard, [_, shift, _], other) = a_shift().await;
+    let site = yard.rows("SELECT site_id FROM shifts").await[0][0].parse().unwrap();
+    let boris = yard.worker("Boris", &[site], |contract| contract.allows_spontaneous = true).await;
+    let boris = person(&yard.firm, &boris).await.id;
+    let domain = yard.firm.app.domain.clone();
+    let opened = hold(&other, move |db| Box::pin(open(db, boris, site))).await;
+    meets(&yard, opened, &domain, move |db| Box::pin(shifts::close(db, end(shift)))).await.unwrap();
+    let is_open = "SELECT site_id FROM site_openings WHERE closed_at IS NULL";
+    assert_eq!(yard.rows(is_open).await, [[site.to_string()]]);
+    assert_eq!(yard.rows("SELECT user_id FROM shifts WHERE status = 'active'").await, [[boris.to_string()]]);
+    // Nor is it closed by hand under somebody who has only just begun.
+    let boris = yard.rows("SELECT id FROM shifts WHERE status = 'active'").await[0][0].parse().unwrap();
+    domain.write(move |db| Box::pin(shifts::close(db, end(boris)))).await.unwrap();
+    assert!(yard.rows(is_open).await.is_empty(), "the last one has gone");
+    let owner = yard.owner.id;
+    domain.write(move |db| Box::pin(shifts::open_site(db, site, owner, NOON))).await.unwrap();
+    let anna = yard.rows("SELECT user_id FROM shifts ORDER BY id").await[0][0].parse().unwrap();
+    let opened = hold(&other, move |db| Box::pin(open(db, anna, site))).await;
+    match meets(&yard, opened, &domain, move |db| Box::pin(shifts::close_site(db, site, owner, NOON))).await {
+        Err(NotWritten::Refused(why)) => assert_eq!(why, Why::OthersWork.key()),
+        done => panic!("{done:?}"),
+    }
+    other.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn of_two_who_close_at_once_the_last_one_closes_the_site() {
+    let (yard, [_, shift, _], other) = a_shift().await;
+    let site = yard.rows("SELECT site_id FROM shifts").await[0][0].parse().unwrap();
+    let boris = yard.worker("Boris", &[site], |contract| contract.allows_spontaneous = true).await;
+    opens(&boris, "Shop").await;
+    let second = yard.rows("SELECT id FROM shifts ORDER BY id").await[1][0].parse().unwrap();
+    let closed = hold(&other, move |db| Box::pin(shifts::close(db, end(shift)))).await;
+    let domain = yard.firm.app.domain.clone();
+    meets(&yard, closed, &domain, move |db| Box::pin(shifts::close(db, end(second)))).await.unwrap();
+    assert!(yard.rows("SELECT id FROM site_openings WHERE closed_at IS NULL").await.is_empty());
     other.close().await.unwrap();
 }
 

@@ -1,0 +1,50 @@
+//! A node of a cluster refuses what touches keys of two slots: nothing in the layout of the keys may stand in a Cluster's way.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use opora::store::{RedisCode, RedisStore, Store};
+use opora::testing::conformance::{CASES, Subject, run};
+
+use crate::redis_server::RedisServer;
+
+/// A cluster of one node, which has all slots. It takes about two seconds until it answers.
+fn a_cluster() -> RedisServer {
+    // Its other port would be ten thousand higher than the first, which may be none.
+    let bus = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let server = RedisServer::start(&["--cluster-enabled", "yes", "--cluster-port", &bus]);
+    server.say(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    let began = Instant::now();
+    while server.try_say(&["SET", "is-there", "1"]).is_err() {
+        assert!(began.elapsed() < Duration::from_secs(20), "the cluster does not begin");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    server
+}
+
+fn every_promise_holds_on_a_cluster(code: RedisCode) {
+    let server = a_cluster();
+    assert!(
+        server.try_say(&["MSET", "one", "1", "another", "2"]).is_err(),
+        "this node takes keys of all slots at once"
+    );
+    for (number, case) in CASES.iter().enumerate() {
+        println!("{}", case.name);
+        let url = format!("{}?prefix=case{number}", server.url());
+        let open = move || {
+            let url = url.clone();
+            async move { Arc::new(RedisStore::open_with(&url, code).await.unwrap()) as Arc<dyn Store> }
+        };
+        run(case.check, || async { Subject::reopening(open().await, open) });
+    }
+}
+
+#[test]
+fn no_function_touches_keys_of_two_slots() {
+    every_promise_holds_on_a_cluster(RedisCode::Functions);
+}
+
+#[test]
+fn no_script_touches_keys_of_two_slots() {
+    every_promise_holds_on_a_cluster(RedisCode::Scripts);
+}
