@@ -18,7 +18,7 @@ use crate::environment;
 
 /// People think for a moment: who has a commit under way when Redis goes away can only go on when it is back, and not
 /// everybody is to be one of these.
-const THOUGHT: Duration = Duration::from_millis(50);
+const THOUGHT: Duration = Duration::from_millis(250);
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: THOUGHT };
 const PEOPLE: usize = 20;
 

@@ -142,7 +142,9 @@ async fn outlives_kills_of_its_server(kind: Kind) {
     for _ in 0..kills {
         assert!(stage.goes_on(60, PATIENCE).await, "{:?}", process.told());
         stage.keeper.kill();
-        until("people are waiting", || stage.unacknowledged() >= people / 2).await;
+        // With tables beside, many may be in the midst of a turn whose update is acknowledged.
+        let waiting = if is_pair { 1 } else { people / 2 };
+        until("people are waiting", || stage.unacknowledged() >= waiting).await;
         stage.keeper.start_again();
         let back = Instant::now();
         assert!(stage.goes_on(2 * i64::try_from(people).unwrap(), PATIENCE).await, "{:?}", process.told());
