@@ -204,7 +204,13 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
-        Box::pin(self.writers.alone(move |reply| Alone::Clean { epoch, bounds, reply }))
+        Box::pin(async move {
+            let mut cleaned = Cleaned::default();
+            for old in Old::ALL {
+                cleaned += self.writers.alone(move |reply| Alone::Clean { epoch, bounds, old, reply }).await?;
+            }
+            Ok(cleaned)
+        })
     }
 
     fn list<'a>(
