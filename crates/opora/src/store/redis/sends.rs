@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures_util::future::join_all;
 
 use super::RedisStore;
-use super::gather::{gather, page_for};
+use super::gather::{PAGE_MOST, gather, page_for};
 use super::keys::{Thing, partition_of_chat, partition_of_id, partition_of_post};
 use super::numbers::Own;
 use super::ordered::{id_of, name_of};
@@ -210,15 +210,26 @@ impl RedisStore {
 
     /// A group became a supergroup: what was said to it from `id` on goes to the new chat.
     async fn redirect(&self, own: &Own, id: OutboxId, from: i64, to: i64) -> StoreResult<()> {
-        let rows = self.unsent_rows(own.bot, OutboxId(id.0 - 1), usize::MAX).await?;
-        let mut calls = Vec::new();
-        for mut row in rows.into_iter().filter(|row| row.outgoing.chat == Some(from)) {
-            row.outgoing.redirect(to);
-            let new = rows::message(row.id.0, &name_of(&row.key), row.at, &row.outgoing)?;
-            // Telegram refused this one: it was not sent.
-            let is_unsent = if row.id == id { "yes" } else { "no" };
-            let args = vec![own.text(), id_of(row.id.0), new, is_unsent.to_owned()];
-            calls.push((partition_of_id(row.id.0), args));
+        let mut after = OutboxId(id.0 - 1);
+        loop {
+            // Page by page, for an outbox may be larger than memory.
+            let rows = self.unsent_rows(own.bot, after, PAGE_MOST).await?;
+            let (last, is_last_page) = (rows.last().map(|row| row.id), rows.len() < PAGE_MOST);
+            let mut calls = Vec::new();
+            for mut row in rows.into_iter().filter(|row| row.outgoing.chat == Some(from)) {
+                row.outgoing.redirect(to);
+                let new = rows::message(row.id.0, &name_of(&row.key), row.at, &row.outgoing)?;
+                // Telegram refused this one: it was not sent.
+                let is_unsent = if row.id == id { "yes" } else { "no" };
+                let args = vec![own.text(), id_of(row.id.0), new, is_unsent.to_owned()];
+                calls.push((partition_of_id(row.id.0), args));
+            }
+            let answers = self.write_rooms("redirect", own.bot, Thing::Sending, calls).await?;
+            self.all_done(own, &answers).await?;
+            match last {
+                Some(last) if !is_last_page => after = last,
+                _ => return Ok(()),
+            }
         }
         let answers = self.write_rooms("redirect", own.bot, Thing::Sending, calls).await?;
         self.all_done(own, &answers).await
