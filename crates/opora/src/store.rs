@@ -248,6 +248,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>>;
     /// Says durably that these are about to be sent; only for rows that must not be sent twice.
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
+    /// Takes back what [`Store::sending`] has said of these: they surely were not sent, and wait to be tried again.
+    fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
     /// Notes at once, and for this process alone, that these were sent; [`Store::settle`] follows and says it for good.
     /// A store whose settling waits for a disk or a server keeps this where an end of the process cannot take it, so that
     /// the next holder of the lease does not send them again. Others need it not.

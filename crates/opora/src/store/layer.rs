@@ -171,6 +171,7 @@ layer! {
     write(writes: DomainWrites) -> ();
     unsent(bot: i64, after: OutboxId, limit: usize) -> Vec<OutboxRow>;
     sending(epoch: Epoch, ids: Vec<OutboxId>) -> ();
+    not_sent(epoch: Epoch, ids: Vec<OutboxId>) -> ();
     note_sent(epoch: Epoch, ids: Vec<OutboxId>) -> ();
     settle(epoch: Epoch, settled: Vec<Settled>, at: Millis) -> ();
     post(epoch: Epoch, once: &'a str, outgoing: Vec<(DialogueKey, Outgoing)>, at: Millis) -> Vec<OutboxId>;

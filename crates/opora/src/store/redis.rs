@@ -250,6 +250,10 @@ impl Store for RedisStore {
         Box::pin(self.note_sending(epoch, ids))
     }
 
+    fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        Box::pin(self.note_not_sent(epoch, ids))
+    }
+
     fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
         Box::pin(self.sent.note(epoch, ids))
     }

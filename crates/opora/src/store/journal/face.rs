@@ -162,6 +162,10 @@ impl StoreLayer for Journal {
         Box::pin(async move { self.0.of_epoch(epoch)?.sending(epoch, ids).await })
     }
 
+    fn not_sent<'a>(&'a self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'a, ()> {
+        Box::pin(async move { self.0.of_epoch(epoch)?.not_sent(epoch, ids).await })
+    }
+
     fn note_sent<'a>(&'a self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'a, ()> {
         Box::pin(async move {
             if is_ours(epoch) {

@@ -26,6 +26,15 @@ impl RedisStore {
     }
 
     pub(super) async fn note_sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
+        self.say_of_ids("sending", epoch, ids).await
+    }
+
+    pub(super) async fn note_not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
+        self.say_of_ids("not_sent", epoch, ids).await
+    }
+
+    /// Says one thing of messages, in the partitions where they lie.
+    async fn say_of_ids(&self, function: &'static str, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
         let own = self.numbers.own(epoch)?;
         if ids.is_empty() {
             return self.check(&own).await;
@@ -34,7 +43,7 @@ impl RedisStore {
         for id in ids {
             parts.entry(partition_of_id(id.0)).or_insert_with(|| vec![own.text()]).push(id_of(id.0));
         }
-        self.call_parts(&own, "sending", Thing::Sending, parts).await
+        self.call_parts(&own, function, Thing::Sending, parts).await
     }
 
     pub(super) async fn settle_all(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> StoreResult<()> {

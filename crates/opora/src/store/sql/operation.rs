@@ -61,6 +61,8 @@ pub(in crate::store) enum Operation {
     Sending {
         epoch: Epoch,
         ids: Vec<OutboxId>,
+        /// Otherwise they surely were not sent.
+        may_be_sent: bool,
         reply: Reply<()>,
     },
     Post {
@@ -110,8 +112,6 @@ pub(in crate::store) enum Alone {
     DropParked { id: ParkedId, reply: Reply<bool> },
 }
 
-/// What arrives at the writer.
-pub(in crate::store) enum Request {
 /// What is removed when it is old, or too much. Each goes alone: between two of them others have their turn, and the
 /// renewal of a lease above all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +130,8 @@ impl Old {
         [Self::Marks, Self::Posts, Self::Transitions, Self::Failed, Self::Labels, Self::Ended, Self::Parked];
 }
 
+/// What arrives at the writer.
+pub(in crate::store) enum Request {
     Grouped(Operation),
     Alone(Alone),
     Close(Reply<()>),

@@ -158,7 +158,11 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.writers.at_desk(move |reply| Operation::Sending { epoch, ids, reply }))
+        Box::pin(self.writers.at_desk(move |reply| Operation::Sending { epoch, ids, may_be_sent: true, reply }))
+    }
+
+    fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        Box::pin(self.writers.at_desk(move |reply| Operation::Sending { epoch, ids, may_be_sent: false, reply }))
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
