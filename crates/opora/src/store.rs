@@ -257,6 +257,11 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         let _ = (epoch, ids);
         Box::pin(async { Ok(()) })
     }
+    /// The same of messages with a label, each with the message that it became in its chat.
+    fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'_, ()> {
+        let _ = (epoch, sent);
+        Box::pin(async { Ok(()) })
+    }
     /// Says what became of sends; labels are as young as `at`.
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()>;
     /// Puts messages into the outbox outside of a turn: broadcasts, notices of a restart. They are said at `at`. A

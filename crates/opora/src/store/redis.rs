@@ -258,6 +258,10 @@ impl Store for RedisStore {
         Box::pin(self.sent.note(epoch, ids))
     }
 
+    fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'_, ()> {
+        Box::pin(self.sent.note_labelled(epoch, sent))
+    }
+
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
         Box::pin(async move {
             let ids: Vec<_> = settled.iter().map(|settled| settled.id).collect();

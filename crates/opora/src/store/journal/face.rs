@@ -179,6 +179,18 @@ impl StoreLayer for Journal {
         })
     }
 
+    fn note_labelled<'a>(&'a self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'a, ()> {
+        Box::pin(async move {
+            if is_ours(epoch) {
+                return self.0.book.store().note_labelled(epoch, sent).await;
+            }
+            match self.0.there.get() {
+                Some(there) => there.store().note_labelled(epoch, sent).await,
+                None => self.0.there().map(drop),
+            }
+        })
+    }
+
     fn settle<'a>(&'a self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'a, ()> {
         Box::pin(self.0.settle(epoch, settled, at))
     }

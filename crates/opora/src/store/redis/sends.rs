@@ -96,7 +96,7 @@ impl RedisStore {
         let Some(folder) = address.folder() else { return Ok(Vec::new()) };
         let notebook = Notebook::of_bot(folder, &address.file_name(), bot, &self.witness.generation());
         // A later lease may have been given already.
-        self.sent.take_up(notebook, epoch, move |other| other < epoch.0, self).await
+        self.sent.take_up(notebook, bot, epoch, move |other| other < epoch.0, self).await
     }
 
     pub(super) async fn post_rows(
@@ -240,8 +240,6 @@ impl RedisStore {
                 _ => return Ok(()),
             }
         }
-        let answers = self.write_rooms("redirect", own.bot, Thing::Sending, calls).await?;
-        self.all_done(own, &answers).await
     }
 }
 
