@@ -16,7 +16,7 @@ use crate::intake::Peeking;
 use crate::outbox::SendEvent;
 use crate::store::MemoryStore;
 use crate::store::{Store, StoreError};
-use crate::telegram::{Api, BadAddress, TELEGRAM, Telegram};
+use crate::telegram::{Api, BadAddress, TELEGRAM, Telegram, shown};
 use crate::turn::Context;
 
 // Everything that has to be named to set a bot up is here, wherever it is used.
@@ -125,8 +125,11 @@ type OnEvent = Arc<dyn Fn(SendEvent) + Send + Sync>;
 
 impl std::fmt::Debug for Bot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The token is left out: it must not come into a log.
-        f.debug_struct("Bot").field("api_url", &self.api_url).field("store", &self.store).finish_non_exhaustive()
+        // The token is left out, and so is what else of the address must not come into a log.
+        f.debug_struct("Bot")
+            .field("api_url", &shown(&self.api_url))
+            .field("store", &self.store)
+            .finish_non_exhaustive()
     }
 }
 

@@ -248,11 +248,18 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>>;
     /// Says durably that these are about to be sent; only for rows that must not be sent twice.
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
+    /// Takes back what [`Store::sending`] has said of these: they surely were not sent, and wait to be tried again.
+    fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
     /// Notes at once, and for this process alone, that these were sent; [`Store::settle`] follows and says it for good.
     /// A store whose settling waits for a disk or a server keeps this where an end of the process cannot take it, so that
     /// the next holder of the lease does not send them again. Others need it not.
     fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
         let _ = (epoch, ids);
+        Box::pin(async { Ok(()) })
+    }
+    /// The same of messages with a label, each with the message that it became in its chat.
+    fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'_, ()> {
+        let _ = (epoch, sent);
         Box::pin(async { Ok(()) })
     }
     /// Says what became of sends; labels are as young as `at`.

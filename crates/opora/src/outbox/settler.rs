@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use super::courier::Shared;
 use super::verdict::backoff;
 use crate::failpoints;
-use crate::store::{Settled, Settlement};
+use crate::store::{Settled, Settlement, StoreResult};
 
 /// So many rows go to the store in one step.
 const BATCH: usize = 1000;
@@ -83,16 +83,28 @@ pub(super) async fn run_notes(shared: Arc<Shared>) {
             sent.some.notified().await;
             continue;
         }
-        let is_plain = |settled: &&Settled| settled.outcome == Settlement::Sent { labelled: None };
-        let ids: Vec<_> = batch.iter().filter(is_plain).map(|settled| settled.id).collect();
-        if !ids.is_empty()
-            && let Err(error) = shared.store.note_sent(shared.epoch, ids).await
-        {
+        if let Err(error) = note(&shared, &batch).await {
             // They are settled in a moment: only an end of the process before that would send them again.
             tracing::debug!(bot = shared.bot, %error, "cannot note what was sent");
         }
         noted.push(batch);
     }
+}
+
+async fn note(shared: &Shared, batch: &[Settled]) -> StoreResult<()> {
+    let (mut plain, mut with_label) = (Vec::new(), Vec::new());
+    for Settled { id, outcome } in batch {
+        match outcome {
+            Settlement::Sent { labelled: None } => plain.push(*id),
+            Settlement::Sent { labelled: Some((_, _, message)) } => with_label.push((*id, *message)),
+            Settlement::Failed(_) | Settlement::Moved { .. } => {}
+        }
+    }
+    let noted = if plain.is_empty() { Ok(()) } else { shared.store.note_sent(shared.epoch, plain).await };
+    if with_label.is_empty() {
+        return noted;
+    }
+    shared.store.note_labelled(shared.epoch, with_label).await.and(noted)
 }
 
 /// Settles rows for as long as the courier works.

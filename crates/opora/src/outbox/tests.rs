@@ -196,6 +196,16 @@ impl Stage {
         self.until("everything settled", |stage| stage.courier.waiting() == 0).await;
     }
 
+    /// Waits until the store has nothing left to send.
+    async fn settled_all(&self) {
+        let waiting = async {
+            while self.statistics().await.outbox > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.expect("not in time: an empty outbox");
+    }
+
     fn seen(&self) -> Vec<Seen> {
         self.api.seen.lock().clone()
     }

@@ -78,7 +78,7 @@ impl Shared {
         }
         match self.attempt(&item.row).await {
             Try::Answered(Ok(result)) => self.sent(item, Some(&result)),
-            Try::Answered(Err(error)) => self.stumbled(item, &error),
+            Try::Answered(Err(error)) => self.stumbled(item, &error).await,
             Try::NothingUnderLabel => self.failed(item, "nothing was sent under this label".into(), false),
         }
         self.progress.notify_waiters();
@@ -170,18 +170,18 @@ impl Shared {
         self.lanes.lock().done(row.outgoing.chat);
     }
 
-    fn stumbled(&self, mut item: Item, error: &ApiError) {
+    async fn stumbled(&self, mut item: Item, error: &ApiError) {
         if error.refusal() == Some(RefusalKind::Unauthorized) {
             self.token_refused();
         }
         match item.attempts.judge(error, &item.row.outgoing, &self.settings) {
             Verdict::Sent => self.sent(item, None),
-            Verdict::Again(after) => self.again(item, after, error),
+            Verdict::Again(after) => self.again(item, after, error).await,
             Verdict::Later(after) => {
                 if self.lanes.lock().refused(timer_now()) {
                     tracing::warn!(bot = self.bot, "too many requests over all: everything pauses for a moment");
                 }
-                self.again(item, after, error);
+                self.again(item, after, error).await;
             }
             Verdict::Moved(to) => self.moved(item, to),
             Verdict::Failed { why, chat_is_dead } => {
@@ -193,7 +193,11 @@ impl Shared {
         }
     }
 
-    fn again(&self, item: Item, after: Duration, error: &ApiError) {
+    async fn again(&self, item: Item, after: Duration, error: &ApiError) {
+        if item.row.outgoing.if_unsure == IfUnsure::Drop {
+            // Only what surely was not sent is tried again. Whoever starts next must not take it for one that may have been.
+            self.persist(|| self.store.not_sent(self.epoch, vec![item.row.id])).await;
+        }
         self.meters.retries.increment(1);
         let (id, chat) = (item.row.id.0, item.row.outgoing.chat);
         tracing::debug!(bot = self.bot, id, chat, after_ms = after.as_millis(), %error, "a send is to be tried again");

@@ -142,6 +142,13 @@ impl Store for MemoryStore {
         })
     }
 
+    fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        self.step(move |shelves| {
+            shelves.write(epoch)?.outbox.not_sent(&ids);
+            Ok(())
+        })
+    }
+
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
         self.step(move |shelves| {
             let room = shelves.write(epoch)?;

@@ -109,7 +109,7 @@ impl PostgresStore {
         }
         let notebook = Notebook::of_bot(folder, &name, bot, &self.generation);
         // A later lease may have been given already.
-        self.sent.take_up(notebook, epoch, move |other| other < epoch.0, &self.sql).await.map(drop)
+        self.sent.take_up(notebook, bot, epoch, move |other| other < epoch.0, &self.sql).await.map(drop)
     }
 
     /// An address without the settings that are this library's alone, for whoever connects to the same database by other
@@ -157,6 +157,10 @@ impl StoreLayer for PostgresStore {
 
     fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
         Box::pin(self.sent.note(epoch, ids))
+    }
+
+    fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'_, ()> {
+        Box::pin(self.sent.note_labelled(epoch, sent))
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {

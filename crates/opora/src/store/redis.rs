@@ -250,8 +250,16 @@ impl Store for RedisStore {
         Box::pin(self.note_sending(epoch, ids))
     }
 
+    fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        Box::pin(self.note_not_sent(epoch, ids))
+    }
+
     fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
         Box::pin(self.sent.note(epoch, ids))
+    }
+
+    fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'_, ()> {
+        Box::pin(self.sent.note_labelled(epoch, sent))
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {

@@ -2,7 +2,8 @@
 //!
 //! Settling a send waits for a disk or for a server, but an end of this process must not make the next one send again. So the
 //! numbers go into a plain file first, written and not flushed: a killed process has said them, a machine without power
-//! may not have. There is one file for each lease; the next holder on this machine settles what it says and removes it.
+//! may not have. There is one file for each lease; the next holder on this machine settles what it says and removes it. What
+//! was sent under a label is noted in a second one, with the message that it became: edits ask for that by the label.
 //!
 //! A file is believed only by the store that it is of: its name says which one, and which life of it.
 
@@ -11,24 +12,27 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use self::left::{sent, settle, settle_labelled};
 use super::hash::hash_of;
 use super::sql::failure::unavailable;
-use super::{Epoch, OutboxId, Settled, Settlement, Store, StoreError, StoreResult};
+use super::{Epoch, OutboxId, Store, StoreResult};
 use crate::clock::Millis;
+
+mod left;
+#[cfg(test)]
+mod tests;
 
 /// A file with more numbers is written anew with those that still matter.
 const LONGEST: usize = 1 << 13;
 /// So many of what was left are settled in one step.
 const BATCH: usize = 1000;
-/// How often that is tried, and the pause in between: shorter than a lease, longer than a connection that broke takes.
-const TRIES: usize = 4;
-const PAUSE: Duration = Duration::from_millis(300);
 /// Ends the name of a file that is being written anew.
 const UNFINISHED: &str = ".new";
+/// Stands in the name of a file about labelled messages, before the bot whose they are.
+const LABELLED: &str = ".labelled-";
 
 /// The notes of this process.
 #[derive(Debug, Default)]
@@ -49,9 +53,17 @@ pub(super) struct Notebook {
 /// What others have left.
 #[derive(Debug, Default)]
 struct LeftNotes {
-    ids: Vec<i64>,
+    plain: Vec<Plain>,
+    labelled: Vec<Labelled>,
     files: Vec<PathBuf>,
 }
+
+/// What a note says: numbers, of which the first is the row's.
+type Note<const N: usize> = [i64; N];
+/// The row.
+type Plain = Note<1>;
+/// The row and the message.
+type Labelled = Note<2>;
 
 /// What the name of a file says.
 #[derive(Clone, Copy, Debug)]
@@ -59,20 +71,29 @@ struct Named {
     epoch: i64,
     is_of_this_life: bool,
     is_whole: bool,
+    /// The bot, if it is about labelled messages.
+    labelled_of: Option<i64>,
 }
 
 /// The notes of one lease.
 #[derive(Debug)]
 struct Notes {
+    plain: Page<1>,
+    labelled: Page<2>,
+}
+
+/// Notes of one form.
+#[derive(Debug)]
+struct Page<const N: usize> {
     path: PathBuf,
     /// Locked while the disk is waited for, so never by the runtime's own threads.
     file: Mutex<NoteFile>,
-    unsettled: Mutex<HashSet<i64>>,
+    unsettled: Mutex<HashMap<i64, Note<N>>>,
 }
 
 #[derive(Debug, Default)]
 struct NoteFile {
-    /// Made with the first number.
+    /// Made with the first note.
     file: Option<File>,
     written: usize,
     /// A write has failed in the middle: what follows would be read as other numbers.
@@ -97,17 +118,28 @@ impl Notebook {
         name.into()
     }
 
+    /// Labels are a bot's own, so the name says whose they are.
+    fn labelled_path(&self, bot: i64, epoch: Epoch) -> PathBuf {
+        let mut name = self.path(epoch).into_os_string();
+        name.push(format!("{LABELLED}{bot}"));
+        name.into()
+    }
+
     /// What a file's name says; none if it is another's.
     fn named(&self, path: &Path) -> Option<Named> {
         let (own, name) = (self.stem.file_name()?.to_str()?, path.file_name()?.to_str()?);
         let rest = name.strip_prefix(own)?.strip_prefix("-sent-")?;
         let (rest, is_whole) = rest.strip_suffix(UNFINISHED).map_or((rest, true), |rest| (rest, false));
+        let (rest, labelled_of) = match rest.split_once(LABELLED) {
+            Some((rest, bot)) => (rest, Some(bot.parse().ok()?)),
+            None => (rest, None),
+        };
         let Some(life) = self.life else {
-            return Some(Named { epoch: rest.parse().ok()?, is_of_this_life: true, is_whole });
+            return Some(Named { epoch: rest.parse().ok()?, is_of_this_life: true, is_whole, labelled_of });
         };
         let (of, epoch) = rest.split_once('-')?;
         let is_of_this_life = u64::from_str_radix(of, 16).ok()? == life;
-        Some(Named { epoch: epoch.parse().ok()?, is_of_this_life, is_whole })
+        Some(Named { epoch: epoch.parse().ok()?, is_of_this_life, is_whole, labelled_of })
     }
 
     fn folder(&self) -> &Path {
@@ -130,22 +162,32 @@ impl Notebook {
         Ok(files)
     }
 
-    /// Reads what was left under leases that are over. Of another life nothing is believed.
-    fn left(&self, is_over: impl Fn(i64) -> bool) -> io::Result<LeftNotes> {
+    /// Reads what was left under leases that are over. Of another life nothing is believed, and labelled messages of another
+    /// bot are left to that one.
+    fn left(&self, bot: i64, is_over: impl Fn(i64) -> bool) -> io::Result<LeftNotes> {
         let mut left = LeftNotes::default();
         for (path, named) in self.files()? {
-            if named.is_of_this_life && !is_over(named.epoch) {
+            let is_anothers = named.labelled_of.is_some_and(|of| of != bot);
+            if named.is_of_this_life && (is_anothers || !is_over(named.epoch)) {
                 continue;
             }
             if named.is_of_this_life && named.is_whole {
-                let bytes = std::fs::read(&path)?;
-                // A number that was cut off in the middle is not one.
-                left.ids.extend(bytes.as_chunks().0.iter().map(|number| i64::from_le_bytes(*number)));
+                match named.labelled_of {
+                    None => left.plain.extend(read(&path)?),
+                    Some(_) => left.labelled.extend(read(&path)?),
+                }
             }
             left.files.push(path);
         }
         Ok(left)
     }
+}
+
+/// The notes in a file. One that was cut off in the middle is none.
+fn read<const N: usize>(path: &Path) -> io::Result<Vec<Note<N>>> {
+    let bytes = std::fs::read(path)?;
+    let numbers: Vec<i64> = bytes.as_chunks().0.iter().map(|number| i64::from_le_bytes(*number)).collect();
+    Ok(numbers.as_chunks().0.to_vec())
 }
 
 /// Removes the notes of a store's leases from one on, of all its bots: an older copy of its data gives their numbers again.
@@ -174,26 +216,31 @@ impl SentNotes {
     pub(super) async fn take_up(
         &self,
         notebook: Notebook,
+        bot: i64,
         epoch: Epoch,
         is_over: impl Fn(i64) -> bool + Send + 'static,
         store: &dyn Store,
     ) -> StoreResult<Vec<OutboxId>> {
         let (terms, folder) = (Arc::clone(&self.0), notebook.folder().display().to_string());
-        let (begun, left) = blocking(move || Ok((begin(&terms, &notebook, epoch), notebook.left(is_over)))).await?;
+        let begin = move || Ok((begin(&terms, &notebook, bot, epoch), notebook.left(bot, is_over)));
+        let (begun, left) = blocking(begin).await?;
         if let Err(error) = begun {
             tracing::warn!(folder, %error, "what is sent cannot be noted there; a kill would repeat more of it");
         }
-        let LeftNotes { ids, files } = left.unwrap_or_else(|error| {
+        let LeftNotes { plain, labelled, files } = left.unwrap_or_else(|error| {
             tracing::warn!(folder, %error, "cannot read what was sent before; some messages may be sent again");
             LeftNotes::default()
         });
-        let ids: Vec<_> = ids.into_iter().map(OutboxId).collect();
+        let ids: Vec<_> =
+            plain.iter().map(|[id]| *id).chain(labelled.iter().map(|[id, _]| *id)).map(OutboxId).collect();
         if !ids.is_empty() {
             tracing::info!(sends = ids.len(), "an earlier instance ended and has noted what it had sent");
         }
-        for some in ids.chunks(BATCH) {
-            settle(store, epoch, some).await?;
+        for some in plain.chunks(BATCH) {
+            let settled = some.iter().map(|[id]| sent(OutboxId(*id), None)).collect();
+            settle(store, epoch, settled, Millis::default()).await?;
         }
+        settle_labelled(store, bot, epoch, &labelled).await?;
         if let Err(error) = self.forget(files).await {
             tracing::warn!(folder, %error, "notes that are settled cannot be removed");
         }
@@ -202,30 +249,40 @@ impl SentNotes {
 
     /// Removes files that have served. Earlier leases of this process are over, too.
     async fn forget(&self, files: Vec<PathBuf>) -> StoreResult<()> {
-        self.0.lock().retain(|_, notes| !files.contains(&notes.path));
+        self.0.lock().retain(|_, notes| !files.iter().any(|file| notes.paths().contains(&file.as_path())));
         blocking(move || files.iter().try_for_each(|file| remove(file))).await
     }
 
     /// Notes that these were sent; nothing where no notes are kept under this lease.
     pub(super) async fn note(&self, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
         let Some(notes) = self.of(epoch) else { return Ok(()) };
-        blocking(move || notes.add(&numbers(&ids))).await
+        let noted: Vec<Plain> = ids.iter().map(|id| [id.0]).collect();
+        blocking(move || notes.plain.add(&noted)).await
+    }
+
+    /// The same of rows with a label, each with the message that it became.
+    pub(super) async fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> StoreResult<()> {
+        let Some(notes) = self.of(epoch) else { return Ok(()) };
+        let noted: Vec<Labelled> = sent.iter().map(|(id, message)| [id.0, *message]).collect();
+        blocking(move || notes.labelled.add(&noted)).await
     }
 
     /// Whether all of these were noted: then an end of this process cannot take them back.
     pub(super) fn has(&self, epoch: Epoch, ids: &[OutboxId]) -> bool {
         self.of(epoch).is_some_and(|notes| {
-            let unsettled = notes.unsettled.lock();
-            ids.iter().all(|id| unsettled.contains(&id.0))
+            let (plain, labelled) = (notes.plain.unsettled.lock(), notes.labelled.unsettled.lock());
+            ids.iter().all(|id| plain.contains_key(&id.0) || labelled.contains_key(&id.0))
         })
     }
 
     /// The store knows these now.
     pub(super) fn settled(&self, epoch: Epoch, ids: &[OutboxId]) {
         if let Some(notes) = self.of(epoch) {
-            let mut unsettled = notes.unsettled.lock();
+            let (mut plain, mut labelled) = (notes.plain.unsettled.lock(), notes.labelled.unsettled.lock());
             for id in ids {
-                unsettled.remove(&id.0);
+                if plain.remove(&id.0).is_none() {
+                    labelled.remove(&id.0);
+                }
             }
         }
     }
@@ -234,9 +291,9 @@ impl SentNotes {
     pub(super) async fn tidy(&self) -> StoreResult<()> {
         let mut done = Vec::new();
         self.0.lock().retain(|_, notes| {
-            let is_needed = !notes.unsettled.lock().is_empty();
+            let is_needed = !(notes.plain.unsettled.lock().is_empty() && notes.labelled.unsettled.lock().is_empty());
             if !is_needed {
-                done.push(notes.path.clone());
+                done.extend(notes.paths().map(Path::to_owned));
             }
             is_needed
         });
@@ -256,25 +313,12 @@ impl SentNotes {
 }
 
 /// Begins the notes of a lease. A file that is there already is from another store that lay here.
-fn begin(terms: &Terms, notebook: &Notebook, epoch: Epoch) -> io::Result<()> {
+fn begin(terms: &Terms, notebook: &Notebook, bot: i64, epoch: Epoch) -> io::Result<()> {
     std::fs::create_dir_all(notebook.folder())?;
-    let path = notebook.path(epoch);
-    remove(&path)?;
-    let notes = Notes { path, file: Mutex::default(), unsettled: Mutex::default() };
+    let notes = Notes { plain: Page::at(notebook.path(epoch)), labelled: Page::at(notebook.labelled_path(bot, epoch)) };
+    notes.paths().into_iter().try_for_each(remove)?;
     terms.lock().insert(epoch, Arc::new(notes));
     Ok(())
-}
-
-/// Settles what was sent before. A connection that breaks just now must not make all of it come again.
-async fn settle(store: &dyn Store, epoch: Epoch, ids: &[OutboxId]) -> StoreResult<()> {
-    let sent = |id: &OutboxId| Settled { id: *id, outcome: Settlement::Sent { labelled: None } };
-    for _ in 1..TRIES {
-        match store.settle(epoch, ids.iter().map(sent).collect(), Millis::default()).await {
-            Err(StoreError::Unavailable(_)) => tokio::time::sleep(PAUSE).await,
-            answer => return answer,
-        }
-    }
-    store.settle(epoch, ids.iter().map(sent).collect(), Millis::default()).await
 }
 
 /// What a lease begins with. If that fails the lease is given back, and if that fails too, it runs out.
@@ -286,41 +330,57 @@ pub(super) async fn or_release<T>(store: &dyn Store, bot: i64, epoch: Epoch, beg
 }
 
 impl Notes {
+    fn paths(&self) -> [&Path; 2] {
+        [&self.plain.path, &self.labelled.path]
+    }
+}
+
+impl<const N: usize> Page<N> {
+    fn at(path: PathBuf) -> Self {
+        Self { path, file: Mutex::default(), unsettled: Mutex::default() }
+    }
+
     /// Blocks for as long as the system takes to copy them.
-    fn add(&self, ids: &[i64]) -> io::Result<()> {
+    fn add(&self, notes: &[Note<N>]) -> io::Result<()> {
+        let by_id = || notes.iter().map(|note| (note[0], *note));
         let mut file = self.file.lock();
-        if file.is_torn || file.written + ids.len() > LONGEST {
+        if file.is_torn || file.written + notes.len() > LONGEST {
             let mut all = self.unsettled.lock().clone();
-            all.extend(ids);
-            file.write_anew(&self.path, &all)?;
+            all.extend(by_id());
+            file.write_anew(&self.path, all.values())?;
         } else {
-            file.append(&self.path, ids)?;
+            file.append(&self.path, notes)?;
         }
-        self.unsettled.lock().extend(ids);
+        self.unsettled.lock().extend(by_id());
         Ok(())
     }
 }
 
 impl NoteFile {
-    fn append(&mut self, path: &Path, ids: &[i64]) -> io::Result<()> {
+    fn append<const N: usize>(&mut self, path: &Path, notes: &[Note<N>]) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
             file => file.insert(private().append(true).open(path)?),
         };
         self.is_torn = true;
-        file.write_all(&bytes(ids.iter()))?;
-        (self.is_torn, self.written) = (false, self.written + ids.len());
+        file.write_all(&bytes(notes.iter()))?;
+        (self.is_torn, self.written) = (false, self.written + notes.len());
         Ok(())
     }
 
     /// Replaces the file by one with what still matters; there is a whole one at any time.
-    fn write_anew(&mut self, path: &Path, ids: &HashSet<i64>) -> io::Result<()> {
+    fn write_anew<'a, const N: usize>(
+        &mut self,
+        path: &Path,
+        notes: impl ExactSizeIterator<Item = &'a Note<N>>,
+    ) -> io::Result<()> {
+        let written = notes.len();
         let mut new = path.to_owned().into_os_string();
         new.push(UNFINISHED);
         let mut file = private().write(true).truncate(true).open(&new)?;
-        file.write_all(&bytes(ids.iter()))?;
+        file.write_all(&bytes(notes))?;
         std::fs::rename(&new, path)?;
-        *self = Self { file: Some(file), written: ids.len(), is_torn: false };
+        *self = Self { file: Some(file), written, is_torn: false };
         Ok(())
     }
 }
@@ -333,12 +393,8 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-fn numbers(ids: &[OutboxId]) -> Vec<i64> {
-    ids.iter().map(|id| id.0).collect()
-}
-
-fn bytes<'a>(ids: impl Iterator<Item = &'a i64>) -> Vec<u8> {
-    ids.flat_map(|id| id.to_le_bytes()).collect()
+fn bytes<'a, const N: usize>(notes: impl Iterator<Item = &'a Note<N>>) -> Vec<u8> {
+    notes.flatten().flat_map(|number| number.to_le_bytes()).collect()
 }
 
 fn private() -> OpenOptions {
@@ -358,6 +414,3 @@ pub(super) async fn blocking<T: Send + 'static>(
         Err(error) => Err(unavailable(error)),
     }
 }
-
-#[cfg(test)]
-mod tests;

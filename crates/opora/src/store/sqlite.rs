@@ -92,7 +92,7 @@ impl SqliteStore {
     }
 
     /// Begins the notes of a lease, and settles what earlier holders have sent and had no time to settle.
-    async fn settle_left(&self, epoch: Epoch) -> StoreResult<()> {
+    async fn settle_left(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
         let notebook = Notebook::beside(&self.file.path);
         // Files before leases: one that comes in between is of a lease that is held.
         let (files, held) = (notebook.clone(), self.sql.reads.held_epochs());
@@ -101,7 +101,7 @@ impl SqliteStore {
             tracing::warn!(%error, "cannot tell which leases are over; some messages may be sent again");
             HashSet::new()
         });
-        self.sent.take_up(notebook, epoch, move |other| over.contains(&other), &self.sql).await.map(drop)
+        self.sent.take_up(notebook, bot, epoch, move |other| over.contains(&other), &self.sql).await.map(drop)
     }
 }
 
@@ -114,7 +114,7 @@ impl StoreLayer for SqliteStore {
         Box::pin(async move {
             let answer = self.sql.claim(bot, holder, seen).await?;
             if let LeaseAnswer::Granted(epoch) = answer {
-                or_release(&self.sql, bot, epoch, self.settle_left(epoch).await).await?;
+                or_release(&self.sql, bot, epoch, self.settle_left(bot, epoch).await).await?;
             }
             Ok(answer)
         })
@@ -122,6 +122,10 @@ impl StoreLayer for SqliteStore {
 
     fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
         Box::pin(self.sent.note(epoch, ids))
+    }
+
+    fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'_, ()> {
+        Box::pin(self.sent.note_labelled(epoch, sent))
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {

@@ -48,7 +48,7 @@ pub struct Telegram {
 /// Why no client can be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadAddress {
-    /// The address of the Bot API is none.
+    /// The address of the Bot API is none; of it, what may be shown.
     #[error("`{0}` is not the address of a Bot API")]
     Address(String),
     /// The token has not the form `<id>:<secret>`.
@@ -62,7 +62,7 @@ pub enum BadAddress {
 impl Telegram {
     /// A client for `token` at `base_url`: [`TELEGRAM`], a server of one's own, or the emulator.
     pub fn new(token: &str, base_url: &str) -> Result<Self, BadAddress> {
-        let bad = || BadAddress::Address(base_url.to_owned());
+        let bad = || BadAddress::Address(shown(base_url));
         let url = Url::parse(base_url).ok().filter(|url| matches!(url.scheme(), "http" | "https")).ok_or_else(bad)?;
         let is_loopback = is_loopback(url.host_str().ok_or_else(bad)?);
         let (id, secret) = token.split_once(':').ok_or(BadAddress::Token)?;
@@ -218,6 +218,21 @@ impl fmt::Debug for Telegram {
     }
 }
 
+/// What may be shown of an address: its scheme, host and port. Elsewhere in it may be a password, or by mistake a token.
+pub(crate) fn shown(address: &str) -> String {
+    match Url::parse(address) {
+        Ok(url) if url.has_host() => {
+            let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+            format!("{}://{}{port}", url.scheme(), url.host_str().unwrap_or_default())
+        }
+        _ => {
+            let first = address.split([':', '/', '?', '#', '@']).next().unwrap_or_default();
+            let colon = if address[first.len()..].starts_with(':') { ":" } else { "" };
+            format!("{first}{colon}")
+        }
+    }
+}
+
 fn client(is_loopback: bool) -> Result<Client, BadAddress> {
     // The application may have chosen a provider already; either one serves.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -294,9 +309,28 @@ mod tests {
     }
 
     #[test]
+    fn of_an_address_only_scheme_and_host_are_shown() {
+        for (address, seen) in [
+            ("https://bot:s3cret@proxy:8443/path?key=s3cret#s3cret", "https://proxy:8443"),
+            ("ftp://bot:s3cret@proxy/s3cret", "ftp://proxy"),
+            ("http://bot:s3cret@:x/", "http:"),
+            ("bot:s3cret@proxy", "bot:"),
+            ("123456789:s3cret", "123456789:"),
+            ("proxy/s3cret", "proxy"),
+        ] {
+            assert_eq!(shown(address), seen);
+            let refused = Telegram::new(TOKEN, address).err();
+            let bot = crate::bot::Bot::new(TOKEN).api_url(address);
+            let told =
+                format!("{refused:?} {} {bot:?}", refused.clone().map(|bad| bad.to_string()).unwrap_or_default());
+            assert!(told.contains(seen) && !told.contains("s3cret"), "{told}");
+        }
+    }
+
+    #[test]
     fn only_an_address_of_http_is_taken() {
-        for address in ["", "telegram", "ftp://a", "file:///a"] {
-            assert_eq!(Telegram::new(TOKEN, address).err(), Some(BadAddress::Address(address.to_owned())));
+        for (address, seen) in [("", ""), ("telegram", "telegram"), ("ftp://a", "ftp://a"), ("file:///a", "file:")] {
+            assert_eq!(Telegram::new(TOKEN, address).err(), Some(BadAddress::Address(seen.to_owned())));
         }
     }
 

@@ -10,6 +10,7 @@ use opora::store::{
 use crate::postgres_server::{PostgresServer, PostgresSpace};
 
 mod bot;
+mod cleaning;
 mod emptied;
 mod faults;
 mod imports;

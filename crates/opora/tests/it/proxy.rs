@@ -36,6 +36,8 @@ struct Shared {
     server: AtomicU16,
     /// What is to be cut when it has been passed on to the server.
     cut_after: Mutex<Option<Vec<u8>>>,
+    /// What is swallowed, and from then on everything.
+    swallow_from: Mutex<Option<Vec<u8>>>,
     has_cut: AtomicBool,
     ways: AtomicUsize,
     mode: watch::Sender<Mode>,
@@ -83,6 +85,11 @@ impl Proxy {
     /// when the way is free again, and the server holds its end of them.
     pub fn swallow(&self) {
         self.shared.mode.send_replace(Mode::Swallowing);
+    }
+
+    /// The same from the moment at which somebody says this, which the server does not hear.
+    pub fn swallow_from(&self, said: &[u8]) {
+        *self.shared.swallow_from.lock() = Some(said.to_vec());
     }
 
     /// The way is free again.
@@ -149,7 +156,13 @@ async fn there(mut client: ReadHalf<'_>, mut server: WriteHalf<'_>, shared: &Sha
             shared.ways.fetch_add(1, Ordering::AcqRel);
         }
         shared.delays().await;
-        let is_cut = shared.is_cut(&asked[..length]);
+        if is_said(&mut shared.swallow_from.lock(), &asked[..length]) {
+            shared.mode.send_replace(Mode::Swallowing);
+        }
+        if *shared.mode.borrow() == Mode::Swallowing {
+            std::future::pending::<()>().await;
+        }
+        let is_cut = is_said(&mut shared.cut_after.lock(), &asked[..length]);
         line.is_cut.store(is_cut, Ordering::Release);
         if server.write_all(&asked[..length]).await.is_err() {
             return;
@@ -176,16 +189,16 @@ async fn back(mut server: ReadHalf<'_>, mut client: WriteHalf<'_>, shared: &Shar
     }
 }
 
-impl Shared {
-    fn is_cut(&self, said: &[u8]) -> bool {
-        let mut cut_after = self.cut_after.lock();
-        let is_cut = cut_after.as_ref().is_some_and(|cut| said.windows(cut.len()).any(|part| part == cut));
-        if is_cut {
-            *cut_after = None;
-        }
-        is_cut
+/// Whether it is what was waited for; then it is waited for no more.
+fn is_said(awaited: &mut Option<Vec<u8>>, said: &[u8]) -> bool {
+    let is_said = awaited.as_ref().is_some_and(|awaited| said.windows(awaited.len()).any(|part| part == awaited));
+    if is_said {
+        *awaited = None;
     }
+    is_said
+}
 
+impl Shared {
     async fn delays(&self) {
         let mode = *self.mode.borrow();
         if let Mode::Delaying(by) = mode {

@@ -17,6 +17,7 @@ mod failover;
 mod fences;
 mod loss;
 mod marks;
+mod moved;
 mod opening;
 mod slots;
 mod together;

@@ -41,6 +41,28 @@ async fn what_may_have_been_sent_and_must_not_come_twice_is_dropped_by_a_restart
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_surely_was_not_sent_and_must_not_come_twice_is_sent_after_a_stop() {
+    let refused = || ApiError::NotSent("refused".into());
+    let errors = [refused(), ApiError::RetryAfter { seconds: 600 }, classify(500, "restart", Parameters::default())];
+    for error in errors {
+        for waits in [Duration::ZERO, Duration::from_millis(50)] {
+            let what = format!("{error} after {waits:?}");
+            let mut stage = Stage::new(off()).await;
+            stage.api.answers(1, Answer::Error(error.clone()));
+            stage.send(vec![to(1, Say::text("once").drop_if_unsure())]).await;
+            stage.until("the first try", |stage| stage.seen().len() == 1).await;
+            tokio::time::sleep(waits).await;
+            assert_eq!(stage.courier.drain(Duration::from_secs(5)).await.left, 1, "{what}");
+            let mut next = Stage::over(stage.store.clone(), off()).await;
+            next.courier.reload();
+            next.settled_all().await;
+            assert_eq!(next.texts_to(1), ["once"], "{what}");
+            assert_eq!((next.statistics().await.failed, next.told().len()), (0, 0), "{what}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_outbox_larger_than_memory_goes_out_whole_and_in_order() {
     let settings = CourierSettings { max_rows: 40, page: 7, ..off() };
     let mut stage = Stage::new(settings).await;

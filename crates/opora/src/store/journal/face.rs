@@ -162,6 +162,10 @@ impl StoreLayer for Journal {
         Box::pin(async move { self.0.of_epoch(epoch)?.sending(epoch, ids).await })
     }
 
+    fn not_sent<'a>(&'a self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'a, ()> {
+        Box::pin(async move { self.0.of_epoch(epoch)?.not_sent(epoch, ids).await })
+    }
+
     fn note_sent<'a>(&'a self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'a, ()> {
         Box::pin(async move {
             if is_ours(epoch) {
@@ -170,6 +174,18 @@ impl StoreLayer for Journal {
             // It is a file beside the bot: it can be written also when Redis has just fallen silent.
             match self.0.there.get() {
                 Some(there) => there.store().note_sent(epoch, ids).await,
+                None => self.0.there().map(drop),
+            }
+        })
+    }
+
+    fn note_labelled<'a>(&'a self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'a, ()> {
+        Box::pin(async move {
+            if is_ours(epoch) {
+                return self.0.book.store().note_labelled(epoch, sent).await;
+            }
+            match self.0.there.get() {
+                Some(there) => there.store().note_labelled(epoch, sent).await,
                 None => self.0.there().map(drop),
             }
         })

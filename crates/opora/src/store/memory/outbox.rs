@@ -53,6 +53,14 @@ impl Outbox {
         }
     }
 
+    pub(super) fn not_sent(&mut self, ids: &[OutboxId]) {
+        for id in ids {
+            if let Some(row) = self.unsent.get_mut(id) {
+                row.was_sending = false;
+            }
+        }
+    }
+
     pub(super) fn settle(&mut self, Settled { id, outcome }: Settled, at: Millis) {
         match outcome {
             Settlement::Sent { labelled } => {
@@ -84,9 +92,7 @@ impl Outbox {
             row.outgoing.redirect(to);
         }
         // Telegram refused it: this one was not sent.
-        if let Some(row) = self.unsent.get_mut(&id) {
-            row.was_sending = false;
-        }
+        self.not_sent(&[id]);
     }
 
     pub(super) fn labelled(&self, chat: i64, label: &str) -> Option<i64> {

@@ -103,6 +103,7 @@ impl Statement {
         self.add("outbox", &[OUTBOX], None, bulk.outbox);
         self.add("posts", &[POST_ROWS, POSTS], Some(COUNTED), bulk.posts);
         self.add("sending", &[SENDING], None, bulk.sending);
+        self.add("not_sent", &[NOT_SENT], None, bulk.not_sent);
         self.add("unsent_gone", &[UNSENT_GONE], None, bulk.unsent_gone);
         self.add("failed", &[FAILED], None, bulk.failed);
         self.add("labels", &[LABELS], None, bulk.labels);
@@ -344,6 +345,10 @@ const POSTS: &str = "
 
 const SENDING: &str = "
 @ AS (UPDATE opora_outbox SET sending = true
+      WHERE id = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM $rows)))";
+
+const NOT_SENT: &str = "
+@ AS (UPDATE opora_outbox SET sending = false
       WHERE id = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM $rows)))";
 
 const UNSENT_GONE: &str = "

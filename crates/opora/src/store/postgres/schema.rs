@@ -8,9 +8,11 @@
 //! other writer waits for. Tables whose rows come and go are swept early.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use sqlx::{Connection, PgConnection, Row};
 
+use super::server::{ANSWER_TIMEOUT, within};
 use crate::store::sql::failure::unavailable;
 use crate::store::sql::versions;
 use crate::store::{Epoch, StoreResult};
@@ -197,31 +199,34 @@ SET LOCAL lock_timeout = '60s';
 SET LOCAL statement_timeout = 0;
 SELECT pg_advisory_xact_lock(1869639538, hashtext(current_schema()));";
 
+/// How long the wait for others who migrate may take, with the way there and back.
+const ALONE_WITHIN: Duration = Duration::from_secs(60 + 5);
+/// How long what is done to all rows of a table may take: of a large one an index takes its time.
+const CHANGED_WITHIN: Duration = Duration::from_secs(15 * 60);
+
 /// Brings the tables to this library's version. Where they are, no right to make tables is needed.
 pub(super) async fn migrate(connection: &mut PgConnection) -> StoreResult<()> {
     if found(connection).await.map_err(unavailable)? == Some(MIGRATIONS.len()) {
         return Ok(());
     }
-    let mut transaction = connection.begin().await.map_err(unavailable)?;
-    sqlx::raw_sql(ALONE).execute(&mut *transaction).await.map_err(unavailable)?;
+    let mut transaction = within(ANSWER_TIMEOUT, connection.begin()).await.map_err(unavailable)?;
+    within(ALONE_WITHIN, sqlx::raw_sql(ALONE).execute(&mut *transaction)).await.map_err(unavailable)?;
     let version = match found(&mut transaction).await.map_err(unavailable)? {
         Some(version) => version,
         None => {
             let create = sqlx::raw_sql("CREATE TABLE opora_schema (version BIGINT NOT NULL)");
-            create.execute(&mut *transaction).await.map_err(unavailable)?;
+            within(ANSWER_TIMEOUT, create.execute(&mut *transaction)).await.map_err(unavailable)?;
             0
         }
     };
     versions::not_newer(version, MIGRATIONS.len())?;
     for (done, script) in MIGRATIONS.iter().enumerate().skip(version) {
-        sqlx::raw_sql(*script).execute(&mut *transaction).await.map_err(unavailable)?;
-        sqlx::query("INSERT INTO opora_schema VALUES ($1)")
-            .bind(i64::try_from(done).unwrap_or(i64::MAX).saturating_add(1))
-            .execute(&mut *transaction)
-            .await
-            .map_err(unavailable)?;
+        within(CHANGED_WITHIN, sqlx::raw_sql(*script).execute(&mut *transaction)).await.map_err(unavailable)?;
+        let version = i64::try_from(done).unwrap_or(i64::MAX).saturating_add(1);
+        let noted = sqlx::query("INSERT INTO opora_schema VALUES ($1)").bind(version);
+        within(ANSWER_TIMEOUT, noted.execute(&mut *transaction)).await.map_err(unavailable)?;
     }
-    transaction.commit().await.map_err(unavailable)
+    within(CHANGED_WITHIN, transaction.commit()).await.map_err(unavailable)
 }
 
 /// Whether tables that bear a generation are there: 1 or 0.
@@ -235,9 +240,10 @@ pub(super) const UNMARKED: &str = "";
 
 /// The generation of the tables that this connection finds; none if there are none.
 pub(super) async fn generation(connection: &mut PgConnection) -> sqlx::Result<Option<String>> {
-    match sqlx::query_scalar::<_, i64>(HAS_GENERATION).fetch_one(&mut *connection).await? {
+    let counted = sqlx::query_scalar::<_, i64>(HAS_GENERATION).fetch_one(&mut *connection);
+    match within(ANSWER_TIMEOUT, counted).await? {
         0 => Ok(found(connection).await?.map(|_| UNMARKED.to_owned())),
-        _ => sqlx::query_scalar(GENERATION).fetch_optional(connection).await,
+        _ => within(ANSWER_TIMEOUT, sqlx::query_scalar(GENERATION).fetch_optional(connection)).await,
     }
 }
 
@@ -253,14 +259,15 @@ pub(super) async fn go_on_above(connection: &mut PgConnection, leases: &BTreeMap
         INSERT INTO opora_leases (bot, epoch, holder, renewals, numbers)
         SELECT $1, $2, NULL, 0, 0 WHERE $2 > (SELECT coalesce(max(epoch), 0) FROM opora_leases)
         ON CONFLICT (bot) DO UPDATE SET epoch = excluded.epoch WHERE opora_leases.holder IS NULL";
-    let mut transaction = connection.begin().await?;
-    sqlx::raw_sql(VERSIONS).execute(&mut *transaction).await?;
+    let mut transaction = within(ANSWER_TIMEOUT, connection.begin()).await?;
+    within(CHANGED_WITHIN, sqlx::raw_sql(VERSIONS).execute(&mut *transaction)).await?;
     // The highest is enough, for bots have no epoch in common. Somebody who works here already, having accepted it on
     // another machine, is not put out.
     if let Some((bot, epoch)) = leases.iter().max_by_key(|(_, epoch)| **epoch) {
-        sqlx::query(EPOCHS).bind(bot).bind(epoch.0).execute(&mut *transaction).await?;
+        let raised = sqlx::query(EPOCHS).bind(bot).bind(epoch.0).execute(&mut *transaction);
+        within(ANSWER_TIMEOUT, raised).await?;
     }
-    transaction.commit().await
+    within(CHANGED_WITHIN, transaction.commit()).await
 }
 
 /// Refuses tables that are not of this library's version, and changes nothing.
@@ -274,10 +281,11 @@ async fn found(connection: &mut PgConnection) -> sqlx::Result<Option<usize>> {
     const NAMED: &str = "
         SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class
                        WHERE relname = 'opora_schema' AND pg_catalog.pg_table_is_visible(oid))";
-    let named = sqlx::query(NAMED).fetch_one(&mut *connection).await?;
+    let named = within(ANSWER_TIMEOUT, sqlx::query(NAMED).fetch_one(&mut *connection)).await?;
     if !named.try_get::<bool, _>(0)? {
         return Ok(None);
     }
-    let row = sqlx::query("SELECT coalesce(max(version), 0) FROM opora_schema").fetch_one(connection).await?;
+    let highest = sqlx::query("SELECT coalesce(max(version), 0) FROM opora_schema").fetch_one(connection);
+    let row = within(ANSWER_TIMEOUT, highest).await?;
     Ok(Some(usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(usize::MAX)))
 }

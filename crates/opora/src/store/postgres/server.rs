@@ -224,6 +224,15 @@ pub(super) async fn answered<T, E: Into<GroupFailed>>(
     }
 }
 
+/// The same, for as long as it may take; of what is asked before there is a store.
+pub(super) async fn within<T>(
+    limit: Duration,
+    asking: impl Future<Output = sqlx::Result<T>> + Send,
+) -> sqlx::Result<T> {
+    let late = || io::Error::new(io::ErrorKind::TimedOut, format!("PostgreSQL did not answer within {limit:?}"));
+    tokio::time::timeout(limit, asking).await.unwrap_or_else(|_| Err(late().into()))
+}
+
 /// Whether a connection that has rested is still there.
 pub(super) async fn is_alive(connection: &mut PgConnection) -> bool {
     matches!(tokio::time::timeout(PING_TIMEOUT, connection.ping()).await, Ok(Ok(())))
@@ -233,7 +242,7 @@ async fn check(connection: &mut PgConnection) -> StoreResult<Promise> {
     const ASK: &str = "
         SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
                current_setting('fsync'), current_setting('synchronous_commit'), pg_is_in_recovery()";
-    let row = sqlx::query(ASK).fetch_one(connection).await.map_err(unavailable)?;
+    let row = within(ANSWER_TIMEOUT, sqlx::query(ASK).fetch_one(connection)).await.map_err(unavailable)?;
     let text = |column: usize| row.try_get::<String, _>(column).map_err(unavailable);
     if row.try_get::<i64, _>(0).map_err(unavailable)? < OLDEST_SERVER {
         return Err(StoreError::Unsupported("PostgreSQL 13 or later is needed"));

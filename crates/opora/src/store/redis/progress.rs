@@ -10,12 +10,13 @@ use super::wire::Call;
 use crate::store::StoreResult;
 
 /// Functions whose first argument is an epoch.
-const UNDER_AN_EPOCH: [&str; 12] = [
+const UNDER_AN_EPOCH: [&str; 13] = [
     "receive",
     "park",
     "carry_out",
     "finish_effect",
     "sending",
+    "not_sent",
     "sent",
     "settle",
     "redirect",

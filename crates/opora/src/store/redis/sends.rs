@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use futures_util::future::join_all;
 
 use super::RedisStore;
-use super::gather::{gather, page_for};
+use super::gather::{PAGE_MOST, gather, page_for};
 use super::keys::{Thing, partition_of_chat, partition_of_id, partition_of_post};
 use super::numbers::Own;
 use super::ordered::{id_of, name_of};
@@ -26,6 +26,15 @@ impl RedisStore {
     }
 
     pub(super) async fn note_sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
+        self.say_of_ids("sending", epoch, ids).await
+    }
+
+    pub(super) async fn note_not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
+        self.say_of_ids("not_sent", epoch, ids).await
+    }
+
+    /// Says one thing of messages, in the partitions where they lie.
+    async fn say_of_ids(&self, function: &'static str, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
         let own = self.numbers.own(epoch)?;
         if ids.is_empty() {
             return self.check(&own).await;
@@ -34,7 +43,7 @@ impl RedisStore {
         for id in ids {
             parts.entry(partition_of_id(id.0)).or_insert_with(|| vec![own.text()]).push(id_of(id.0));
         }
-        self.call_parts(&own, "sending", Thing::Sending, parts).await
+        self.call_parts(&own, function, Thing::Sending, parts).await
     }
 
     pub(super) async fn settle_all(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> StoreResult<()> {
@@ -87,7 +96,7 @@ impl RedisStore {
         let Some(folder) = address.folder() else { return Ok(Vec::new()) };
         let notebook = Notebook::of_bot(folder, &address.file_name(), bot, &self.witness.generation());
         // A later lease may have been given already.
-        self.sent.take_up(notebook, epoch, move |other| other < epoch.0, self).await
+        self.sent.take_up(notebook, bot, epoch, move |other| other < epoch.0, self).await
     }
 
     pub(super) async fn post_rows(
@@ -210,18 +219,27 @@ impl RedisStore {
 
     /// A group became a supergroup: what was said to it from `id` on goes to the new chat.
     async fn redirect(&self, own: &Own, id: OutboxId, from: i64, to: i64) -> StoreResult<()> {
-        let rows = self.unsent_rows(own.bot, OutboxId(id.0 - 1), usize::MAX).await?;
-        let mut calls = Vec::new();
-        for mut row in rows.into_iter().filter(|row| row.outgoing.chat == Some(from)) {
-            row.outgoing.redirect(to);
-            let new = rows::message(row.id.0, &name_of(&row.key), row.at, &row.outgoing)?;
-            // Telegram refused this one: it was not sent.
-            let is_unsent = if row.id == id { "yes" } else { "no" };
-            let args = vec![own.text(), id_of(row.id.0), new, is_unsent.to_owned()];
-            calls.push((partition_of_id(row.id.0), args));
+        let mut after = OutboxId(id.0 - 1);
+        loop {
+            // Page by page, for an outbox may be larger than memory.
+            let rows = self.unsent_rows(own.bot, after, PAGE_MOST).await?;
+            let (last, is_last_page) = (rows.last().map(|row| row.id), rows.len() < PAGE_MOST);
+            let mut calls = Vec::new();
+            for mut row in rows.into_iter().filter(|row| row.outgoing.chat == Some(from)) {
+                row.outgoing.redirect(to);
+                let new = rows::message(row.id.0, &name_of(&row.key), row.at, &row.outgoing)?;
+                // Telegram refused this one: it was not sent.
+                let is_unsent = if row.id == id { "yes" } else { "no" };
+                let args = vec![own.text(), id_of(row.id.0), new, is_unsent.to_owned()];
+                calls.push((partition_of_id(row.id.0), args));
+            }
+            let answers = self.write_rooms("redirect", own.bot, Thing::Sending, calls).await?;
+            self.all_done(own, &answers).await?;
+            match last {
+                Some(last) if !is_last_page => after = last,
+                _ => return Ok(()),
+            }
         }
-        let answers = self.write_rooms("redirect", own.bot, Thing::Sending, calls).await?;
-        self.all_done(own, &answers).await
     }
 }
 

@@ -7,7 +7,7 @@ use super::columns::{Columns, Value, count};
 use super::decide::told;
 use super::facts::Facts;
 use super::failure::GroupFailed;
-use super::operation::{Alone, Decided, Import};
+use super::operation::{Alone, Decided, Import, Old};
 use super::reads::{self, LEASE, is_unchanged};
 use super::rows::Rows;
 use crate::clock::Millis;
@@ -63,7 +63,7 @@ pub(in crate::store) async fn carry_out(alone: Alone, session: &mut impl Session
         }
         Alone::Release { bot, epoch, reply } => told(reply, release(session, bot, epoch).await),
         Alone::ClearLease { bot, reply } => told(reply, clear(session, bot).await.map(Ok)),
-        Alone::Clean { epoch, bounds, reply } => told(reply, clean(session, epoch, bounds).await),
+        Alone::Clean { epoch, bounds, old, reply } => told(reply, clean(session, epoch, bounds, old).await),
         Alone::Reset { key, now, reply } => told(reply, reset(session, &key, now).await.map(Ok)),
         Alone::Import(import) => {
             let done = import_all(session, std::slice::from_ref(&import)).await;
@@ -124,25 +124,29 @@ async fn clean(
     session: &mut impl Session,
     epoch: Epoch,
     Bounds { marks_before, records_before, parked_most, .. }: Bounds,
+    old: Old,
 ) -> Result<StoreResult<Cleaned>, GroupFailed> {
     let bot = match session.leases(Some(epoch)).await?.bot_of(epoch) {
         Ok(bot) => bot,
         Err(refused) => return Ok(Err(refused)),
     };
-    let mut cleaned = Cleaned::default();
-    let tables = [
-        (CLEAN_MARKS, marks_before),
-        (CLEAN_POSTS, marks_before),
-        (CLEAN_TRANSITIONS, records_before),
-        (CLEAN_FAILED, records_before),
-        (CLEAN_LABELS, records_before),
-    ];
-    for (statement, before) in tables {
-        cleaned.aged += session.change(statement, numbers([bot, before.0, CLEAN_LIMIT])).await?;
-    }
-    cleaned.aged += session.forget_ended(bot, records_before, CLEAN_LIMIT).await?;
-    cleaned.parked = session.change(BOUND_PARKED, numbers([bot, count(parked_most), CLEAN_LIMIT])).await?;
-    Ok(Ok(cleaned))
+    let (statement, before) = match old {
+        Old::Marks => (CLEAN_MARKS, marks_before),
+        Old::Posts => (CLEAN_POSTS, marks_before),
+        Old::Transitions => (CLEAN_TRANSITIONS, records_before),
+        Old::Failed => (CLEAN_FAILED, records_before),
+        Old::Labels => (CLEAN_LABELS, records_before),
+        Old::Ended => {
+            let aged = session.forget_ended(bot, records_before, CLEAN_LIMIT).await?;
+            return Ok(Ok(Cleaned { aged, parked: 0 }));
+        }
+        Old::Parked => {
+            let parked = session.change(BOUND_PARKED, numbers([bot, count(parked_most), CLEAN_LIMIT])).await?;
+            return Ok(Ok(Cleaned { aged: 0, parked }));
+        }
+    };
+    let aged = session.change(statement, numbers([bot, before.0, CLEAN_LIMIT])).await?;
+    Ok(Ok(Cleaned { aged, parked: 0 }))
 }
 
 fn numbers<const N: usize>(numbers: [i64; N]) -> Vec<Value> {

@@ -41,6 +41,8 @@ pub(in crate::store) struct Bulk {
     pub(in crate::store) posts: Rows,
     /// `id`.
     pub(in crate::store) sending: Rows,
+    /// `id`, of what surely was not sent.
+    pub(in crate::store) not_sent: Rows,
     /// `id, reason`.
     pub(in crate::store) failed: Rows,
     /// `id`, of what was sent and what failed.

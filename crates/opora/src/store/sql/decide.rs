@@ -95,7 +95,7 @@ fn decide<'a>(plan: &mut Plan<'_, 'a>, operation: &'a Operation) -> Result<Verdi
         }
         Operation::Write { .. } => Verdict::Done(Ok(())),
         Operation::Settle { epoch, settled, at, .. } => Verdict::Done(plan.settle(*epoch, settled, *at)?),
-        Operation::Sending { epoch, ids, .. } => Verdict::Done(plan.sending(*epoch, ids)?),
+        Operation::Sending { epoch, ids, may_be_sent, .. } => Verdict::Done(plan.sending(*epoch, ids, *may_be_sent)?),
         Operation::Post { epoch, post, .. } => Verdict::Posted(plan.post(*epoch, post)?),
         Operation::FinishEffect { epoch, effect, outcome, .. } => {
             Verdict::Finished(plan.finish_effect(*epoch, *effect, outcome)?)

@@ -61,6 +61,8 @@ pub(in crate::store) enum Operation {
     Sending {
         epoch: Epoch,
         ids: Vec<OutboxId>,
+        /// Otherwise they surely were not sent.
+        may_be_sent: bool,
         reply: Reply<()>,
     },
     Post {
@@ -103,11 +105,29 @@ pub(in crate::store) enum Alone {
     Claim { bot: i64, holder: Box<Holder>, seen: Option<Box<Lease>>, reply: Reply<LeaseAnswer> },
     Release { bot: i64, epoch: Epoch, reply: Reply<()> },
     ClearLease { bot: i64, reply: Reply<()> },
-    Clean { epoch: Epoch, bounds: Bounds, reply: Reply<Cleaned> },
+    Clean { epoch: Epoch, bounds: Bounds, old: Old, reply: Reply<Cleaned> },
     Reset { key: DialogueKey, now: Millis, reply: Reply<bool> },
     Import(Import),
     RetryParked { id: ParkedId, reply: Reply<bool> },
     DropParked { id: ParkedId, reply: Reply<bool> },
+}
+
+/// What is removed when it is old, or too much. Each goes alone: between two of them others have their turn, and the
+/// renewal of a lease above all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store) enum Old {
+    Marks,
+    Posts,
+    Transitions,
+    Failed,
+    Labels,
+    Ended,
+    Parked,
+}
+
+impl Old {
+    pub(in crate::store) const ALL: [Self; 7] =
+        [Self::Marks, Self::Posts, Self::Transitions, Self::Failed, Self::Labels, Self::Ended, Self::Parked];
 }
 
 /// What arrives at the writer.

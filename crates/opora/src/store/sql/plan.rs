@@ -266,13 +266,17 @@ impl<'n, 'a> Plan<'n, 'a> {
         Ok(Ok(()))
     }
 
-    pub(in crate::store) fn sending(&mut self, epoch: Epoch, ids: &[OutboxId]) -> Result<StoreResult<()>, GroupFailed> {
+    pub(in crate::store) fn sending(
+        &mut self,
+        epoch: Epoch,
+        ids: &[OutboxId],
+        may_be_sent: bool,
+    ) -> Result<StoreResult<()>, GroupFailed> {
         if let Err(refused) = self.facts.bot_of(epoch) {
             return Ok(Err(refused));
         }
-        for id in ids {
-            self.bulk.sending.add(id)?;
-        }
+        let rows = if may_be_sent { &mut self.bulk.sending } else { &mut self.bulk.not_sent };
+        ids.iter().try_for_each(|id| rows.add(id))?;
         Ok(Ok(()))
     }
 

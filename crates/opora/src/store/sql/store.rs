@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::columns::Ask;
 use super::opens::{Finds, Opens};
-use super::operation::{Alone, Import, Operation, Post};
-use super::reads::Reads;
+use super::operation::{Alone, Import, Old, Operation, Post};
+use super::reads::{Reads, is_unchanged};
 use super::writers::Writers;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -80,8 +80,15 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
-        let (holder, seen) = (Box::new(holder.clone()), seen.cloned().map(Box::new));
-        Box::pin(self.writers.alone(move |reply| Alone::Claim { bot, holder, seen, reply }))
+        Box::pin(async move {
+            // Who only looks stops nobody: the writers are stopped where a lease may be given.
+            let held = self.reads.lease(bot).await?;
+            if let Some(held) = held.filter(|held| !seen.is_some_and(|seen| is_unchanged(seen, held))) {
+                return Ok(LeaseAnswer::Held(Box::new(held)));
+            }
+            let (holder, seen) = (Box::new(holder.clone()), seen.cloned().map(Box::new));
+            self.writers.alone(move |reply| Alone::Claim { bot, holder, seen, reply }).await
+        })
     }
 
     fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
@@ -151,7 +158,11 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.writers.at_desk(move |reply| Operation::Sending { epoch, ids, reply }))
+        Box::pin(self.writers.at_desk(move |reply| Operation::Sending { epoch, ids, may_be_sent: true, reply }))
+    }
+
+    fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        Box::pin(self.writers.at_desk(move |reply| Operation::Sending { epoch, ids, may_be_sent: false, reply }))
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
@@ -197,7 +208,13 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
-        Box::pin(self.writers.alone(move |reply| Alone::Clean { epoch, bounds, reply }))
+        Box::pin(async move {
+            let mut cleaned = Cleaned::default();
+            for old in Old::ALL {
+                cleaned += self.writers.alone(move |reply| Alone::Clean { epoch, bounds, old, reply }).await?;
+            }
+            Ok(cleaned)
+        })
     }
 
     fn list<'a>(

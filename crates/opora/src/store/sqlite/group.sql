@@ -5,9 +5,9 @@ CREATE TEMP VIEW opora_group (
     expected_epochs, expected_fresh, expected_inputs, expected_versions, expected_parked,
     -- What it writes.
     renewed, inputs_gone, marks, inputs, delivered, last_place, fresh_gone, changed, kept, expiry, outbox, posts,
-    sending, failed, unsent_gone, labels, moved, timers_gone, timers_cancelled, timers, effects_gone, effects, transitions,
+    sending, not_sent, failed, unsent_gone, labels, moved, timers_gone, timers_cancelled, timers, effects_gone, effects, transitions,
     parked_gone, parked
-) AS SELECT 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0;
+) AS SELECT 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0;
 
 -- What is replaced goes before what replaces it.
 CREATE TEMP TRIGGER opora_group_written INSTEAD OF INSERT ON opora_group
@@ -59,6 +59,7 @@ BEGIN
     FROM jsonb_each(NEW.outbox);
     INSERT INTO opora_posts (once, bot, at) SELECT value->>0, value->>1, value->>2 FROM jsonb_each(NEW.posts);
     UPDATE opora_outbox SET sending = 1 WHERE id IN (SELECT value FROM jsonb_each(NEW.sending));
+    UPDATE opora_outbox SET sending = 0 WHERE id IN (SELECT value FROM jsonb_each(NEW.not_sent));
     INSERT OR IGNORE INTO opora_failed (id, bot, key, chat, method, body, rest, reason, at)
     SELECT o.id, o.bot, o.key, o.chat, o.method, o.body, o.rest, said.value->>1, o.at
     FROM jsonb_each(NEW.failed) AS said JOIN opora_outbox AS o ON o.id = said.value->>0;

@@ -60,6 +60,16 @@ pub async fn an_old_instance_cannot_mark_as_sending(subject: Subject) {
     assert_eq!(scene.everything().await, before);
 }
 
+/// No message that may have been sent becomes one that was not.
+pub async fn an_old_instance_cannot_mark_as_not_sent(subject: Subject) {
+    let (scene, _) = after_a_takeover(subject).await;
+    let (id, epoch) = (scene.unsent().await[0].id, scene.lease().await.epoch);
+    scene.store().sending(epoch, vec![id]).await.expect("marked by the new holder");
+    let before = scene.everything().await;
+    fenced(scene.store().not_sent(scene.epoch, vec![id]).await);
+    assert_eq!(scene.everything().await, before);
+}
+
 /// No message leaves the outbox.
 pub async fn an_old_instance_cannot_settle(subject: Subject) {
     let (scene, before) = after_a_takeover(subject).await;

@@ -175,6 +175,21 @@ pub async fn a_message_in_the_act_of_sending_is_told_after_a_restart(subject: Su
     assert_eq!(told, [(ids[0], true), (ids[1], false)]);
 }
 
+/// A try that surely came to nothing leaves no doubt behind, and says nothing of other messages.
+pub async fn a_message_that_was_not_sent_after_all_is_told_as_such(subject: Subject) {
+    let mut scene = Scene::open(subject).await;
+    let once = |text| Outgoing { if_unsure: IfUnsure::Drop, ..message(101, text) };
+    let outgoing = vec![once("1"), once("2"), once("3")];
+    let ids = scene.turn(&person(101), |commit| commit.outgoing = outgoing).await.outbox;
+    scene.store().sending(scene.epoch, ids[..2].to_vec()).await.expect("marked");
+    scene.store().not_sent(scene.epoch, vec![ids[0], ids[2]]).await.expect("taken back");
+    scene.restart().await;
+    let told: Vec<_> = scene.unsent().await.into_iter().map(|row| (row.id, row.was_sending)).collect();
+    assert_eq!(told, [(ids[0], false), (ids[1], true), (ids[2], false)]);
+    scene.store().sending(scene.epoch, vec![ids[0]]).await.expect("marked again");
+    assert!(scene.unsent().await[0].was_sending, "it is tried again");
+}
+
 /// A broadcast that is begun again goes on instead of going out twice.
 pub async fn a_post_happens_once(subject: Subject) {
     let mut scene = Scene::open(subject).await;

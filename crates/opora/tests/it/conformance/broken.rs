@@ -185,6 +185,15 @@ impl opora::store::StoreLayer for Broken {
         })
     }
 
+    fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
+        Box::pin(async move {
+            if self.only_confirms("not_sent") {
+                return Ok(());
+            }
+            self.inner.not_sent(self.epoch("not_sent", epoch).await, self.spoilt_not_sent(ids).await).await
+        })
+    }
+
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
         Box::pin(self.spoilt_settle(epoch, settled, at))
     }

@@ -53,6 +53,7 @@ const TWINS: &[(&str, &[Fault])] = &[
     ("an_old_instance_cannot_commit", &[IgnoresEpoch("commit"), LEAVES[0], LEAVES[1], LEAVES[2], LEAVES[3], LEAVES[4]]),
     ("an_old_instance_cannot_park", &[IgnoresEpoch("park")]),
     ("an_old_instance_cannot_mark_as_sending", &[IgnoresEpoch("sending")]),
+    ("an_old_instance_cannot_mark_as_not_sent", &[IgnoresEpoch("not_sent")]),
     ("an_old_instance_cannot_settle", &[IgnoresEpoch("settle")]),
     ("an_old_instance_cannot_post", &[IgnoresEpoch("post")]),
     ("an_old_instance_cannot_finish_an_effect", &[IgnoresEpoch("finish_effect")]),
@@ -121,6 +122,10 @@ const TWINS: &[(&str, &[Fault])] = &[
     ("messages_follow_a_chat_that_moved", &[Confirms("settle"), MovesEverybody, MovesNothingLater]),
     ("a_label_names_the_message_sent_last", &[KeepsTheFirstLabel, LabelsWithoutChat, ForgetsAtRestart]),
     ("a_message_in_the_act_of_sending_is_told_after_a_restart", &[Confirms("sending"), SendingMarksAll]),
+    (
+        "a_message_that_was_not_sent_after_all_is_told_as_such",
+        &[Confirms("not_sent"), NotSentClearsAll, Confirms("sending")],
+    ),
     ("a_post_bears_its_time", &[PostsAtItsOwnTime]),
     ("a_post_happens_once", &[PostsAlways, ForgetsAtRestart]),
     ("the_oldest_unsent_message_is_known", &[NewestForOldest]),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use opora::clock::Millis;
+use opora::prelude::*;
 use opora::store::{Answer, Epoch, Settled, Store, StoreLayer, with_setting};
 
 use super::bots::{Part, play_over, registration};
@@ -79,6 +80,66 @@ async fn a_standby_on_the_same_machine_reads_what_a_killed_leader_has_noted(kind
     goes_on_without_asking_again(standby, &stage, person).await;
 }
 
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "counter")]
+enum Counter {
+    At { count: u32 },
+}
+
+/// Counts in one message, which is known by its label.
+fn counter() -> Dialogue<Counter> {
+    async fn start(turn: &mut Turn, _: Command) -> Step<Counter> {
+        turn.say(Say::text("counted 0").label("counter"));
+        Ok(Next::Go(Counter::At { count: 0 }))
+    }
+    async fn more(turn: &mut Turn, count: u32, _: String) -> Step<Counter> {
+        turn.edit(Edit::text("counter", format!("counted {}", count + 1)));
+        Ok(Next::Keep(Counter::At { count: count + 1 }))
+    }
+    Dialogue::new().start(command("start"), start).on(Counter::AT, text(), more)
+}
+
+/// Of every run of the whole binary these are a part too; without a part to play they have nothing to do.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_child_counts_and_settles_nothing() {
+    play_over(|store| Arc::new(NothingIsSettled(store)), |_, bot| bot.dialogue(counter())).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_child_counts() {
+    play_over(|store| store, |_, bot| bot.dialogue(counter())).await;
+}
+
+async fn a_labelled_message_does_not_come_again(stage: &Stage, part: &Part) {
+    let person = stage.person("Anna").await;
+    let process = Process::playing_by("crash::noted::a_child_counts_and_settles_nothing", part);
+    process.leads().await;
+    stage.says(person, "/start").await;
+    stage.hears(person, "counted 0").await;
+    until("it is noted", || !stage.keeper.noted().is_empty()).await;
+    process.kill().await;
+    let process = Process::playing_by("crash::noted::a_child_counts", part);
+    process.leads().await;
+    stage.says(person, "more").await;
+    stage.hears(person, "counted 1").await;
+    process.stop(stage).await;
+    assert_eq!(stage.transcript(person).await, ["counted 1"]);
+}
+
+async fn a_labelled_message_that_was_not_settled_before_a_kill_does_not_come_again_and_can_be_edited(kind: Kind) {
+    let stage = Stage::on(kind).await;
+    a_labelled_message_does_not_come_again(&stage, &Part::of(&stage, Story::Registration)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_a_journal_a_labelled_message_that_was_not_settled_before_a_kill_does_not_come_again() {
+    let stage = Stage::on(Kind::Redis).await;
+    let journal = stage.files().with_file_name("journal.db").display().to_string();
+    let state_url = with_setting(&stage.address(), "journal", &journal);
+    let part = Part { state_url, ..Part::of(&stage, Story::Registration) };
+    a_labelled_message_does_not_come_again(&stage, &part).await;
+}
+
 /// As a harness starts it that knows nothing of the settings of an address.
 async fn the_example_notes_what_was_sent_in_the_folder_of_its_environment(kind: Kind) {
     for variable in ["DATA_DIR", "RUN_DIR"] {
@@ -108,6 +169,7 @@ async fn the_example_on_postgres_notes_what_was_sent_in_the_folder_of_its_enviro
 on_every_store! {
     what_was_sent_and_not_settled_before_a_kill_does_not_come_again,
     a_standby_on_the_same_machine_reads_what_a_killed_leader_has_noted,
+    a_labelled_message_that_was_not_settled_before_a_kill_does_not_come_again_and_can_be_edited,
 }
 on_every_store! {
     in redis_as_aiogram on RedisAsAiogram:
@@ -116,6 +178,7 @@ on_every_store! {
 on_every_store! {
     in redis_and_a_file on RedisAndSqlite:
     what_was_sent_and_not_settled_before_a_kill_does_not_come_again,
+    a_labelled_message_that_was_not_settled_before_a_kill_does_not_come_again_and_can_be_edited,
 }
 on_every_store! {
     in redis_and_postgres on RedisAndPostgres:

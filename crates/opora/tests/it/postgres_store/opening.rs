@@ -1,5 +1,7 @@
 //! Addresses, passwords, versions, and several who start at once.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use opora::clock::Millis;
 use opora::key::DialogueKey;
@@ -8,6 +10,7 @@ use sqlx::{Connection, PgConnection};
 
 use super::Bench;
 use crate::postgres_server::{PostgresServer, PostgresSpace, query};
+use crate::proxy::Proxy;
 
 #[tokio::test]
 async fn a_wrong_password_is_told_without_repeating_it() {
@@ -62,6 +65,32 @@ async fn of_many_that_start_at_once_one_makes_the_tables() {
     let made: Vec<i64> =
         sqlx::query_scalar("SELECT version FROM opora_schema").fetch_all(&mut connection).await.unwrap();
     assert_eq!(made, [1, 2, 3, 4, 5]);
+}
+
+#[tokio::test]
+async fn a_connection_that_falls_silent_while_it_is_opened_is_given_up() {
+    let server = PostgresServer::start(&[]);
+    PostgresStore::open(&server.url()).await.unwrap();
+    let silent_from = async |said: &'static [u8]| {
+        let (proxy, folder) = (Proxy::before(server.port()).await, tempfile::tempdir().unwrap());
+        let address = format!("postgres://postgres@127.0.0.1:{}/postgres?data={}", proxy.port, folder.path().display());
+        // What was seen before is compared, too.
+        PostgresStore::open(&address).await.unwrap();
+        proxy.swallow_from(said);
+        let opened = tokio::time::timeout(Duration::from_secs(10), PostgresStore::open(&address)).await;
+        let error = opened.expect("it waits on").unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        proxy.let_pass();
+        PostgresStore::open(&address).await.unwrap();
+    };
+    tokio::join!(
+        silent_from(b"default_transaction_isolation"),
+        silent_from(b"server_version_num"),
+        silent_from(b"'opora_generation'"),
+        silent_from(b"'opora_schema'"),
+        silent_from(b"FROM opora_schema"),
+        silent_from(b"FROM opora_generation"),
+    );
 }
 
 #[tokio::test]

@@ -7,13 +7,13 @@ use futures_util::future::join_all;
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    Commit, ConversationRow, Filter, Incoming, Origin, OutboxId, PlaceCount, PostgresStore, Receipt, Settled,
-    Settlement, StateChange, Store, StoreError, Taken, Version,
+    Commit, ConversationRow, Filter, Incoming, LeaseAnswer, Origin, OutboxId, PlaceCount, PostgresStore, Receipt,
+    Settled, Settlement, StateChange, Store, StoreError, Taken, Version,
 };
 
 use sqlx::{Connection, PgConnection};
 
-use super::{BOT, Bench, NOW, at_state, claim, mark, message, person, talk, version};
+use super::{BOT, Bench, NOW, at_state, claim, holder, mark, message, person, talk, version};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_takeover_fences_all_writers_at_once() {
@@ -71,6 +71,26 @@ async fn a_lease_that_is_cleared_fences_all_writers_at_once() {
     let (rounds, ()) = tokio::join!(turns, clearing);
     assert!(rounds > 0, "there were turns before");
     assert!(matches!(bench.turn(1).await, Err(StoreError::Fenced { .. })));
+}
+
+#[tokio::test]
+async fn a_standby_that_looks_waits_for_no_writer_and_stops_none() {
+    let bench = Bench::new().await;
+    let standby = PostgresStore::open_existing(&bench.server.url).await.unwrap();
+    // A group of the leader's is under way, for as long as this session lasts.
+    let mut writing = PgConnection::connect(&bench.server.url).await.unwrap();
+    let shares = sqlx::query("SELECT pg_advisory_lock_shared(1869639536, hashint8($1))").bind(bench.epoch.0);
+    shares.execute(&mut writing).await.unwrap();
+    let looks = async {
+        for _ in 0..20 {
+            let answer = standby.claim(BOT, &holder("standby"), None).await.unwrap();
+            assert!(matches!(answer, LeaseAnswer::Held(_)), "{answer:?}");
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(2), looks).await.expect("it waits for whoever writes");
+    writing.close().await.unwrap();
+    let epoch = claim(&standby, "standby").await;
+    assert!(epoch > bench.epoch);
 }
 
 #[tokio::test]

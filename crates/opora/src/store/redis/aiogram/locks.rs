@@ -1,8 +1,9 @@
 //! The lock of aiogram's `RedisEventIsolation`, as `redis-py` takes it: a key with a token and an end.
 //!
 //! Ours end soon and are extended while a turn is under way, so that nobody waits long for a process that is gone. The token
-//! names the epoch: where that may not write any more, the next holder of the lease takes the lock at once. A lock only
-//! spares both bots needless work; a commit compares what it overwrites in any case.
+//! names the epoch: where that may not write any more, the next holder of the lease takes the lock at once. A commit
+//! compares what it overwrites in any case; aiogram does not. So a turn that has lost its lock to somebody else is overtaken:
+//! what it wrote would be overwritten by whoever has read the keys before.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;

@@ -148,6 +148,13 @@ function functions.aiogram_extend(keys, args)
 end
 frees.aiogram_extend = true
 
+-- Somebody else holds the lock. They may have read what stands in the keys, and will write without looking again: who
+-- commits now is overwritten. A lock that nobody holds was held by nobody who has changed anything.
+local function is_anothers(lock, token)
+  local held = text_of(lock)
+  return held == nil or (held and held ~= token)
+end
+
 -- whose; what stands in aiogram's keys in short, or 'noted'; the token to release or ''; 'keep' or 'write' and the new state,
 -- data, state_ttl, data_ttl; then what `commit` takes.
 function functions.aiogram_commit(keys, args)
@@ -157,6 +164,10 @@ function functions.aiogram_commit(keys, args)
     expected = noted(keys, who)
   end
   if not raw or raw.note ~= expected then
+    return { 'overtaken' }
+  end
+  -- Whose lease is over is told that first.
+  if token ~= '' and is_anothers(keys[#keys - 1], token) and not is_fenced(keys, args[9]) then
     return { 'overtaken' }
   end
   -- A refusal of all, or a word for the one turn.

@@ -17,6 +17,18 @@ function functions.sending(keys, args)
   return written(keys, 'done')
 end
 
+-- They surely were not sent. epoch, ids.
+function functions.not_sent(keys, args)
+  if is_fenced(keys, args[1]) then
+    return { 'fenced' }
+  end
+  for i = 2, #args do
+    call('SREM', keys[SENDING], args[i])
+  end
+  return written(keys, 'done')
+end
+frees.not_sent = true
+
 -- Messages that were sent and leave nothing to remember. epoch, ids.
 function functions.sent(keys, args)
   if is_fenced(keys, args[1]) then

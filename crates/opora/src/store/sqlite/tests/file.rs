@@ -111,6 +111,27 @@ async fn a_backup_overwrites_nothing() {
 }
 
 #[tokio::test]
+async fn a_standby_that_looks_needs_no_lock_of_the_file() {
+    let bench = Bench::new().await;
+    let standby = reopened(&bench.path("opora.db")).await;
+    // The leader, or another standby, stands still in the middle of a write.
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(bench.path("opora.db"));
+    let mut writing = sqlx::ConnectOptions::connect(&options).await.unwrap();
+    sqlx::query("BEGIN IMMEDIATE").execute(&mut writing).await.unwrap();
+    let looks = async {
+        for _ in 0..20 {
+            let answer = standby.claim(BOT, &holder("standby"), None).await.unwrap();
+            assert!(matches!(answer, LeaseAnswer::Held(_)), "{answer:?}");
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(4), looks).await.expect("it waits for whoever writes");
+    sqlx::query("ROLLBACK").execute(&mut writing).await.unwrap();
+    let seen = standby.lease(BOT).await.unwrap();
+    let answer = standby.claim(BOT, &holder("standby"), seen.as_ref()).await.unwrap();
+    assert!(matches!(answer, LeaseAnswer::Granted(epoch) if epoch > bench.epoch), "{answer:?}");
+}
+
+#[tokio::test]
 async fn an_operator_in_another_process_works_beside_the_bot() {
     let bench = Bench::new().await;
     let operator = reopened(&bench.path("opora.db")).await;

@@ -43,11 +43,30 @@ async fn somebody_elses_lock_is_waited_for_and_never_released() {
     bench.redis.say(&["SET", LOCK, "theirs", "PX", "300"]);
     let (version, _) = bench.enters().await;
     assert!(began.elapsed() >= Duration::from_millis(250));
-    // It took too long, and they have it now: what counts is that they changed nothing.
+    // It took too long, and they have it now.
     bench.redis.say(&["SET", LOCK, "theirs", "PX", "60000"]);
-    bench.commits(version, set(1, version)).await.unwrap();
+    bench.commits(version, set(1, version)).await.unwrap_err();
     Store::leave(&bench.store, bench.epoch, &anna()).await.unwrap();
     assert_eq!(bench.lock().as_deref(), Some("theirs"));
+}
+
+#[tokio::test]
+async fn a_turn_that_lost_its_lock_to_somebody_else_is_overtaken_and_runs_again() {
+    let bench = Bench::new(AiogramLayout::new()).await;
+    let (version, _) = bench.enters().await;
+    bench.commits(version, set(1, version)).await.unwrap();
+    let (before, (version, _)) = (bench.has(), bench.enters().await);
+    // They have read the keys, and will write without looking again.
+    bench.redis.say(&["DEL", LOCK]);
+    bench.redis.say(&["SET", LOCK, "theirs", "PX", "60000"]);
+    let refused = bench.commits(version, set(2, version)).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Overtaken(_)), "{refused}");
+    assert_eq!((bench.has(), bench.lock().as_deref()), (before, Some("theirs")));
+    bench.redis.say(&["DEL", LOCK]);
+    let (version, _) = bench.enters().await;
+    // One that ran out and that nobody else has taken is no harm.
+    bench.redis.say(&["DEL", LOCK]);
+    bench.commits(version, set(2, version)).await.unwrap();
 }
 
 #[tokio::test]

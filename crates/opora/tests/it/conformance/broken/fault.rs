@@ -66,6 +66,7 @@ pub enum Fault {
     KeepsTheFirstLabel,
     LabelsWithoutChat,
     SendingMarksAll,
+    NotSentClearsAll,
     PostsAlways,
     PostsAtItsOwnTime,
     NewestForOldest,

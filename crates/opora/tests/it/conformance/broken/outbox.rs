@@ -18,9 +18,14 @@ impl Broken {
     }
 
     pub(super) async fn spoilt_sending(&self, ids: Vec<OutboxId>) -> Vec<OutboxId> {
-        if self.how != Fault::SendingMarksAll {
-            return ids;
-        }
+        if self.how == Fault::SendingMarksAll { self.all_unsent().await } else { ids }
+    }
+
+    pub(super) async fn spoilt_not_sent(&self, ids: Vec<OutboxId>) -> Vec<OutboxId> {
+        if self.how == Fault::NotSentClearsAll { self.all_unsent().await } else { ids }
+    }
+
+    async fn all_unsent(&self) -> Vec<OutboxId> {
         let bots = self.inner.bots().await.unwrap();
         let rows = self.inner.unsent(bots[0], OutboxId(0), usize::MAX).await.unwrap();
         rows.into_iter().map(|row| row.id).collect()
