@@ -10,6 +10,7 @@ use workforce::sites::{AboutContract, AboutSite, AboutSlot, AboutTask, ContractS
 use crate::firm::{Firm, Kind, NOON};
 
 mod by_time;
+mod closing_at_once;
 mod crowd;
 mod editing;
 mod filling_in;
