@@ -43,7 +43,7 @@ pub struct Clock(Arc<Source>);
 
 #[derive(Debug)]
 enum Source {
-    Machine { started: Instant, machine: Machine },
+    Machine { started: Instant, machine: Machine, ahead: Duration },
     ByHand(AtomicI64),
 }
 
@@ -51,7 +51,15 @@ impl Clock {
     /// The machine's clock.
     #[must_use]
     pub fn machine() -> Self {
-        Self(Arc::new(Source::Machine { started: Instant::now(), machine: Machine::start(wall(), uptime()) }))
+        Self::machine_ahead(Duration::ZERO)
+    }
+
+    /// The machine's clock, always so much ahead of it: for a test that starts a process now and has it be later there. Those
+    /// who share a store should go by clocks that never step back from one process to the next.
+    #[must_use]
+    pub fn machine_ahead(ahead: Duration) -> Self {
+        let machine = Machine::start(wall(), uptime());
+        Self(Arc::new(Source::Machine { started: Instant::now(), machine, ahead }))
     }
 
     /// A clock that stands still until [`Clock::advance`] moves it.
@@ -64,8 +72,8 @@ impl Clock {
     #[must_use]
     pub fn now(&self) -> Millis {
         match &*self.0 {
-            Source::Machine { started, machine } => {
-                machine.now(Readings { steady: started.elapsed(), wall: wall() }, uptime)
+            Source::Machine { started, machine, ahead } => {
+                machine.now(Readings { steady: started.elapsed(), wall: wall() }, uptime).plus(*ahead)
             }
             Source::ByHand(at) => Millis(at.load(Ordering::SeqCst)),
         }
@@ -117,5 +125,22 @@ impl Stopwatch {
     #[must_use]
     pub fn elapsed(self) -> Duration {
         self.0.elapsed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_ahead_stays_so_and_goes_on() {
+        let (ahead, second) = (Duration::from_secs(3600), Duration::from_secs(1));
+        let (machine, later) = (Clock::machine(), Clock::machine_ahead(ahead));
+        let (before, now, after) = (machine.now(), later.now(), machine.now());
+        // Each has believed the wall clock at a moment of its own.
+        assert!(before.plus(ahead).minus(second) <= now && now <= after.plus(ahead + second));
+        assert!(later.now() >= now);
+        later.advance(ahead);
+        assert!(later.now() <= machine.now().plus(ahead + second), "only a clock that is set by hand is moved");
     }
 }

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+#[cfg(debug_assertions)]
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -119,6 +121,14 @@ pub fn redis_address(config: Option<PathBuf>) -> anyhow::Result<String> {
 #[cfg(debug_assertions)]
 pub fn failpoints() -> String {
     std::env::var("OPORA_FAILPOINTS").unwrap_or_default()
+}
+
+/// By how many seconds a test wants the clock to be ahead; nothing in a release build asks.
+#[cfg(debug_assertions)]
+pub fn clock_ahead() -> anyhow::Result<Duration> {
+    let Ok(seconds) = std::env::var("OPORA_CLOCK_AHEAD") else { return Ok(Duration::ZERO) };
+    let seconds = seconds.parse().context("OPORA_CLOCK_AHEAD is no whole number of seconds")?;
+    Ok(Duration::from_secs(seconds))
 }
 
 /// Everything that is set, the strongest first.

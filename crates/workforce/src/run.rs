@@ -67,9 +67,10 @@ impl Product {
         let made = tokio::fs::create_dir_all(folder).await;
         made.with_context(|| format!("cannot make the data directory {}", folder.display()))?;
         let domain = Domain::open(&config.state, &config.database).await?;
+        let clock = clock()?;
         let bot = Bot::new(&config.bot_token.0).api_url(&config.bot_api_url).send_limits(config.send_limits);
-        let bot = bot.settings(|settings| settings.polling.tells_to_wait = config.only_instance);
-        let app = App::new(&config, domain, rooms, bot.handle(), Clock::machine());
+        let bot = bot.settings(|settings| settings.polling.tells_to_wait = config.only_instance).clock(clock.clone());
+        let app = App::new(&config, domain, rooms, bot.handle(), clock);
         installation::begin(&app).await;
         let bot = application::bot(&app, bot.store(app.domain.store().clone()));
         let (bot, webhook) = match &config.updates {
@@ -108,6 +109,21 @@ impl Product {
         tracing::info!("the database is closed; all is done");
         ran.context("the bot cannot run")
     }
+}
+
+/// What time it is for the bot, the pages and the jobs alike.
+#[cfg(debug_assertions)]
+fn clock() -> anyhow::Result<Clock> {
+    let ahead = config::clock_ahead()?;
+    if !ahead.is_zero() {
+        tracing::warn!(seconds = ahead.as_secs(), "the clock is ahead, as a test wants it");
+    }
+    Ok(Clock::machine_ahead(ahead))
+}
+
+#[cfg(not(debug_assertions))]
+fn clock() -> anyhow::Result<Clock> {
+    Ok(Clock::machine())
 }
 
 /// The server of the pages.

@@ -20,6 +20,7 @@ use crate::redis_server::RedisSpace;
 
 /// Noon of a day in 2026, in UTC.
 pub const NOON: Millis = Millis(1_767_268_800_000);
+const SETTINGS: [(&str, &str); 2] = [("BOT_TOKEN", "7:stage"), ("PUBLIC_URL", "http://office.example")];
 
 /// Runs tests wherever conversations and tables may be; each is a function of the [`Kind`].
 macro_rules! on_every_database {
@@ -122,11 +123,18 @@ impl Firm {
         let domain = ground.domain().await;
         let clock = Clock::set_by_hand(NOON);
         let store: Arc<dyn Store> = domain.store().clone();
-        let config = ground.config(&[("BOT_TOKEN", "7:stage"), ("PUBLIC_URL", "http://office.example")]);
+        let config = ground.config(&SETTINGS);
         let app = App::new(&config, domain, rooms.clone(), Bot::new("7:stage").handle(), clock.clone());
         let context = Context::new().with(app.clone());
         let stage = Stage::on(application::script(&rooms), context, store, clock);
         Self { app, stage, _ground: ground }
+    }
+
+    /// The pages of another process on the same database.
+    pub async fn beside(&self) -> App {
+        let config = self._ground.config(&SETTINGS);
+        let (domain, rooms, clock) = (self._ground.domain().await, self.app.rooms.clone(), self.app.clock.clone());
+        App::new(&config, domain, rooms, Bot::new("7:stage").handle(), clock)
     }
 
     /// Somebody who works here in these roles, and whose Telegram is in English.

@@ -76,6 +76,8 @@ impl Run {
 
     /// Stops it as a service manager does; gives its log.
     pub async fn stops(mut self) -> Vec<String> {
+        // From then on it listens for signals; before, one would end it where it is.
+        self.logs("opora starts").await;
         let id = self.id().to_string();
         assert!(std::process::Command::new("kill").args(["-s", "TERM", &id]).status().unwrap().success());
         let ended = timeout(PATIENCE, self.process.wait()).await.expect("it did not stop").unwrap();

@@ -10,6 +10,7 @@ use workforce::sites::{AboutContract, AboutSite, AboutSlot, AboutTask, ContractS
 use crate::firm::{Firm, Kind, NOON};
 
 mod by_time;
+mod closing_at_once;
 mod crowd;
 mod editing;
 mod endings;
@@ -22,8 +23,10 @@ mod long_lists;
 mod money_rules;
 mod owners_chat;
 mod permitted;
+mod phone;
 mod photos;
 mod planning;
+mod premises;
 mod racing;
 mod regressions;
 mod shown;

@@ -22,6 +22,19 @@ on_databases! { [sqlite Sqlite, postgres Postgres]
     two_taps_at_every_step_of_closing_make_one_set_of_amounts,
 }
 
+// With conversations in Redis it is the record of a decision that makes it once.
+on_databases! { [redis_and_postgres RedisAndPostgres, redis_and_sqlite RedisAndSqlite]
+    two_taps_at_every_step_of_closing_make_one_set_of_amounts,
+}
+
+#[tokio::test]
+async fn of_two_hundred_whose_conversations_are_in_redis_ten_get_a_place_as_well() {
+    of_two_hundred_who_press_the_same_slots_button_ten_get_a_place_and_the_others_a_polite_answer(
+        Kind::RedisAndPostgres,
+    )
+    .await;
+}
+
 /// How a person without a place is told.
 const FULL: &str = "No place is left here.";
 

@@ -179,7 +179,7 @@ async fn a_shift_whose_amounts_cannot_be_posted_is_not_closed_at_all() {
 }
 
 #[tokio::test]
-async fn staff_and_the_person_close_at_the_same_moment_and_one_of_them_does() {
+async fn of_eight_who_close_a_shift_for_somebody_at_once_one_does() {
     let yard = Yard::open(Kind::Postgres).await;
     let site = yard.site("Shop", 10_000).await;
     let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;

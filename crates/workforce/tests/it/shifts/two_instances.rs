@@ -16,17 +16,25 @@ use crate::demo::until;
 use crate::firm::{Kind, NOON};
 
 /// A commit that is as good as done, and waits.
-struct Held {
+pub struct Held {
     commit: JoinHandle<Result<(), NotWritten>>,
     go_on: oneshot::Sender<()>,
 }
 
+impl Held {
+    /// Commits.
+    pub async fn goes_on(self) {
+        self.go_on.send(()).unwrap();
+        self.commit.await.unwrap().unwrap();
+    }
+}
+
 /// Whoever waits for another one's commit among those who are at the tables of this test.
-const WAITING: &str = "SELECT COUNT(*) FROM pg_locks AS waits WHERE NOT waits.granted AND waits.pid IN \
+pub const WAITING: &str = "SELECT COUNT(*) FROM pg_locks AS waits WHERE NOT waits.granted AND waits.pid IN \
     (SELECT here.pid FROM pg_locks AS here JOIN pg_class ON here.relation = pg_class.oid \
      WHERE here.granted AND pg_class.relnamespace = CAST(current_schema() AS regnamespace))";
 
-async fn hold<F>(domain: &Domain, deed: F) -> Held
+pub async fn hold<F>(domain: &Domain, deed: F) -> Held
 where
     F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
 {
@@ -58,8 +66,7 @@ where
         (second.is_finished() || yard.rows(WAITING).await[0][0] != "0").then_some(())
     })
     .await;
-    held.go_on.send(()).unwrap();
-    held.commit.await.unwrap().unwrap();
+    held.goes_on().await;
     second.await.unwrap()
 }
 

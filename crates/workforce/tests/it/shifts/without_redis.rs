@@ -1,7 +1,8 @@
 //! A shift that is worked while Redis is away: an instance that is declared the only one goes on, and pay is right. What
 //! has to be sent outside of turns is not promised meanwhile.
 
-use super::killed::{DEEDS, does, has_worked_once, prepare};
+use super::killed::{DEEDS, has_worked_once, prepare};
+use super::phone::Phone;
 use crate::cabinet::pins_in;
 use crate::demo::{ANNA, BORIS, until};
 use crate::firm::{Ground, Kind};
@@ -24,10 +25,8 @@ async fn works_a_shift_while_redis_is_away(kind: Kind) {
     let (ground, emulator) = (ground(kind, &server).await, silent_emulator().await);
     prepare(&ground).await;
     let run = Run::start(&ground, &emulator, ALONE);
-    let (before, rest) = DEEDS.split_at(3);
-    for (deed, heard) in before {
-        does(&emulator, deed, heard).await;
-    }
+    let (anna, (before, rest)) = (Phone::of(ANNA, &emulator), DEEDS.split_at(3));
+    anna.takes(before).await;
     let store = opora::store::open_existing(&ground.state).await.unwrap();
     until("what was said is settled", async || {
         let numbers = store.statistics(None).await.unwrap();
@@ -37,18 +36,14 @@ async fn works_a_shift_while_redis_is_away(kind: Kind) {
     server.kill();
     run.logs("the journal goes on").await;
     let (here, back) = rest.split_at(rest.len() - 2);
-    for (deed, heard) in here {
-        does(&emulator, deed, heard).await;
-    }
+    anna.takes(here).await;
     // Whom nobody knows is told to wait, and answered later.
     emulator.says(BORIS, "/me").await;
     emulator.hears(BORIS, "One moment").await;
     server.start_again();
     run.logs("Redis has everything").await;
     emulator.hears(BORIS, "Your Telegram number: 1002").await;
-    for (deed, heard) in back {
-        does(&emulator, deed, heard).await;
-    }
+    anna.takes(back).await;
     assert!(!emulator.texts(ANNA).await.iter().any(|text| text.contains("One moment")), "she has noticed nothing");
     has_worked_once(&ground, run).await;
     let parked = operator::run(&[("STATE_URL", &ground.state)], &["state", "parked", "list"]).await.well().stdout;

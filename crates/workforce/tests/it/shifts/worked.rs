@@ -7,6 +7,8 @@ use workforce::sites::{AboutSite, AboutTask};
 use super::{Yard, about_site, chooses, closes, is_here, opens, plans, task};
 use crate::firm::Kind;
 
+mod processes;
+
 #[tokio::test]
 async fn the_three_shifts_come_out_to_the_kopeck_on_sqlite() {
     all_three(Kind::Sqlite).await;

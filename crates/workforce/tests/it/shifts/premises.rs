@@ -1,0 +1,76 @@
+//! What an owner has made before the real program runs: people, sites, slots, tasks and contracts. It is written, and
+//! afterwards looked at, beside the program.
+
+use chrono::Timelike;
+use chrono_tz::Europe::Moscow;
+use opora::clock::{Clock, Millis};
+use sea_orm::{ConnectionTrait, Statement};
+use workforce::domain::Domain;
+use workforce::people::{self, Grant, People, Role};
+use workforce::sites::{self, AboutContract, AboutSite, AboutSlot, AboutTask, By, ContractStatus, Hours, local};
+use workforce::texts::Language;
+
+use crate::firm::Ground;
+
+const MINUTE_MS: i64 = 60_000;
+
+pub struct Premises {
+    domain: Domain,
+    by: By,
+}
+
+impl Premises {
+    pub async fn of(ground: &Ground) -> Self {
+        let domain = Domain::beside(&ground.database).await.unwrap();
+        Self { domain, by: By { person: None, at: Clock::machine().now() } }
+    }
+
+    pub async fn site(&self, about: AboutSite) -> i64 {
+        let by = self.by;
+        self.domain.write_and_get(move |db| Box::pin(sites::create_site(db, about, by))).await.unwrap()
+    }
+
+    /// A slot of eight hours that has begun some minutes ago.
+    pub async fn begun_slot(&self, site: i64, more: impl FnOnce(&mut AboutSlot)) -> i64 {
+        let at = |minutes: i64| local(Millis(self.by.at.0 + minutes * MINUTE_MS), Moscow);
+        let minute = |minutes: i64| i64::from(at(minutes).num_seconds_from_midnight()) / 60;
+        let (by, mut about) = (self.by, AboutSlot::usual(at(-10).date(), Hours::new(minute(-10), minute(470))));
+        more(&mut about);
+        self.domain.write_and_get(move |db| Box::pin(sites::create_slot(db, site, about, by))).await.unwrap()
+    }
+
+    pub async fn task(&self, site: i64, slot: Option<i64>, about: AboutTask) {
+        let by = self.by;
+        self.domain.write_and_get(move |db| Box::pin(sites::create_task(db, site, slot, about, by))).await.unwrap();
+    }
+
+    /// Somebody who works at a site, with or without plans unless told otherwise.
+    pub async fn worker(&self, telegram_id: i64, name: &str, site: i64, more: impl FnOnce(&mut AboutContract)) {
+        let (by, full_name) = (self.by, name.to_owned());
+        let grant = Grant { telegram_id, full_name, role: Role::Employee, language: Language::En, by: None };
+        self.domain.write(move |db| Box::pin(people::grant(db, grant, by.at))).await.unwrap();
+        let user = People::new(self.domain.clone()).by_telegram(telegram_id).await.unwrap().unwrap().id;
+        let (status, sites) = (ContractStatus::Active, vec![site]);
+        let mut about = AboutContract { status, rate_kopecks: None, allows_spontaneous: true, sites };
+        more(&mut about);
+        self.domain.write_and_get(move |db| Box::pin(sites::create_contract(db, user, about, by))).await.unwrap();
+    }
+
+    /// The first column of a query, which is a text.
+    pub async fn texts(&self, sql: &str) -> Vec<String> {
+        let db = self.domain.read();
+        let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
+        rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
+    }
+
+    /// The same of numbers.
+    pub async fn numbers(&self, sql: &str) -> Vec<i64> {
+        let db = self.domain.read();
+        let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
+        rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
+    }
+
+    pub async fn close(self) {
+        self.domain.close().await.unwrap();
+    }
+}
