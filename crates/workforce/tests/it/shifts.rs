@@ -11,6 +11,7 @@ use crate::firm::{Firm, Kind, NOON};
 
 mod by_time;
 mod crowd;
+mod due_at_a_start;
 mod editing;
 mod filling_in;
 mod in_the_chat;

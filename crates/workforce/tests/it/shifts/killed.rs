@@ -149,7 +149,8 @@ async fn sends_photo(demo: &Demo) {
     assert!(sent.status().is_success(), "{:?}", sent.text().await);
 }
 
-async fn texts(domain: &Domain, sql: &str) -> Vec<String> {
+/// The first column of a query.
+pub async fn texts(domain: &Domain, sql: &str) -> Vec<String> {
     let db = domain.read();
     let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
     rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
