@@ -10,9 +10,11 @@ use opora::clock::Millis;
 use opora::effects::{Asked, EffectError};
 use opora::key::DialogueKey;
 use opora::prelude::*;
+use opora::store::StoreError;
 use serde_json::Value;
 
 use crate::application::App;
+use crate::domain::NotWritten;
 use crate::rooms::{Job, Rooms};
 
 const EFFECT: &str = "job";
@@ -50,6 +52,24 @@ pub async fn begin(app: &App) {
 /// The conversation that is nobody's.
 pub fn key(bot: i64) -> DialogueKey {
     DialogueKey { bot, chat: 0, user: 0, thread: 0, business: Box::default() }
+}
+
+/// What a job wrote about one of many, if it was written. One that cannot be written keeps no other from its turn; a
+/// database that is away ends the run.
+pub fn done<T>(written: Result<T, NotWritten>, what: &'static str, id: i64) -> anyhow::Result<Option<T>> {
+    match written {
+        Ok(done) => Ok(Some(done)),
+        // Somebody was faster.
+        Err(NotWritten::Refused(refusal)) => {
+            tracing::info!(refusal, what, id, "a job leaves one alone that does not want it any more");
+            Ok(None)
+        }
+        Err(NotWritten::Failed(StoreError::WritesFailed(error))) => {
+            tracing::error!(%error, what, id, "a job passes over one that it cannot write; it is tried again");
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn timer_of(job: &Job) -> String {

@@ -251,10 +251,27 @@ mod tests {
         }
     }
 
+    /// The schedule, in minutes. Whoever takes a job away or changes its time has to say so here, and in docs/operating.md.
     #[test]
-    fn no_two_jobs_have_one_name() {
-        let mut names: Vec<_> = Rooms::all().jobs().iter().map(|job| job.name).collect();
-        names.sort_unstable();
-        assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
+    fn every_job_is_there_once_and_comes_as_often_as_it_should() {
+        let schedule = [
+            ("attachments", 10),
+            ("file-cleanup", 60),
+            ("notices", 1),
+            // Hourly, since no timer knows the clock of the business; it looks itself whether it is four in the morning.
+            ("payroll", 60),
+            ("questionnaire", 1),
+            ("registration-news", 1),
+            ("sessions", 60),
+            ("shift-adjustments", 10),
+            ("shift-auto-close", 30),
+            ("shift-no-shows", 10),
+            ("shift-reminders", 30),
+            // Hourly, since each site has a clock of its own, by which it is the first of December, three in the morning.
+            ("slots-of-next-year", 60),
+        ];
+        let mut jobs: Vec<_> = Rooms::all().jobs().iter().map(|job| (job.name, job.every)).collect();
+        jobs.sort_unstable();
+        assert_eq!(jobs, schedule.map(|(name, minutes)| (name, Duration::from_secs(60 * minutes))));
     }
 }

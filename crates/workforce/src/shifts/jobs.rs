@@ -1,7 +1,7 @@
 //! What happens to plans and shifts by themselves. Each may run again at any time, and does nothing twice.
 
 use opora::clock::Millis;
-use opora::store::{StoreError, WriteError};
+use opora::store::WriteError;
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 
 use super::cancelling::judges;
@@ -12,7 +12,8 @@ use super::updates::{Happened, Update};
 use super::working::{self, End};
 use super::{Shifts, when};
 use crate::application::App;
-use crate::domain::{NotWritten, Writing};
+use crate::domain::Writing;
+use crate::jobs::done;
 use crate::sites::{Notice, Site, Sites, notices};
 
 const HOUR_MS: i64 = 3_600_000;
@@ -90,7 +91,7 @@ pub async fn note_missed(app: App) -> anyhow::Result<()> {
         let missed = Notice::Missed { name: person.full_name.clone(), site: name, when };
         told.extend(staff.map(|id| (*id, missed.clone())));
         let noted = app.domain.write(move |db| Box::pin(miss(db, id, told, now))).await;
-        if was_done(noted, "plan", id)? {
+        if done(noted, "plan", id)?.is_some() {
             Update::new(Happened::PlanMissed, person.id).publish(&app);
         }
     }
@@ -134,7 +135,7 @@ pub async fn close_overdue(app: App) -> anyhow::Result<()> {
         };
         let update = Update::of_shift(Happened::ShiftClosed, shift.id, shift.user_id);
         let closed = app.domain.write(move |db| Box::pin(working::close_for(db, end))).await;
-        if was_done(closed, "shift", id)? {
+        if done(closed, "shift", id)?.is_some() {
             update.publish(&app);
         }
     }
@@ -142,7 +143,7 @@ pub async fn close_overdue(app: App) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A safety net: shifts that are over and have no amounts get them.
+/// A safety net: shifts that were over in the last days and have no amount for their hours get what they lack.
 pub async fn post_missing(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     let over = shift::Column::Status.eq(ShiftStatus::Completed.name());
@@ -151,28 +152,14 @@ pub async fn post_missing(app: App) -> anyhow::Result<()> {
     let ids: Vec<i64> = lately.into_tuple().all(app.domain.read()).await?;
     let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
     for ids in ids.chunks(IDS_AT_ONCE) {
-        let posted = app.payroll.totals_of_shifts(ids).await?;
-        for id in ids.iter().copied().filter(|id| !posted.contains_key(id)) {
-            tracing::warn!(shift = id, "a shift that is over had no amounts; they are posted now");
+        let posted = app.payroll.with_base(ids).await?;
+        for id in ids.iter().copied().filter(|id| !posted.contains(id)) {
+            tracing::warn!(shift = id, "a shift that is over had no amount for its hours; what it lacks is posted now");
             let posted = app.domain.write(move |db| Box::pin(working::post(db, id, mandatory, now))).await;
-            was_done(posted, "shift", id)?;
+            done(posted, "shift", id)?;
         }
     }
     Ok(())
-}
-
-/// Whether it was done. One that cannot be done keeps nobody else from theirs; a database that is away ends the run.
-fn was_done(written: Result<(), NotWritten>, what: &'static str, id: i64) -> anyhow::Result<bool> {
-    match written {
-        Ok(()) => Ok(true),
-        // The person was faster.
-        Err(NotWritten::Refused(_)) => Ok(false),
-        Err(NotWritten::Failed(StoreError::WritesFailed(error))) => {
-            tracing::error!(%error, what, id, "a job passes over one that it cannot write; it is tried again");
-            Ok(false)
-        }
-        Err(error) => Err(error.into()),
-    }
 }
 
 fn read<T>(row: Result<T, DbErr>, what: &'static str, id: i64) -> Option<T> {

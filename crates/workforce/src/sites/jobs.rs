@@ -6,8 +6,10 @@ use super::changes::By;
 use super::rules::local;
 use super::{Sites, slots};
 use crate::application::App;
+use crate::jobs::done;
 
-/// Makes the slots of the next year where it is the first of December, 3:00, or later; for each site once.
+/// Makes the slots of the next year where it is the first of December, 3:00, or later; for each site once. A site whose
+/// slots cannot be written keeps no other from its year.
 pub async fn fill_next_year(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     for site in Sites::of_app(&app).list().await? {
@@ -17,8 +19,8 @@ pub async fn fill_next_year(app: App) -> anyhow::Result<()> {
         }
         let (year, by) = (local.year() + 1, By { person: None, at: now });
         let id = site.id;
-        let made = app.domain.write_and_get(move |db| Box::pin(slots::fill_year(db, id, year, by))).await?;
-        if made > 0 {
+        let filled = app.domain.write_and_get(move |db| Box::pin(slots::fill_year(db, id, year, by))).await;
+        if let Some(made) = done(filled, "site", id)?.filter(|made| *made > 0) {
             tracing::info!(site = id, year, slots = made, "the slots of the next year are there");
         }
     }

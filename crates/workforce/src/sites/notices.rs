@@ -21,8 +21,8 @@ use crate::text;
 use crate::texts::Language;
 
 const EFFECT: &str = "notices";
-/// How many are sent in one run.
-const AT_ONCE: u64 = 100;
+/// How many are read at once; a run sends twice as many at most.
+const AT_ONCE: usize = 100;
 
 /// What somebody is told. Times are written by the clock of the place already.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,15 +151,35 @@ pub async fn tell(app: App) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What waits to be told: number, person, notice.
+/// What waits to be told, the oldest first: number, person, notice. What cannot be read is passed over and goes on
+/// waiting: a newer version that works beside this one may have written it, and tells it once it leads.
 pub async fn untold(domain: &Domain) -> Result<Vec<(i64, i64, Notice)>, DbErr> {
+    let (mut found, mut unreadable, mut after) = (Vec::new(), Vec::new(), 0);
+    loop {
+        let rows = waiting(domain, after).await?;
+        let has_more = rows.len() == AT_ONCE;
+        after = rows.last().map_or(after, |row| row.id);
+        for row in rows {
+            match serde_json::from_str(&row.body) {
+                Ok(notice) => found.push((row.id, row.user_id, notice)),
+                Err(error) => unreadable.push((row.id, error)),
+            }
+        }
+        if !has_more || found.len() >= AT_ONCE {
+            break;
+        }
+    }
+    if let Some((id, error)) = unreadable.first() {
+        let count = unreadable.len();
+        tracing::error!(%error, id, count, "notices that cannot be read are passed over; this is the first of them");
+    }
+    Ok(found)
+}
+
+async fn waiting(domain: &Domain, after: i64) -> Result<Vec<notice::Model>, DbErr> {
     let waiting = notice::Entity::find().filter(notice::Column::IsTold.eq(false));
-    let rows = waiting.order_by_asc(notice::Column::Id).limit(AT_ONCE).all(domain.read()).await?;
-    let read = |row: notice::Model| {
-        let notice = serde_json::from_str(&row.body).map_err(|error| DbErr::Custom(error.to_string()))?;
-        Ok((row.id, row.user_id, notice))
-    };
-    rows.into_iter().map(read).collect()
+    let later = waiting.filter(notice::Column::Id.gt(after));
+    later.order_by_asc(notice::Column::Id).limit(AT_ONCE as u64).all(domain.read()).await
 }
 
 async fn mark_told(db: &Writing<'_, '_>, ids: Vec<i64>) -> Result<(), WriteError> {

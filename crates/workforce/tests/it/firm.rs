@@ -137,6 +137,13 @@ impl Firm {
         App::new(&config, domain, rooms, Bot::new("7:stage").handle(), clock)
     }
 
+    /// Runs a job as the schedule does: by its name.
+    pub async fn works(&self, job: &str) {
+        let found = self.app.rooms.jobs().into_iter().find(|one| one.name == job);
+        let found = found.unwrap_or_else(|| panic!("there is no job {job}"));
+        (found.run)(self.app.clone()).await.unwrap();
+    }
+
     /// Somebody who works here in these roles, and whose Telegram is in English.
     pub async fn member(&self, name: &str, roles: &[Role]) -> Someone {
         let someone = self.stage.person(name);

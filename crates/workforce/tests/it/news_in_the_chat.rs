@@ -1,8 +1,14 @@
 //! What pages and jobs have done is told in the chat, once, with the way to the main menu.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use sea_orm::{ConnectionTrait, Statement};
 use serde_json::Value;
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::{Layer, Registry};
 use workforce::shifts::{Shifts, Start, jobs, open};
 use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites, notices};
 
@@ -59,6 +65,51 @@ async fn a_shift_that_closed_by_itself_is_told_to_whoever_forgot_it() {
         jobs::close_overdue(cabinet.app.clone()).await.unwrap();
     }
     is_told_once(&cabinet, "01.01 21:00").await;
+    cabinet.close().await;
+}
+
+/// How many errors the application has logged. Each test is a process of its own.
+#[derive(Clone, Debug, Default)]
+struct Errors(Arc<AtomicUsize>);
+
+impl<S: Subscriber> Layer<S> for Errors {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let about = event.metadata();
+        if *about.level() == Level::ERROR && about.target().starts_with("workforce") {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[tokio::test]
+async fn notices_that_cannot_be_read_keep_no_other_from_being_told_and_stay() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (anna, boris, site) = at_work(&cabinet).await;
+    // More than are read at once: torn ones, and those of a version that is yet to come.
+    let torn = format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
+        INSERT INTO notices (user_id, body, created_at)
+        SELECT {}, CASE i % 2 WHEN 0 THEN 'torn {{' ELSE '{{\"is\":\"promoted\"}}' END, 0 FROM n",
+        boris.id
+    );
+    let write = cabinet.app.domain.write(move |db| {
+        Box::pin(async move {
+            db.execute_unprepared(&torn).await?;
+            Ok(())
+        })
+    });
+    write.await.unwrap();
+    let about = AboutSlot::usual("2026-01-05".parse().unwrap(), Hours::new(9 * 60, 17 * 60));
+    let slot = Sites::of_app(&cabinet.app).create_slot(&anna, site, about).await.unwrap();
+    Shifts::of_app(&cabinet.app).plan(&anna, boris.id, slot).await.unwrap();
+    let errors = Errors::default();
+    tracing::subscriber::set_global_default(Registry::default().with(errors.clone())).unwrap();
+    is_told_once(&cabinet, "05.01 09:00–17:00").await;
+    assert_eq!(errors.0.load(Ordering::Relaxed), 3, "one for each run");
+    let db = cabinet.app.domain.read();
+    let waiting = "SELECT COUNT(*) FROM notices WHERE NOT is_told";
+    let waiting = db.query_one_raw(Statement::from_string(db.get_database_backend(), waiting)).await.unwrap();
+    assert_eq!(waiting.unwrap().try_get_by_index::<i64>(0).unwrap(), 250, "a version that knows them tells them");
     cabinet.close().await;
 }
 

@@ -13,7 +13,9 @@ use workforce::rooms::Rooms;
 
 use crate::firm::{Firm, Kind, NOON, on_every_database};
 
+mod closed;
 mod exported;
+mod nightly;
 mod pages;
 mod random;
 
@@ -23,7 +25,6 @@ on_every_database! {
     a_closed_month_stays_and_what_comes_later_goes_into_the_next,
     payments_are_marked_once_and_can_be_taken_back,
     more_than_is_due_is_paid_only_as_an_advance_and_counts_in_later_months,
-    sums_that_are_wrong_are_put_right_at_night,
     everybody_is_told_their_own_earnings_with_reasons,
 }
 
@@ -261,43 +262,6 @@ async fn more_than_is_due_is_paid_only_as_an_advance_and_counts_in_later_months(
     let advance = of(december).await.payments[1].id;
     payroll.take_back(owner, advance).await.unwrap();
     assert_eq!((of(january()).await.credit(), of(january()).await.due()), (Money::ZERO, roubles(120)));
-}
-
-async fn sums_that_are_wrong_are_put_right_at_night(kind: Kind) {
-    let office = Office::open(kind).await;
-    post_352(&office.firm.app, office.vera.id, "2026-01-01").await;
-    office
-        .sql("UPDATE payroll_entries SET bonus_kopecks = 1, total_kopecks = earned_kopecks + deduction_kopecks + 1")
-        .await
-        .unwrap();
-    assert_ne!(office.total("2026-01").await, "30.77");
-    payroll::rebuild(&office.firm.app, january()).await.unwrap();
-    assert_eq!(office.total("2026-01").await, "30.77");
-    office.sql("DELETE FROM payroll_entries").await.unwrap();
-    payroll::rebuild(&office.firm.app, january()).await.unwrap();
-    assert_eq!(office.total("2026-01").await, "30.77");
-}
-
-#[tokio::test]
-async fn a_month_that_cannot_be_put_right_keeps_no_other_from_it() {
-    let office = Office::open(Kind::Sqlite).await;
-    let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
-    for (month, amount) in [(11, 500), (12, 700)] {
-        let day = NaiveDate::from_ymd_opt(2025, month, 30).unwrap();
-        payroll.add_manual(owner, vera, day, roubles(amount), "A happy client").await.unwrap();
-    }
-    post_352(&office.firm.app, vera, "2026-01-01").await;
-    office
-        .sql("UPDATE payroll_entries SET bonus_kopecks = 1, total_kopecks = earned_kopecks + deduction_kopecks + 1")
-        .await
-        .unwrap();
-    let held = "CREATE TRIGGER november_stays BEFORE UPDATE ON payroll_entries WHEN OLD.period = '2025-11'
-        BEGIN SELECT RAISE(ABORT, 'not in November'); END";
-    office.sql(held).await.unwrap();
-    let failed = payroll::rebuild(&office.firm.app, january()).await.unwrap_err();
-    assert!(format!("{failed:#}").contains("the sums of 2025-11"), "{failed:#}");
-    let totals = [office.total("2025-11").await, office.total("2025-12").await, office.total("2026-01").await];
-    assert_eq!(totals, ["0.01", "700.00", "30.77"]);
 }
 
 async fn everybody_is_told_their_own_earnings_with_reasons(kind: Kind) {

@@ -12,6 +12,7 @@ use crate::firm::{Firm, Kind, NOON};
 mod by_time;
 mod closing_at_once;
 mod crowd;
+mod due_at_a_start;
 mod editing;
 mod endings;
 mod filling_in;

@@ -1,6 +1,6 @@
 //! One person's pay: a month with its rows, a shift, and everything for whoever asks for their own data.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use opora::clock::Millis;
 use sea_orm::sea_query::{Expr, ExprTrait};
@@ -8,7 +8,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 use serde_json::{Value, json};
 
 use super::super::tables::{adjustment, change, entry, payment};
-use super::super::{Money, Payroll, Period};
+use super::super::{Kind, Money, Payroll, Period};
 use super::{Changed, Earnings, Entry, Line, LineMark, Payment, lines, whole_sum};
 use crate::domain::Domain;
 
@@ -70,6 +70,19 @@ impl Payroll {
             .all(self.domain.read())
             .await?;
         Ok(rows.into_iter().map(|(shift, total)| (shift, Money::from_kopecks(total))).collect())
+    }
+
+    /// Which of these shifts have an amount for their hours. One that was removed counts: it is not posted again.
+    pub async fn with_base(&self, shifts: &[i64]) -> Result<HashSet<i64>, DbErr> {
+        let of_these = adjustment::Column::ShiftId.is_in(shifts.iter().copied());
+        let found: Vec<i64> = adjustment::Entity::find()
+            .select_only()
+            .column(adjustment::Column::ShiftId)
+            .filter(of_these.and(adjustment::Column::Kind.eq(Kind::ShiftBase.name())))
+            .into_tuple()
+            .all(self.domain.read())
+            .await?;
+        Ok(found.into_iter().collect())
     }
 
     async fn changes(&self, ids: &[i64]) -> Result<Vec<Changed>, DbErr> {

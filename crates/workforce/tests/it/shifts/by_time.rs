@@ -6,17 +6,23 @@ use chrono_tz::America::New_York;
 use chrono_tz::Asia::Vladivostok;
 use chrono_tz::Europe::Berlin;
 use opora::clock::Millis;
-use workforce::payroll::Money;
+use workforce::payroll::{self, Money};
 use workforce::shifts::jobs;
-use workforce::sites::{self, AboutSite, AboutSlot, Hours, Notice, Period, notices};
+use workforce::sites::{AboutSite, AboutSlot, Hours, Notice, Period, notices};
 
 use super::{Yard, about_site, closes, opens, person, plans};
 use crate::firm::{Kind, NOON, on_every_database};
 use crate::queries::Queries;
 
+/// 2027, in Moscow.
+const NEXT_YEAR: Period = Period { from: Millis(1_798_750_800_000), to: Millis(1_830_286_800_000) };
+/// From noon to the first of December, three in the morning in Moscow.
+const UNTIL_DECEMBER: Duration = Duration::from_secs(334 * 24 * 3600 - 12 * 3600);
+
 on_every_database! {
     a_shift_that_nobody_closed_is_paid_to_the_end_of_its_slot,
     a_night_shift_is_paid_by_the_hours_that_passed_also_when_the_clock_is_changed,
+    a_shift_without_the_amount_for_its_hours_gets_it_back_and_nothing_twice,
 }
 
 async fn notices_of(yard: &Yard) -> Vec<(i64, Notice)> {
@@ -202,6 +208,41 @@ async fn amounts_that_are_missing_are_posted_by_the_safety_net() {
     assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 5_000), ("task_penalty".to_owned(), -500)]);
 }
 
+async fn a_shift_without_the_amount_for_its_hours_gets_it_back_and_nothing_twice(kind: Kind) {
+    let yard = Yard::open(kind).await;
+    let site = yard.site("Shop", 10_000).await;
+    yard.task(site, None, "Sweep", -500).await;
+    let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    opens(&anna, "Shop").await;
+    passes(&yard, 30).await;
+    closes(&anna).await;
+    let posted = async |kind: &str| {
+        let of_kind = format!("SELECT id, amount_kopecks, created_at, version FROM adjustments WHERE kind = '{kind}'");
+        yard.rows(&of_kind).await
+    };
+    let penalty = posted("task_penalty").await;
+    assert_eq!((penalty.len(), posted("shift_base").await.len()), (1, 1));
+    let loses_it = async || {
+        let lost = "DELETE FROM adjustments WHERE kind = 'shift_base'".to_owned();
+        yard.firm.app.domain.write(move |db| Box::pin(run(db, lost))).await.unwrap();
+        // As if it had never been posted.
+        payroll::rebuild(&yard.firm.app, "2026-01".parse().unwrap()).await.unwrap();
+    };
+    let total = async || yard.rows("SELECT total_kopecks FROM payroll_entries").await;
+    loses_it().await;
+    assert_eq!(total().await, [["-500"]]);
+    for _ in 0..2 {
+        yard.firm.works("shift-adjustments").await;
+    }
+    assert_eq!(yard.amounts().await, [("task_penalty".to_owned(), -500), ("shift_base".to_owned(), 5_000)]);
+    assert_eq!((posted("task_penalty").await, total().await), (penalty, vec![vec!["4500".to_owned()]]));
+    // It looks back seven days.
+    loses_it().await;
+    yard.firm.stage.clock().advance(Duration::from_secs(7 * 24 * 3600));
+    yard.firm.works("shift-adjustments").await;
+    assert_eq!(yard.amounts().await.len(), 1);
+}
+
 #[tokio::test]
 async fn a_shift_that_cannot_be_closed_keeps_no_other_open() {
     let yard = Yard::open(Kind::Sqlite).await;
@@ -260,19 +301,38 @@ async fn the_slots_of_the_next_year_come_in_december_and_deleted_ones_stay_away(
     let yard = Yard::open(Kind::Sqlite).await;
     let about = AboutSite { hours: Hours::new(540, 1080), ..about_site("Shop") };
     let site = yard.site_like(about).await;
-    let year = Period { from: Millis(1_798_750_800_000), to: Millis(1_830_286_800_000) };
-    let slots = async || yard.sites.slots(&[site], year).await.unwrap();
-    let fill = async || sites::jobs::fill_next_year(yard.firm.app.clone()).await.unwrap();
+    let slots = async || yard.sites.slots(&[site], NEXT_YEAR).await.unwrap();
+    let fill = async || yard.firm.works("slots-of-next-year").await;
     fill().await;
     assert_eq!(slots().await.len(), 0);
-    // The first of December, three in the morning, by the clock of the site.
-    yard.firm.stage.clock().advance(Duration::from_secs(334 * 24 * 3600 - 12 * 3600));
+    yard.firm.stage.clock().advance(UNTIL_DECEMBER);
     fill().await;
     let filled = slots().await;
     assert_eq!(filled.len(), 261, "2027 has so many working days");
     yard.sites.delete_slot(&yard.owner, filled[0].id, 1).await.unwrap();
     fill().await;
     assert_eq!(slots().await.len(), 260);
+}
+
+#[tokio::test]
+async fn a_site_whose_year_cannot_be_written_keeps_no_other_from_its_own() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let sites = [yard.site("Bar", 10_000).await, yard.site("Shop", 10_000).await];
+    let write = async |sql: String| {
+        yard.firm.app.domain.write(move |db| Box::pin(run(db, sql))).await.unwrap();
+    };
+    let broken = format!("WHEN NEW.site_id = {} BEGIN SELECT RAISE(ABORT, 'broken'); END", sites[0]);
+    write(format!("CREATE TRIGGER broken BEFORE INSERT ON time_slots {broken}")).await;
+    yard.firm.stage.clock().advance(UNTIL_DECEMBER);
+    let filled = async || {
+        yard.firm.works("slots-of-next-year").await;
+        let slots = yard.sites.slots(&sites, NEXT_YEAR).await.unwrap();
+        sites.map(|site| slots.iter().filter(|slot| slot.site_id == site).count())
+    };
+    assert_eq!(filled().await, [0, 261]);
+    // Nothing of the year was noted as done: it is made as soon as it can be.
+    write("DROP TRIGGER broken".to_owned()).await;
+    assert_eq!(filled().await, [261, 261]);
 }
 
 pub async fn run(db: &workforce::domain::Writing<'_, '_>, sql: String) -> Result<(), opora::store::WriteError> {

@@ -125,7 +125,8 @@ async fn a_week_is_copied_with_its_tasks_and_working_days_are_filled_and_nothing
     let copies = yard.sites.slots(&[site], week).await.unwrap();
     assert_eq!((copies.len(), copies[0].about.capacity, copies[0].taken), (1, 3, 0));
     let tasks = yard.sites.tasks(site, false).await.unwrap();
-    assert_eq!(tasks.iter().filter(|task| task.slot_id == Some(copies[0].id)).count(), 1);
+    let copied: Vec<_> = tasks.iter().filter(|task| task.slot_id == Some(copies[0].id)).map(|one| &one.about).collect();
+    assert_eq!(copied, [&task("Sweep", -100)], "a penalty stays one");
 
     let february = ("2026-02-01".parse().unwrap(), "2026-02-28".parse().unwrap());
     let like = AboutSlot::usual(february.0, Hours::new(540, 1080));

@@ -4,7 +4,7 @@
 use chrono::Timelike;
 use chrono_tz::Europe::Moscow;
 use opora::clock::{Clock, Millis};
-use sea_orm::{ConnectionTrait, Statement};
+use sea_orm::{ConnectionTrait, Statement, TryGetable};
 use workforce::domain::Domain;
 use workforce::people::{self, Grant, People, Role};
 use workforce::sites::{self, AboutContract, AboutSite, AboutSlot, AboutTask, By, ContractStatus, Hours, local};
@@ -58,19 +58,22 @@ impl Premises {
 
     /// The first column of a query, which is a text.
     pub async fn texts(&self, sql: &str) -> Vec<String> {
-        let db = self.domain.read();
-        let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
-        rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
+        first_column(&self.domain, sql).await
     }
 
     /// The same of numbers.
     pub async fn numbers(&self, sql: &str) -> Vec<i64> {
-        let db = self.domain.read();
-        let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
-        rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
+        first_column(&self.domain, sql).await
     }
 
     pub async fn close(self) {
         self.domain.close().await.unwrap();
     }
+}
+
+/// The first column of a query.
+pub async fn first_column<T: TryGetable>(domain: &Domain, sql: &str) -> Vec<T> {
+    let db = domain.read();
+    let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
+    rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
 }

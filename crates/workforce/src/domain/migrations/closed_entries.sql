@@ -1,0 +1,17 @@
+-- The sums of a closed month stay as its rows do: none comes, goes or changes. Only what was paid is marked afterwards, and
+-- with it the version rises.
+--sqlite: DROP TRIGGER entries_stay;
+--sqlite: CREATE TRIGGER entries_stay_insert BEFORE INSERT ON payroll_entries
+--sqlite: WHEN EXISTS (SELECT 1 FROM payroll_periods WHERE id = NEW.period AND status = 'closed')
+--sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
+--sqlite: CREATE TRIGGER entries_stay_update BEFORE UPDATE OF period, user_id, hours_hundredths, earned_kopecks, bonus_kopecks,
+--sqlite:   deduction_kopecks, total_kopecks ON payroll_entries
+--sqlite: WHEN EXISTS (SELECT 1 FROM payroll_periods WHERE id IN (OLD.period, NEW.period) AND status = 'closed')
+--sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
+--sqlite: CREATE TRIGGER entries_stay_delete BEFORE DELETE ON payroll_entries
+--sqlite: WHEN EXISTS (SELECT 1 FROM payroll_periods WHERE id = OLD.period AND status = 'closed')
+--sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
+--postgres: DROP TRIGGER entries_stay ON payroll_entries;
+--postgres: CREATE TRIGGER entries_stay BEFORE INSERT OR DELETE OR UPDATE OF period, user_id, hours_hundredths, earned_kopecks,
+--postgres:   bonus_kopecks, deduction_kopecks, total_kopecks ON payroll_entries
+--postgres:   FOR EACH ROW EXECUTE FUNCTION payroll_period_is_open();

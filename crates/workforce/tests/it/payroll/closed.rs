@@ -1,0 +1,51 @@
+//! A closed month: the database itself keeps its sums, whoever writes. Only payments are still marked.
+
+use workforce::payroll::{self, Money, Period};
+
+use super::{Office, day, january, post_352, roubles};
+use crate::firm::{Kind, on_every_database};
+
+on_every_database! {
+    the_sums_of_a_closed_month_stay_and_what_is_paid_is_still_marked,
+}
+
+async fn the_sums_of_a_closed_month_stay_and_what_is_paid_is_still_marked(kind: Kind) {
+    let office = Office::open(kind).await;
+    let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
+    let december: Period = "2025-12".parse().unwrap();
+    post_352(&office.firm.app, vera, "2025-12-31").await;
+    payroll.add_manual(owner, vera, day(1), roubles(500), "A happy client").await.unwrap();
+    payroll.close_period(owner, december).await.unwrap();
+    let closed = payroll.entry_of(vera, december).await.unwrap().unwrap();
+    for sql in [
+        "DELETE FROM payroll_entries",
+        "INSERT INTO payroll_entries (period, user_id, hours_hundredths, earned_kopecks, bonus_kopecks,
+            deduction_kopecks, total_kopecks)
+            SELECT '2025-12', MIN(id), 0, 0, 0, 0, 0 FROM users WHERE full_name = 'Anna'",
+        // The total stays.
+        "UPDATE payroll_entries SET earned_kopecks = earned_kopecks - 5, bonus_kopecks = bonus_kopecks + 5
+            WHERE period = '2025-12'",
+        "UPDATE payroll_entries SET hours_hundredths = 800 WHERE period = '2025-12'",
+        "UPDATE payroll_entries SET total_kopecks = 1, bonus_kopecks = 1 - earned_kopecks - deduction_kopecks
+            WHERE period = '2025-12'",
+        "UPDATE payroll_entries SET user_id = (SELECT MIN(id) FROM users WHERE full_name = 'Anna')
+            WHERE period = '2025-12'",
+        // Out of the month, and into it.
+        "UPDATE payroll_entries SET period = '2026-02' WHERE period = '2025-12'",
+        "UPDATE payroll_entries SET period = '2025-12', user_id = (SELECT MIN(id) FROM users WHERE full_name = 'Anna')
+            WHERE period = '2026-01'",
+    ] {
+        let refused = office.sql(sql).await.unwrap_err().to_string();
+        assert!(refused.contains("this period is closed"), "{sql}: {refused}");
+    }
+    assert_eq!(payroll.entry_of(vera, december).await.unwrap().unwrap(), closed);
+    payroll.mark_paid(owner, december, vera, closed.total, closed.version, false).await.unwrap();
+    let paid = payroll.of_person(vera, december).await.unwrap();
+    assert_eq!((paid.due(), paid.entry.unwrap().total), (Money::ZERO, closed.total));
+    payroll.take_back(owner, paid.payments[0].id).await.unwrap();
+    assert_eq!(payroll.of_person(vera, december).await.unwrap().due(), closed.total);
+    // An open month beside it goes on, and is put right.
+    office.sql("DELETE FROM payroll_entries WHERE period = '2026-01'").await.unwrap();
+    payroll::rebuild(&office.firm.app, january()).await.unwrap();
+    assert_eq!((office.total("2025-12").await, office.total("2026-01").await), ("30.77".into(), "500.00".into()));
+}
