@@ -7,7 +7,7 @@ use super::chat::{self, LIFE, Typed, last_words_and, refused, worker};
 use super::paging::{self, Page, Question, offset};
 use super::rules::EARLIEST_MS;
 use super::working::{self, Start};
-use super::{Happened, Plan, PlanStatus, ShiftTask, Shifts, Update, closing, marking, planning, when};
+use super::{Happened, Plan, PlanStatus, ShiftTask, Shifts, Update, closing, marking, planning, plans, when};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::front::menu_button;
@@ -36,7 +36,7 @@ pub enum OpenShift {
 /// What a person can open now.
 struct Choices {
     plans: Vec<Plan>,
-    /// Without a plan.
+    /// Without a plan, and where there is none for now.
     sites: Vec<Site>,
     /// Those of the plans too.
     known: Vec<Site>,
@@ -137,14 +137,15 @@ async fn position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>, sent: Loc
         return chat::give_up(turn, why, language);
     }
     let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
+    let plan = match plan_id {
+        Some(id) => Shifts::of_app(&app).plan_of(id).await?,
+        None => plans::due(app.domain.read(), person.id, site_id, at).await?,
+    };
+    let plan_id = plan_id.or(plan.as_ref().map(|plan| plan.id));
     let start = Start { user_id: person.id, site_id, plan_id, position: Some(position), at };
     turn.write(move |db| Box::pin(async move { working::open(db, start).await.map(drop) }));
     chat::tell(turn, Update::new(Happened::ShiftCreated, person.id));
-    let slot_id = match plan_id {
-        Some(id) => Shifts::of_app(&app).plan_of(id).await?.map(|plan| plan.slot_id),
-        None => None,
-    };
-    let tasks = sites::tasks_for(app.domain.read(), site_id, slot_id).await?;
+    let tasks = sites::tasks_for(app.domain.read(), site_id, plan.map(|plan| plan.slot_id)).await?;
     let tasks: Vec<_> = tasks.iter().map(ShiftTask::to_come).collect();
     let (name, hour) = (site.about.name.as_str(), chat::hour(at, &site));
     let mut words = text!(language, "shifts-opened", site = name, hour = hour);
@@ -188,6 +189,8 @@ async fn choices(app: &App, person: &Person, now: Millis) -> Result<Choices, Box
         active.filter(|one| one.about.allows_spontaneous).flat_map(|one| one.about.sites.clone()).collect();
     let ids: Vec<i64> = plans.iter().map(|plan| plan.site_id).chain(spontaneous.iter().copied()).collect();
     let known = sites.with_ids(&ids).await?;
+    let is_planned = |site: &Site| plans.iter().any(|plan| plan.site_id == site.id);
     let live = known.iter().filter(|site| site.deleted_at.is_none() && spontaneous.contains(&site.id));
-    Ok(Choices { plans, sites: live.cloned().collect(), known })
+    let sites = live.filter(|site| !is_planned(site)).cloned().collect();
+    Ok(Choices { plans, sites, known })
 }

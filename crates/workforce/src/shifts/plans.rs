@@ -13,6 +13,7 @@ use sea_orm::{
 use serde_json::json;
 
 use super::records::{Judgement, MediumKind, Plan, PlanStatus, Reason, ShiftStatus};
+use super::rules::EARLIEST_MS;
 use super::tables::{cancellation, plan, shift};
 use super::{records, when};
 use crate::domain::Writing;
@@ -253,6 +254,17 @@ pub async fn restore_plans(db: &Writing<'_, '_>, slot: &Slot, site: &Site, by: B
     let notice = Notice::PlanRestored { site: site.about.name.clone(), when: when(slot.period, site) };
     notices::write(db, back.iter().map(|row| (row.user_id, notice.clone())).collect(), by.at).await?;
     Ok(slot.taken + back.len() as i64)
+}
+
+/// The plan by which somebody comes to a site now: the first that was not used and may be, if there is one.
+pub async fn due(db: &impl ConnectionTrait, user_id: i64, site_id: i64, at: Millis) -> Result<Option<Plan>, DbErr> {
+    let planned = plan::Entity::find()
+        .filter(plan::Column::UserId.eq(user_id))
+        .filter(plan::Column::SiteId.eq(site_id))
+        .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
+        .filter(plan::Column::StartsAt.lte(at.0 + EARLIEST_MS))
+        .filter(plan::Column::EndsAt.gt(at.0));
+    planned.order_by_asc(plan::Column::StartsAt).one(db).await?.map(Plan::try_from).transpose()
 }
 
 /// Whether somebody works at a site, or means to.

@@ -25,7 +25,7 @@ const MEDIA_MOST: i64 = 10;
 pub struct Start {
     pub user_id: i64,
     pub site_id: i64,
-    /// None: without a plan, where the contract allows that.
+    /// None: by the plan that there is for now, else without one, where the contract allows that.
     pub plan_id: Option<i64>,
     pub position: Option<Position>,
     pub at: Millis,
@@ -58,6 +58,11 @@ pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError>
     let Start { user_id, site_id, plan_id, position, at } = start;
     let site = sites::live_site(db, site_id).await?;
     let contract = sites::contract_for(db, user_id, site_id).await?.ok_or_else(|| Why::NoContract.refusal())?;
+    // Who has a plan here comes by it, whatever was chosen: nobody is on time, or missed, because they left it out.
+    let plan_id = match plan_id {
+        Some(id) => Some(id),
+        None => plans::due(db, user_id, site_id, at).await?.map(|plan| plan.id),
+    };
     let plan = match plan_id {
         Some(id) => Some(used(db, id, user_id, site_id, at).await?),
         None if contract.about.allows_spontaneous => None,

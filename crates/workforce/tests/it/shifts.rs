@@ -9,6 +9,7 @@ use workforce::sites::{AboutContract, AboutSite, AboutSlot, AboutTask, ContractS
 
 use crate::firm::{Firm, Kind, NOON};
 
+mod by_plan;
 mod by_time;
 mod crowd;
 mod editing;
