@@ -166,6 +166,11 @@ pub async fn move_plans(
     let planned = planned_for(db, before.id).await?;
     // Another beginning may be missed anew; who has missed this one is not told twice because its end has changed.
     let has_moved = before.period.from != after.period.from;
+    // Nobody is late by a beginning that was over when they were told of it: they are awaited from now on, or from when
+    // they were awaited before.
+    let known_from = before.period.from.min(by.at).0;
+    let is_later = plan::Column::AwaitedFrom.gt(known_from);
+    let awaited_from = Expr::case(is_later, Expr::col(plan::Column::AwaitedFrom)).finally(known_from);
     plan::Entity::update_many()
         .set(plan::ActiveModel {
             starts_at: Set(after.period.from.0),
@@ -176,6 +181,7 @@ pub async fn move_plans(
             ..Default::default()
         })
         .col_expr(plan::Column::Version, Expr::col(plan::Column::Version).add(1))
+        .col_expr(plan::Column::AwaitedFrom, awaited_from.into())
         .filter(plan::Column::SlotId.eq(before.id))
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
         .exec(db)
@@ -242,6 +248,8 @@ pub async fn restore_plans(db: &Writing<'_, '_>, slot: &Slot, site: &Site, by: B
         .set(plan::ActiveModel {
             status: Set(PlanStatus::Planned.name().to_owned()),
             updated_at: Set(by.at.0),
+            // Until now nobody had to come, so nobody is late by that.
+            awaited_from: Set(Some(by.at.0)),
             reminded_at: if is_to_come { Set(None) } else { NotSet },
             missed_at: if is_to_come { Set(None) } else { NotSet },
             ..Default::default()
