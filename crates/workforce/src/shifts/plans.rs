@@ -20,7 +20,8 @@ use crate::domain::Writing;
 use crate::payroll::{Basis, Kind, Money, Payroll, Row, Source};
 use crate::sites::{self, By, Notice, Site, Slot, Why, kept, local, notices};
 
-const HOUR_MS: i64 = 3_600_000;
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// What somebody gives as a reason.
 #[derive(Clone, Debug)]
@@ -102,6 +103,7 @@ pub async fn cancel(
         photo_file: Set(photo_file),
         photo_kind: Set(photo_kind.map(|kind| kind.name().to_owned())),
         is_short_notice: Set(plan.period.from.0 - at.0 < notice_hours * HOUR_MS),
+        notice_hours: Set(Some(notice_hours)),
         ..cancelled(&plan, excuse.reason, at)
     };
     row.insert(db).await.map_err(kept)?;
@@ -146,7 +148,7 @@ pub async fn judge(db: &Writing<'_, '_>, id: i64, is_accepted: bool, fines: Fine
     let notice = if is_accepted {
         Notice::ReasonAccepted { site: name, when }
     } else {
-        let rows = fines_of(&plan, row.is_short_notice, fines, &site);
+        let rows = fines_of(&plan, &row, fines, &site);
         let fine = rows.iter().map(|row| row.amount).sum();
         Payroll::post_at(db, plan.site_id, rows, by.at).await?;
         Notice::ReasonRejected { site: name, when, fine }
@@ -338,17 +340,21 @@ fn cancelled_by_staff(plan: &Plan, by: By) -> cancellation::ActiveModel {
     }
 }
 
-fn fines_of(plan: &Plan, is_short_notice: bool, fines: Fines, site: &Site) -> Vec<Row> {
+fn fines_of(plan: &Plan, cancelled: &cancellation::Model, fines: Fines, site: &Site) -> Vec<Row> {
     let day = local(plan.period.from, site.about.time_zone).date().to_string();
     let invalid = Some((Kind::CancelledInvalid, fines.invalid_reason));
-    let short = is_short_notice.then_some((Kind::CancelledLate, fines.short_notice));
+    let short = cancelled.is_short_notice.then_some((Kind::CancelledLate, fines.short_notice));
+    let basis = Basis::Cancellation {
+        notice_hours: cancelled.notice_hours.unwrap_or(fines.notice_hours),
+        notice_minutes: Some((plan.period.from.0 - cancelled.cancelled_at).div_euclid(MINUTE_MS)),
+    };
     let row = |(kind, price): (Kind, Money)| Row {
         user_id: plan.user_id,
         kind,
         source: Source::Plan(plan.id),
         day: day.clone(),
         amount: price.taken_away(),
-        basis: Basis::Cancellation { notice_hours: fines.notice_hours },
+        basis: basis.clone(),
     };
     [invalid, short].into_iter().flatten().map(row).collect()
 }

@@ -48,6 +48,7 @@ pub mod cancellation {
         pub status: String,
         pub decided_by: Option<i64>,
         pub decided_at: Option<i64>,
+        pub notice_hours: Option<i64>,
     }
 
     #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
