@@ -6,6 +6,7 @@ why-bad-toast = Something in this is not as it should be.
 why-exists-toast = There is one like this already.
 why-taken-toast = More people have planned to come than there would be places.
 why-in-use-toast = Somebody works here, or plans to. This has to end first.
+why-worked-toast = Somebody works or has worked in this slot, so its day and its start stay. Make another slot instead.
 why-full-toast = No place is left here.
 why-overlap-toast = You have another shift planned at that time.
 why-no-contract-toast = Your contract does not include this site.

@@ -157,7 +157,8 @@ pub async fn judge(db: &Writing<'_, '_>, id: i64, is_accepted: bool, fines: Fine
     by.note(db, "cancellation judged", ("plan", plan.id), json!({ "accepted": is_accepted })).await
 }
 
-/// The plans of a slot move along with it; refused where somebody has another plan then.
+/// The plans of a slot move along with it; refused where somebody has another plan then, and where its beginning would
+/// change under somebody who works in it, or has worked: what has begun stays when it was, and its place with it.
 pub async fn move_plans(
     db: &Writing<'_, '_>,
     before: &Slot,
@@ -165,9 +166,18 @@ pub async fn move_plans(
     site: &Site,
     by: By,
 ) -> Result<(), WriteError> {
-    let planned = planned_for(db, before.id).await?;
+    let mut told = planned_for(db, before.id).await?;
     // Another beginning may be missed anew; who has missed this one is not told twice because its end has changed.
     let has_moved = before.period.from != after.period.from;
+    let begun = begun_in(db, before.id).await?;
+    if has_moved && !begun.is_empty() {
+        return Err(Why::Worked.refusal());
+    }
+    let working: Vec<_> = begun.into_iter().filter(|plan| plan.status == PlanStatus::InProgress).collect();
+    if !working.is_empty() {
+        end_with(db, after, by).await?;
+    }
+    told.extend(working);
     // Nobody is late by a beginning that was over when they were told of it: they are awaited from now on, or from when
     // they were awaited before.
     let known_from = before.period.from.min(by.at).0;
@@ -194,7 +204,29 @@ pub async fn move_plans(
         before: when(before.period, site),
         after: when(after.period, site),
     };
-    notices::write(db, planned.iter().map(|plan| (plan.user_id, notice.clone())).collect(), by.at).await
+    notices::write(db, told.iter().map(|plan| (plan.user_id, notice.clone())).collect(), by.at).await
+}
+
+/// Who works in a slot now works to its end as it is: a shift that nobody closes is paid up to there. The shift comes first,
+/// as for whoever closes it.
+async fn end_with(db: &Writing<'_, '_>, slot: &Slot, by: By) -> Result<(), WriteError> {
+    shift::Entity::update_many()
+        .set(shift::ActiveModel { planned_end: Set(Some(slot.period.to.0)), ..Default::default() })
+        .col_expr(shift::Column::Version, Expr::col(shift::Column::Version).add(1))
+        .filter(shift::Column::SiteId.eq(slot.site_id))
+        .filter(shift::Column::SlotId.eq(slot.id))
+        .filter(shift::Column::Status.eq(ShiftStatus::Active.name()))
+        .exec(db)
+        .await?;
+    plan::Entity::update_many()
+        .set(plan::ActiveModel { ends_at: Set(slot.period.to.0), updated_at: Set(by.at.0), ..Default::default() })
+        .col_expr(plan::Column::Version, Expr::col(plan::Column::Version).add(1))
+        .filter(plan::Column::SlotId.eq(slot.id))
+        .filter(plan::Column::Status.eq(PlanStatus::InProgress.name()))
+        .exec(db)
+        .await
+        .map_err(kept)?;
+    Ok(())
 }
 
 /// The plans of a slot go with it; answers how many of its places stay taken, by shifts that are over.
@@ -317,6 +349,13 @@ async fn planned_for(db: &Writing<'_, '_>, slot_id: i64) -> Result<Vec<Plan>, Db
     let planned = plan::Column::SlotId.eq(slot_id).and(plan::Column::Status.eq(PlanStatus::Planned.name()));
     let held = plan::Entity::find().filter(planned).order_by_asc(plan::Column::Id).lock(LockType::NoKeyUpdate);
     held.all(db).await?.into_iter().map(Plan::try_from).collect()
+}
+
+/// The plans of a slot by which somebody works, or has worked.
+async fn begun_in(db: &Writing<'_, '_>, slot_id: i64) -> Result<Vec<Plan>, DbErr> {
+    let begun = [PlanStatus::InProgress.name(), PlanStatus::Completed.name()];
+    let found = plan::Entity::find().filter(plan::Column::SlotId.eq(slot_id)).filter(plan::Column::Status.is_in(begun));
+    found.all(db).await?.into_iter().map(Plan::try_from).collect()
 }
 
 fn cancelled(plan: &Plan, reason: Reason, at: Millis) -> cancellation::ActiveModel {

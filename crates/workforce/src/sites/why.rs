@@ -29,6 +29,8 @@ pub enum Why {
     Taken,
     /// Somebody works there, or means to.
     InUse,
+    /// Somebody works in this slot, or has worked.
+    Worked,
     /// No place is left.
     Full,
     /// The person has a plan at that time.
@@ -76,7 +78,7 @@ const KEPT: [(&str, Why); 12] = [
 ];
 
 impl Why {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 23] = [
         Self::Stale,
         Self::Gone,
         Self::NotAllowed,
@@ -84,6 +86,7 @@ impl Why {
         Self::Exists,
         Self::Taken,
         Self::InUse,
+        Self::Worked,
         Self::Full,
         Self::Overlap,
         Self::NoContract,
@@ -111,6 +114,7 @@ impl Why {
             Self::Exists => key!("why-exists-toast"),
             Self::Taken => key!("why-taken-toast"),
             Self::InUse => key!("why-in-use-toast"),
+            Self::Worked => key!("why-worked-toast"),
             Self::Full => key!("why-full-toast"),
             Self::Overlap => key!("why-overlap-toast"),
             Self::NoContract => key!("why-no-contract-toast"),

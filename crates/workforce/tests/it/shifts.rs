@@ -20,6 +20,7 @@ mod killed;
 mod leaving;
 mod long_lists;
 mod money_rules;
+mod moved;
 mod owners_chat;
 mod permitted;
 mod photos;
