@@ -25,7 +25,7 @@ pub use self::records::{
 };
 pub use self::rules::{LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, reckon, too_far};
 pub use self::updates::{Happened, Update};
-pub use self::working::{End, Proof, Start, attach, close, close_site, mark, open, open_site, post, unmark};
+pub use self::working::{End, Proof, Start, attach, close, close_site, mark, open, open_next, open_site, post, unmark};
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;

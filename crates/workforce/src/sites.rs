@@ -14,7 +14,7 @@ use serde_json::Value;
 
 pub use self::changes::{
     By, create_site, create_task, delete_site, delete_task, edit_site, edit_task, live_site, restore_site,
-    restore_task, site, tasks_for,
+    restore_task, site, site_to_change, tasks_for,
 };
 pub use self::contracts::{
     AboutContract, Contract, ContractStatus, Permission, Scope, contract_for, create_contract, permit,

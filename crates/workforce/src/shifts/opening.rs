@@ -12,7 +12,7 @@ use crate::application::App;
 use crate::domain::InTurn;
 use crate::front::menu_button;
 use crate::people::Person;
-use crate::sites::{self, ContractStatus, Site, Sites, Why};
+use crate::sites::{self, ContractStatus, Site, Sites, Why, local};
 use crate::{key, text};
 
 pub const BEGIN: &str = "open:begin";
@@ -59,7 +59,8 @@ pub fn dialogue() -> Dialogue<OpenShift> {
 async fn begin(turn: &mut Turn, _: Press) -> Step<OpenShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
     let (app, language, now) = (turn.context::<App>(), person.language, turn.now());
-    if Shifts::of_app(&app).active_of(person.id).await?.is_some() {
+    let is_at_work = Shifts::of_app(&app).active_of(person.id).await?.is_some();
+    if is_at_work && working::forgotten(app.domain.read(), person.id, now).await?.is_none() {
         let buttons = [tasks_button(&person), close_button(&person)];
         turn.say(last_words_and(Why::Working.words(language), buttons, language));
         return Ok(Next::Stay);
@@ -103,8 +104,21 @@ async fn what(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
     let mut rows: Vec<_> =
         page.items.iter().map(|(words, data)| vec![Button::new(words.as_str(), data.as_str())]).collect();
     rows.extend(page.turns(MORE, language));
+    let mut words = text!(language, "shifts-open-what");
+    if let Some(before) = before(&app, &person, now).await? {
+        words = format!("{before}\n\n{words}");
+        rows.push(vec![close_button(&person)]);
+    }
     rows.push(vec![menu_button(language)]);
-    Ok(Some((text!(language, "shifts-open-what"), rows)))
+    Ok(Some((words, rows)))
+}
+
+/// What becomes of the shift that was forgotten, if one was.
+async fn before(app: &App, person: &Person, now: Millis) -> Result<Option<String>, BoxError> {
+    let Some((shift, ended_at)) = working::forgotten(app.domain.read(), person.id, now).await? else { return Ok(None) };
+    let Some(site) = Sites::of_app(app).of(shift.site_id).await? else { return Ok(None) };
+    let end = local(ended_at, site.about.time_zone).format("%d.%m %H:%M").to_string();
+    Ok(Some(text!(person.language, "shifts-open-forgotten", site = site.about.name, end = end)))
 }
 
 async fn plan(turn: &mut Turn, press: Press) -> Step<OpenShift> {
@@ -143,7 +157,11 @@ async fn position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>, sent: Loc
     };
     let plan_id = plan_id.or(plan.as_ref().map(|plan| plan.id));
     let start = Start { user_id: person.id, site_id, plan_id, position: Some(position), at };
-    turn.write(move |db| Box::pin(async move { working::open(db, start).await.map(drop) }));
+    let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
+    turn.write(move |db| Box::pin(async move { working::open_next(db, start, mandatory).await.map(drop) }));
+    if let Some((forgotten, _)) = working::forgotten(app.domain.read(), person.id, at).await? {
+        Update::of_shift(Happened::ShiftClosed, forgotten.id, person.id).after(turn);
+    }
     chat::tell(turn, Update::new(Happened::ShiftCreated, person.id));
     let tasks = sites::tasks_for(app.domain.read(), site_id, plan.map(|plan| plan.slot_id)).await?;
     let tasks: Vec<_> = tasks.iter().map(ShiftTask::to_come).collect();

@@ -86,7 +86,7 @@ pub async fn live_site(db: &Writing<'_, '_>, id: i64) -> Result<Site, WriteError
 }
 
 /// A site for whoever changes it. Those who plan or work there hold it shared, so they come before or after.
-async fn site_to_change(db: &Writing<'_, '_>, id: i64) -> Result<Site, WriteError> {
+pub async fn site_to_change(db: &Writing<'_, '_>, id: i64) -> Result<Site, WriteError> {
     held_site(db, id, LockType::NoKeyUpdate).await
 }
 

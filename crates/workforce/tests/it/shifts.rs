@@ -14,6 +14,7 @@ mod by_time;
 mod crowd;
 mod editing;
 mod filling_in;
+mod forgotten;
 mod in_the_chat;
 mod invariants;
 mod killed;
