@@ -13,6 +13,7 @@ why-no-contract-toast = Your contract does not include this site.
 why-not-spontaneous-toast = Your contract allows planned shifts only. Plan one first.
 why-working-toast = You are at work already. Close that shift first.
 why-not-working-toast = This shift is not open any more.
+why-not-then-toast = The end has to lie between the start of the shift and now.
 why-plan-used-toast = This plan has been used or cancelled already.
 why-past-toast = Its time is over.
 why-early-toast = It is too early: a shift may be opened two hours before its start.

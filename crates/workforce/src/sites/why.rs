@@ -41,6 +41,8 @@ pub enum Why {
     /// The person works already.
     Working,
     NotWorking,
+    /// It cannot have ended then.
+    NotThen,
     /// The plan has been used, or cancelled.
     PlanUsed,
     /// Its time is over.
@@ -78,7 +80,7 @@ const KEPT: [(&str, Why); 12] = [
 ];
 
 impl Why {
-    const ALL: [Self; 23] = [
+    const ALL: [Self; 24] = [
         Self::Stale,
         Self::Gone,
         Self::NotAllowed,
@@ -93,6 +95,7 @@ impl Why {
         Self::NotSpontaneous,
         Self::Working,
         Self::NotWorking,
+        Self::NotThen,
         Self::PlanUsed,
         Self::Past,
         Self::Early,
@@ -121,6 +124,7 @@ impl Why {
             Self::NotSpontaneous => key!("why-not-spontaneous-toast"),
             Self::Working => key!("why-working-toast"),
             Self::NotWorking => key!("why-not-working-toast"),
+            Self::NotThen => key!("why-not-then-toast"),
             Self::PlanUsed => key!("why-plan-used-toast"),
             Self::Past => key!("why-past-toast"),
             Self::Early => key!("why-early-toast"),
@@ -159,7 +163,7 @@ impl Told for Why {
         match self {
             Self::Stale => Means::Stale,
             Self::Gone => Means::Gone,
-            Self::Bad => Means::Mistake,
+            Self::Bad | Self::NotThen => Means::Mistake,
             Self::NotAllowed => Means::Forbidden,
             _ => Means::Conflict,
         }

@@ -4,15 +4,20 @@ use std::time::Duration;
 
 use workforce::domain::Domain;
 use workforce::payroll::Money;
-use workforce::shifts::{self, Start};
-use workforce::sites::{AboutSite, Notice, notices};
+use workforce::shifts::{self, Shifts, Start};
+use workforce::sites::{AboutSite, AboutSlot, Hours, Notice, Sites, notices};
 
+use super::moved::hire_boris;
 use super::{Yard, about_site, chooses, closes, opens, person, plans};
+use crate::cabinet::Cabinet;
+use crate::demo::ANNA;
 use crate::firm::{Kind, NOON, on_databases};
+use crate::running_a_business::make_site;
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     who_forgot_a_shift_opens_the_next_one_and_is_not_late_for_it,
     two_who_forgot_a_shift_at_each_others_site_open_the_next_ones_at_once,
+    staff_say_when_a_shift_ended_that_somebody_forgot,
 }
 
 async fn passes(yard: &Yard, minutes: u64) {
@@ -77,4 +82,52 @@ async fn two_who_forgot_a_shift_at_each_others_site_open_the_next_ones_at_once(k
     assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 10_000), ("shift_base".to_owned(), 10_000)]);
     assert_eq!(yard.rows("SELECT site_id FROM site_openings WHERE closed_at IS NULL").await.len(), 2);
     other.close().await.unwrap();
+}
+
+async fn staff_say_when_a_shift_ended_that_somebody_forgot(kind: Kind) {
+    let cabinet = Cabinet::open(kind).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let (anna, site) = (cabinet.person(ANNA).await, make_site(&cabinet, &owner).await);
+    let boris = hire_boris(&cabinet, site).await;
+    // From three to five in the afternoon of Moscow.
+    let about = AboutSlot::usual("2026-01-01".parse().unwrap(), Hours::new(15 * 60, 17 * 60));
+    let slot = Sites::of_app(&cabinet.app).create_slot(&anna, site, about).await.unwrap();
+    let plan_id = Some(Shifts::of_app(&cabinet.app).plan(&boris, boris.id, slot).await.unwrap());
+    let opened = async |plan_id, minutes: u64| {
+        let start = Start { user_id: boris.id, site_id: site, plan_id, position: None, at: cabinet.clock.now() };
+        let opened = cabinet.app.domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await.unwrap();
+        cabinet.clock.advance(Duration::from_secs(60 * minutes));
+        opened
+    };
+    let paid =
+        async |shift: i64| cabinet.app.payroll.of_shift(shift).await.unwrap().first().map(|line| line.amount.kopecks());
+
+    let shift = opened(plan_id, 240).await;
+    let (page, close) = (format!("/shifts/{shift}"), format!("/shifts/{shift}/close"));
+    owner
+        .get(&page)
+        .await
+        .is(200, "<option value=\"by_itself\" selected>when it should have: 01.01.2026 17:00</option>");
+    for outside in ["2026-01-01T19:01", "2026-01-01T14:59"] {
+        let refused = owner.post(&close, &[("end", "at"), ("time", outside)]).await;
+        refused.is(422, "The end has to lie between the start of the shift and now.").is(422, outside);
+    }
+    owner.post(&close, &[("end", "at"), ("time", "soon")]).await.is(422, "Please check this.");
+    owner.post(&close, &[("end", "never")]).await.is(422, "Please check this.");
+    assert_eq!(paid(shift).await, None);
+    owner.post(&close, &[("end", "by_itself")]).await.leads_to(&page);
+    assert_eq!(paid(shift).await, Some(50_100), "two hours, and not four");
+
+    // Without a plan, and before the site closes.
+    let shift = opened(None, 60).await;
+    let (page, close) = (format!("/shifts/{shift}"), format!("/shifts/{shift}/close"));
+    owner.get(&page).await.is(200, "<option value=\"now\" selected>now</option>");
+    owner.post(&close, &[("end", "by_itself")]).await.is(422, "The end has to lie between");
+    owner.post(&close, &[("end", "at"), ("time", "2026-01-01T19:30")]).await.leads_to(&page);
+    assert_eq!(paid(shift).await, Some(12_525));
+    // A page of before says nothing, and means now.
+    let shift = opened(None, 30).await;
+    owner.post(&format!("/shifts/{shift}/close"), &[]).await.leads_to(&format!("/shifts/{shift}"));
+    assert_eq!(paid(shift).await, Some(12_525));
+    cabinet.close().await;
 }
