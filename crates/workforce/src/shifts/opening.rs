@@ -1,4 +1,5 @@
-//! Opening a shift: one of today's plans, or a site where the contract allows it; then the position; then it is open.
+//! Opening a shift: one of today's plans, or a site where the contract allows it; then the position, unless nobody knows that
+//! of the site; then it is open.
 
 use opora::clock::Millis;
 use opora::prelude::*;
@@ -12,7 +13,7 @@ use crate::application::App;
 use crate::domain::InTurn;
 use crate::front::menu_button;
 use crate::people::Person;
-use crate::sites::{self, ContractStatus, Site, Sites, Why, local};
+use crate::sites::{self, ContractStatus, Position, Site, Sites, Why, local};
 use crate::{key, text};
 
 pub const BEGIN: &str = "open:begin";
@@ -125,12 +126,25 @@ async fn plan(turn: &mut Turn, press: Press) -> Step<OpenShift> {
     let Ok(id) = press.rest.parse() else { return Ok(Next::Again) };
     let plan = Shifts::of_app(&turn.context::<App>()).plan_of(id).await?;
     let Some(plan) = plan else { return Ok(Next::Again) };
-    Ok(Next::Go(OpenShift::Position { site_id: plan.site_id, plan_id: Some(id) }))
+    chosen(turn, plan.site_id, Some(id)).await
 }
 
-async fn site(_: &mut Turn, press: Press) -> Step<OpenShift> {
+async fn site(turn: &mut Turn, press: Press) -> Step<OpenShift> {
     let Ok(site_id) = press.rest.parse() else { return Ok(Next::Again) };
-    Ok(Next::Go(OpenShift::Position { site_id, plan_id: None }))
+    chosen(turn, site_id, None).await
+}
+
+/// On to the position, or to the shift where nobody knows the site's: every position would do there.
+async fn chosen(turn: &mut Turn, site_id: i64, plan_id: Option<i64>) -> Step<OpenShift> {
+    let app = turn.context::<App>();
+    let placeless = Sites::of_app(&app).of(site_id).await?.filter(|site| site.about.position.is_none());
+    let Some(site) = placeless else { return Ok(Next::Go(OpenShift::Position { site_id, plan_id })) };
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    if let Some(why) = refused(turn) {
+        return chat::give_up(turn, why, person.language);
+    }
+    open(turn, &app, &person, (&site, plan_id), None).await?;
+    Ok(Next::End)
 }
 
 async fn ask_position(turn: &mut Turn, site_id: i64, _: Option<i64>) -> Result<(), BoxError> {
@@ -143,37 +157,48 @@ async fn ask_position(turn: &mut Turn, site_id: i64, _: Option<i64>) -> Result<(
 
 async fn position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>, sent: Location) -> Step<OpenShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
-    let (app, language, at) = (turn.context::<App>(), person.language, turn.now());
-    let sites = Sites::of_app(&app);
-    let Some(site) = sites.of(site_id).await? else { return Ok(Next::End) };
+    let (app, language) = (turn.context::<App>(), person.language);
+    let Some(site) = Sites::of_app(&app).of(site_id).await? else { return Ok(Next::End) };
     if let Some(why) = refused(turn) {
         turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
         return chat::give_up(turn, why, language);
     }
     let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
+    turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
+    open(turn, &app, &person, (&site, plan_id), Some(position)).await?;
+    Ok(Next::End)
+}
+
+/// Writes it, and says what is to be done.
+async fn open(
+    turn: &mut Turn,
+    app: &App,
+    person: &Person,
+    (site, plan_id): (&Site, Option<i64>),
+    position: Option<Position>,
+) -> Result<(), BoxError> {
+    let (language, at, shifts) = (person.language, turn.now(), Shifts::of_app(app));
     let plan = match plan_id {
-        Some(id) => Shifts::of_app(&app).plan_of(id).await?,
-        None => plans::due(app.domain.read(), person.id, site_id, at).await?,
+        Some(id) => shifts.plan_of(id).await?,
+        None => plans::due(app.domain.read(), person.id, site.id, at).await?,
     };
     let plan_id = plan_id.or(plan.as_ref().map(|plan| plan.id));
-    let start = Start { user_id: person.id, site_id, plan_id, position: Some(position), at };
-    let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
+    let start = Start { user_id: person.id, site_id: site.id, plan_id, position, at };
+    let mandatory = shifts.mandatory_task_penalty().await?;
     turn.write(move |db| Box::pin(async move { working::open_next(db, start, mandatory).await.map(drop) }));
     if let Some((forgotten, _)) = working::forgotten(app.domain.read(), person.id, at).await? {
         Update::of_shift(Happened::ShiftClosed, forgotten.id, person.id).after(turn);
     }
     chat::tell(turn, Update::new(Happened::ShiftCreated, person.id));
-    let tasks = sites::tasks_for(app.domain.read(), site_id, plan.map(|plan| plan.slot_id)).await?;
+    let tasks = sites::tasks_for(app.domain.read(), site.id, plan.map(|plan| plan.slot_id)).await?;
     let tasks: Vec<_> = tasks.iter().map(ShiftTask::to_come).collect();
-    let (name, hour) = (site.about.name.as_str(), chat::hour(at, &site));
-    let mut words = text!(language, "shifts-opened", site = name, hour = hour);
+    let mut words = text!(language, "shifts-opened", site = site.about.name.as_str(), hour = chat::hour(at, site));
     if !tasks.is_empty() {
         let title = text!(language, "shifts-opened-tasks");
         words = format!("{words}\n\n{title}\n{}", chat::task_lines(&tasks, language));
     }
-    turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
-    turn.say(last_words_and(words, [tasks_button(&person), close_button(&person)], language));
-    Ok(Next::End)
+    turn.say(last_words_and(words, [tasks_button(person), close_button(person)], language));
+    Ok(())
 }
 
 async fn typed(turn: &mut Turn, _: i64, _: Option<i64>, text: String) -> Step<OpenShift> {

@@ -25,6 +25,7 @@ mod moved;
 mod owners_chat;
 mod permitted;
 mod photos;
+mod placeless;
 mod planning;
 mod racing;
 mod regressions;
