@@ -19,6 +19,7 @@ why-past-toast = Its time is over.
 why-early-toast = It is too early: a shift may be opened two hours before its start.
 why-needs-media-toast = This task needs a photo before it is done.
 why-too-much-media-toast = This task has enough photos.
+why-too-many-tasks-toast = A shift has 90 tasks at most, those of its site and of its slot together.
 why-site-open-toast = This site is open already.
 why-site-closed-toast = This site is closed already.
 why-others-work-toast = Others still work here. The site closes when they are done.

@@ -19,6 +19,7 @@ why-past-toast = Это время уже прошло.
 why-early-toast = Ещё рано: смену можно открыть за два часа до начала.
 why-needs-media-toast = Для этой задачи сначала нужно фото.
 why-too-much-media-toast = У этой задачи достаточно фото.
+why-too-many-tasks-toast = В смене может быть не больше 90 задач: объекта и слота вместе.
 why-site-open-toast = Объект уже открыт.
 why-site-closed-toast = Объект уже закрыт.
 why-others-work-toast = Здесь ещё работают другие. Объект закроется, когда они закончат.

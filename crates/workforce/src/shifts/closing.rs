@@ -65,10 +65,10 @@ async fn ask_review(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
     } else {
         rows.insert(0, vec![Button::new(text!(language, "shifts-change-tasks-button"), TASKS)]);
         let (title, question) = (text!(language, "shifts-tasks"), text!(language, "shifts-close-review"));
-        format!("{title}\n{}\n\n{question}", chat::task_lines(&tasks, language))
+        chat::fit_between(&format!("{title}\n"), &chat::task_lines(&tasks, language), &format!("\n\n{question}"))
     };
     rows.push(vec![crate::front::menu_button(language)]);
-    turn.say(Say::text(chat::fit(words)).buttons(rows));
+    turn.say(Say::text(words).buttons(rows));
     Ok(())
 }
 
@@ -152,12 +152,12 @@ async fn close(
     let hours = Hours::worked((at.0 - shift.started_at.0) / 1000).shown(language);
     let (name, total) = (site.about.name.as_str(), total.shown(language));
     let title = text!(language, "shifts-closed", site = name, hours = hours);
-    let sum = text!(language, "shifts-closed-total", total = total);
-    let mut words = format!("{title}\n\n{}\n{sum}", chat::amounts(&rows, language));
+    let mut sum = text!(language, "shifts-closed-total", total = total);
     let others = shifts.works_somebody_else(site.id, shift.id).await?;
     if !others {
-        words = format!("{words}\n\n{}", text!(language, "shifts-site-closed-too", site = name));
+        sum = format!("{sum}\n\n{}", text!(language, "shifts-site-closed-too", site = name));
     }
+    let words = chat::fit_between(&format!("{title}\n\n"), &chat::amounts(&rows, language), &format!("\n{sum}"));
     turn.say(last_words(words, language));
     Ok(())
 }

@@ -52,6 +52,8 @@ pub enum Why {
     /// The task is done only with a photo.
     NeedsMedia,
     TooMuchMedia,
+    /// A shift would have more tasks than it may.
+    TooManyTasks,
     SiteOpen,
     SiteClosed,
     /// Somebody else works there still.
@@ -80,7 +82,7 @@ const KEPT: [(&str, Why); 12] = [
 ];
 
 impl Why {
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 25] = [
         Self::Stale,
         Self::Gone,
         Self::NotAllowed,
@@ -101,6 +103,7 @@ impl Why {
         Self::Early,
         Self::NeedsMedia,
         Self::TooMuchMedia,
+        Self::TooManyTasks,
         Self::SiteOpen,
         Self::SiteClosed,
         Self::OthersWork,
@@ -130,6 +133,7 @@ impl Why {
             Self::Early => key!("why-early-toast"),
             Self::NeedsMedia => key!("why-needs-media-toast"),
             Self::TooMuchMedia => key!("why-too-much-media-toast"),
+            Self::TooManyTasks => key!("why-too-many-tasks-toast"),
             Self::SiteOpen => key!("why-site-open-toast"),
             Self::SiteClosed => key!("why-site-closed-toast"),
             Self::OthersWork => key!("why-others-work-toast"),
