@@ -14,7 +14,7 @@ use sea_orm::DbErr;
 use serde_json::Value;
 
 pub use self::chat::{caption, fit, timed_out};
-pub use self::doors::{Overview, Shifts};
+pub use self::doors::{Ending, Overview, Shifts};
 pub use self::listing::{From, Listed, Mark, Whose};
 pub use self::plans::{
     Excuse, Fines, cancel, cancel_by_staff, cancel_plans, is_site_in_use, judge, move_plans, plan, restore_plans,
@@ -25,7 +25,7 @@ pub use self::records::{
 };
 pub use self::rules::{LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, reckon, too_far};
 pub use self::updates::{Happened, Update};
-pub use self::working::{End, Proof, Start, attach, close, close_site, mark, open, open_site, post, unmark};
+pub use self::working::{End, Proof, Start, attach, close, close_site, mark, open, open_next, open_site, post, unmark};
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;

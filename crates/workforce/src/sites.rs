@@ -13,7 +13,7 @@ use opora::store::WriteError;
 use serde_json::Value;
 
 pub use self::changes::{
-    By, create_site, create_task, delete_site, delete_task, edit_site, edit_task, live_site, restore_site,
+    By, TASKS_MOST, create_site, create_task, delete_site, delete_task, edit_site, edit_task, live_site, restore_site,
     restore_task, site, site_to_change, tasks_for,
 };
 pub use self::contracts::{

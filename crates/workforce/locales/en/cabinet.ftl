@@ -94,9 +94,14 @@ cabinet-media-failed = It could not be fetched from Telegram.
 cabinet-media-again = Try again
 cabinet-media-too-large = It is larger than { $most } MB. Telegram gives it to people only: have it sent to you there.
 cabinet-media-save = Save the file
-cabinet-close-shift = Close this shift now
-cabinet-close-shift-about = For a shift that somebody forgot. The hours until now are paid.
-cabinet-close-shift-sure = Close this shift now?
+cabinet-close-shift = Close this shift
+cabinet-close-shift-about = For a shift that somebody forgot. The hours up to its end are paid.
+cabinet-close-shift-sure = Close this shift?
+cabinet-close-end = It ended
+cabinet-close-over = when it should have: { $time }
+cabinet-close-now = now
+cabinet-close-at = at another time
+cabinet-close-time = The other time, by the clock of the site
 
 cabinet-today = Today
 cabinet-working-now = Working now

@@ -43,6 +43,7 @@ shifts-cancel-choice = ✖ Cancel { $when }
 
 shifts-nothing-to-open = Nothing is planned for you now.
 shifts-open-what = Which shift do you open?
+shifts-open-forgotten = Your shift at { $site } was over at { $end }, and nobody has closed it. When you open another one, it is closed as of then.
 shifts-without-plan-choice = { $site }, without a plan
 shifts-open-position = Please share your position, so that I can see that you are at { $site }.
 shifts-close-position = Please share your position to close your shift at { $site }.

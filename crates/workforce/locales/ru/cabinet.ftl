@@ -95,9 +95,14 @@ cabinet-media-failed = Не удалось загрузить из Telegram.
 cabinet-media-again = Попробовать ещё раз
 cabinet-media-too-large = Файл больше { $most } МБ. Такие Telegram отдаёт только людям: попросите прислать его вам в чат.
 cabinet-media-save = Сохранить файл
-cabinet-close-shift = Закрыть смену сейчас
-cabinet-close-shift-about = Если смену забыли закрыть. Часы до этого момента будут оплачены.
-cabinet-close-shift-sure = Закрыть эту смену сейчас?
+cabinet-close-shift = Закрыть смену
+cabinet-close-shift-about = Если смену забыли закрыть. Оплачиваются часы до её конца.
+cabinet-close-shift-sure = Закрыть эту смену?
+cabinet-close-end = Закончилась
+cabinet-close-over = когда должна была: { $time }
+cabinet-close-now = сейчас
+cabinet-close-at = в другое время
+cabinet-close-time = Другое время, по часам объекта
 
 cabinet-today = Сегодня
 cabinet-working-now = Сейчас на смене

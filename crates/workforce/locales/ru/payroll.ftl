@@ -36,11 +36,10 @@ payroll-by-task-done = «{ $task }»: выполнена
 payroll-by-task-not-done = «{ $task }»: не выполнена
 payroll-by-task-avoided = «{ $task }»: выполнена, штрафа { $price } нет
 payroll-by-order = { $percent } % от { $total } за вычетом материалов { $materials }
-payroll-by-notice = { $hours ->
-    [one] Отмена за { $hours } час до начала
-    [few] Отмена за { $hours } часа до начала
-   *[many] Отмена за { $hours } часов до начала
-}
+payroll-by-notice = Отмена за { $hours } ч { $minutes } мин до начала; поздней считается отмена меньше чем за { $limit } ч
+payroll-by-notice-after = Отмена через { $hours } ч { $minutes } мин после начала; поздней считается отмена меньше чем за { $limit } ч до него
+payroll-by-notice-unknown = Отмена меньше чем за { $limit } ч до начала
+payroll-by-reason = Причина отмены не принята
 
 payroll-bad-amount = Напишите, пожалуйста, сумму, например 1500 или 99,50, и не ноль.
 payroll-bad-reason = Напишите, пожалуйста, причину: от 1 до { $most } знаков.

@@ -43,6 +43,7 @@ shifts-cancel-choice = ✖ Отменить { $when }
 
 shifts-nothing-to-open = Сейчас для вас ничего не запланировано.
 shifts-open-what = Какую смену открываете?
+shifts-open-forgotten = Смена на объекте { $site } закончилась { $end }, но её никто не закрыл. Когда откроете другую, она закроется этим временем.
 shifts-without-plan-choice = { $site }, без записи
 shifts-open-position = Поделитесь, пожалуйста, местоположением: проверю, что вы на объекте { $site }.
 shifts-close-position = Чтобы закрыть смену на объекте { $site }, поделитесь местоположением.

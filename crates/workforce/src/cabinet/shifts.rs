@@ -2,21 +2,24 @@
 
 use std::collections::HashMap;
 
+use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use chrono::{Days, NaiveDate};
+use chrono::{Days, NaiveDate, NaiveDateTime};
+use chrono_tz::Tz;
 use opora::clock::Millis;
 use opora::telegram::{FileRef, Say};
 use serde::Deserialize;
 
-use super::access::{Access, why};
+use super::access::Access;
 use crate::application::App;
 use crate::attachments::{self, Attachment};
 use crate::payroll::Money;
 use crate::people::Person;
 use crate::settings::TIME_ZONE;
-use crate::shifts::{From, Listed, Mark, Medium, MediumKind, Shift, ShiftTask, Shifts, Whose};
-use crate::sites::{Period, Permission, Site, Sites, Why, local};
+use crate::shifts::{Ending, From, Listed, Mark, Medium, MediumKind, Shift, ShiftTask, Shifts, Whose, overdue};
+use crate::sites::{Period, Permission, Site, Sites, local};
+use crate::web::form::{Attempt, Fields, Reader, carry_out};
 use crate::web::{Oops, SignedIn, Visitor};
 
 mod view;
@@ -31,6 +34,13 @@ const USUAL_DAYS: u64 = 30;
 const CAPTION_MOST: usize = 500;
 /// More than that is not shown at once.
 const DAYS_MOST: u64 = 366;
+const MINUTE_MS: i64 = 60_000;
+/// What the form says of the end of a shift.
+const END_NOW: &str = "now";
+const END_BY_ITSELF: &str = "by_itself";
+const END_AT: &str = "at";
+/// How browsers write a day and a time.
+const TYPED_TIME: &str = "%Y-%m-%dT%H:%M";
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -78,6 +88,9 @@ struct Whole {
     /// Amounts are for owners, for whoever may see finances, and for the person.
     may_see_pay: bool,
     may_close: bool,
+    /// When it would have ended by itself, where that is over.
+    over_since: Option<Millis>,
+    now: Millis,
 }
 
 /// `GET /shifts`: everybody's where one may see them, or one's own wherever they were.
@@ -119,18 +132,26 @@ pub async fn list(
 /// `GET /shifts/<id>`.
 pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
     let whole = whole(&app, &visitor, id).await?;
-    Ok(view::shift(&visitor, &whole, None).into_response())
+    Ok(view::shift(&visitor, &whole, &Attempt::default()).into_response())
 }
 
-/// `POST /shifts/<id>/close`: somebody forgot, and somebody in charge sees it.
-pub async fn close(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
-    match Shifts::of_app(&app).close(&visitor.person, id).await {
+/// `POST /shifts/<id>/close`: somebody forgot, and somebody in charge sees it and says when it ended.
+pub async fn close(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let doors = Shifts::of_app(&app);
+    let shift = doors.of(id).await?.ok_or(Oops::NotFound)?;
+    let site = Sites::of_app(&app).of(shift.site_id).await?.ok_or(Oops::NotFound)?;
+    let read = |typed: &Fields| read_ending(typed, &shift, site.about.time_zone);
+    let act = async |ending| doors.close_as_of(&visitor.person, id, ending).await;
+    match carry_out(&visitor, typed, read, act).await? {
         Ok(()) => Ok(Redirect::to(&format!("/shifts/{id}")).into_response()),
-        Err(error) => {
-            let refused: Why = why(error)?;
+        Err(attempt) => {
             let whole = whole(&app, &visitor, id).await?;
-            let page = view::shift(&visitor, &whole, Some(refused));
-            Ok((axum::http::StatusCode::CONFLICT, page).into_response())
+            Ok((attempt.status(), view::shift(&visitor, &whole, &attempt)).into_response())
         }
     }
 }
@@ -173,7 +194,31 @@ async fn whole(app: &App, visitor: &Visitor, id: i64) -> Result<Whole, Oops> {
     let files = attachments::of(app.domain.read(), media.iter().map(|one| one.telegram_file.as_str())).await?;
     let lines = if may_see_pay { app.payroll.of_shift(id).await? } else { Vec::new() };
     let may_close = shift.ended_at.is_none() && access.may(Permission::Schedule, shift.site_id);
-    Ok(Whole { shift, person, site, tasks, media, files, lines, may_see_pay, may_close })
+    let now = app.clock.now();
+    let over = overdue(shift.started_at, shift.planned.map(|planned| planned.to), &site.about).ends_at;
+    let over_since = (over <= now).then_some(over);
+    Ok(Whole { shift, person, site, tasks, media, files, lines, may_see_pay, may_close, over_since, now })
+}
+
+/// When a shift has ended, as its form says it: by the clock of its site. A form that says nothing means now.
+fn read_ending(typed: &Fields, shift: &Shift, zone: Tz) -> Result<Ending, Vec<&'static str>> {
+    let mut reader = Reader::new(typed);
+    match reader.words("end").as_str() {
+        "" | END_NOW => return Ok(Ending::Now),
+        END_BY_ITSELF => return Ok(Ending::ByItself),
+        END_AT => {}
+        _ => return Err(vec!["end"]),
+    }
+    let at = reader.read("time", |text| {
+        let local: NaiveDateTime = text.parse().or_else(|_| NaiveDateTime::parse_from_str(text, TYPED_TIME)).ok()?;
+        Some(local.and_local_timezone(zone).earliest()?.timestamp_millis())
+    });
+    if !reader.bad.is_empty() {
+        return Err(reader.bad);
+    }
+    // Nobody types seconds: the minute in which it began is its beginning.
+    let is_same_minute = at / MINUTE_MS == shift.started_at.0 / MINUTE_MS;
+    Ok(Ending::At(if is_same_minute { shift.started_at } else { Millis(at) }))
 }
 
 /// A shift, for whoever may see it: whose it is, and whoever may look at its site.

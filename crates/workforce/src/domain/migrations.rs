@@ -39,6 +39,8 @@ const STEPS: &[Step] = &[
     Step { name: "late_shifts", sql: include_str!("migrations/late_shifts.sql") },
     Step { name: "video_notes", sql: include_str!("migrations/video_notes.sql") },
     Step { name: "closed_entries", sql: include_str!("migrations/closed_entries.sql") },
+    Step { name: "awaited_plans", sql: include_str!("migrations/awaited_plans.sql") },
+    Step { name: "cancel_notice", sql: include_str!("migrations/cancel_notice.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";

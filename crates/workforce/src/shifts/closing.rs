@@ -1,4 +1,5 @@
-//! Closing a shift: what was done, the position, and then shift, plan and amounts in one commit.
+//! Closing a shift: what was done, the position unless nobody knows that of the site, and then shift, plan and amounts in one
+//! commit.
 
 use opora::prelude::*;
 
@@ -64,10 +65,10 @@ async fn ask_review(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
     } else {
         rows.insert(0, vec![Button::new(text!(language, "shifts-change-tasks-button"), TASKS)]);
         let (title, question) = (text!(language, "shifts-tasks"), text!(language, "shifts-close-review"));
-        format!("{title}\n{}\n\n{question}", chat::task_lines(&tasks, language))
+        chat::fit_between(&format!("{title}\n"), &chat::task_lines(&tasks, language), &format!("\n\n{question}"))
     };
     rows.push(vec![crate::front::menu_button(language)]);
-    turn.say(Say::text(chat::fit(words)).buttons(rows));
+    turn.say(Say::text(words).buttons(rows));
     Ok(())
 }
 
@@ -75,16 +76,33 @@ async fn tasks(_: &mut Turn, shift_id: i64, _: Press) -> Step<CloseShift> {
     Ok(Next::call(MyTasks::list(shift_id, true)))
 }
 
-async fn tasks_are_marked(_: &mut Turn, shift_id: i64, returned: Returned) -> Step<CloseShift> {
+async fn tasks_are_marked(turn: &mut Turn, shift_id: i64, returned: Returned) -> Step<CloseShift> {
     // Who left the list by Back wants to look again.
-    Ok(match returned.value::<bool>()? {
-        Some(true) => Next::Go(CloseShift::Position { shift_id }),
-        _ => Next::Again,
-    })
+    match returned.value::<bool>()? {
+        Some(true) => reviewed(turn, shift_id).await,
+        _ => Ok(Next::Again),
+    }
 }
 
-async fn go_on(_: &mut Turn, shift_id: i64, _: Press) -> Step<CloseShift> {
-    Ok(Next::Go(CloseShift::Position { shift_id }))
+async fn go_on(turn: &mut Turn, shift_id: i64, _: Press) -> Step<CloseShift> {
+    reviewed(turn, shift_id).await
+}
+
+/// On to the position, or to the end where nobody knows the site's: every position would do there.
+async fn reviewed(turn: &mut Turn, shift_id: i64) -> Step<CloseShift> {
+    let app = turn.context::<App>();
+    let placeless = found(&app, shift_id).await?.filter(|(_, site)| site.about.position.is_none());
+    let Some((shift, site)) = placeless else { return Ok(Next::Go(CloseShift::Position { shift_id })) };
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    if let Some(why) = refused(turn) {
+        return chat::give_up(turn, why, person.language);
+    }
+    if shift.user_id != person.id {
+        return chat::give_up(turn, Why::NotAllowed, person.language);
+    }
+    close(turn, &app, &person, (shift, site), None).await?;
+    turn.give_back(&true);
+    Ok(Next::End)
 }
 
 async fn ask_position(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
@@ -108,7 +126,7 @@ async fn position(turn: &mut Turn, shift_id: i64, sent: Location) -> Step<CloseS
     }
     let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
     turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
-    close(turn, &app, &person, (shift, site), position).await?;
+    close(turn, &app, &person, (shift, site), Some(position)).await?;
     turn.give_back(&true);
     Ok(Next::End)
 }
@@ -119,33 +137,27 @@ async fn close(
     app: &App,
     person: &Person,
     (shift, site): (Shift, Site),
-    position: Position,
+    position: Option<Position>,
 ) -> Result<(), BoxError> {
     let (language, at) = (person.language, turn.now());
     let shifts = Shifts::of_app(app);
     let mandatory_task_penalty = shifts.mandatory_task_penalty().await?;
     let tasks = tasks_of(app.domain.read(), shift.id).await?;
     let rows = reckon(&shift, &tasks, at, &site, mandatory_task_penalty);
-    let end = End {
-        shift_id: shift.id,
-        position: Some(position),
-        closed_by: ClosedBy::Person,
-        ended_at: at,
-        mandatory_task_penalty,
-        at,
-    };
+    let end =
+        End { shift_id: shift.id, position, closed_by: ClosedBy::Person, ended_at: at, mandatory_task_penalty, at };
     turn.write(move |db| Box::pin(working::close(db, end)));
     chat::tell(turn, Update::of_shift(Happened::ShiftClosed, shift.id, person.id));
     let total: Money = rows.iter().map(|row| row.amount).sum();
     let hours = Hours::worked((at.0 - shift.started_at.0) / 1000).shown(language);
     let (name, total) = (site.about.name.as_str(), total.shown(language));
     let title = text!(language, "shifts-closed", site = name, hours = hours);
-    let sum = text!(language, "shifts-closed-total", total = total);
-    let mut words = format!("{title}\n\n{}\n{sum}", chat::amounts(&rows, language));
+    let mut sum = text!(language, "shifts-closed-total", total = total);
     let others = shifts.works_somebody_else(site.id, shift.id).await?;
     if !others {
-        words = format!("{words}\n\n{}", text!(language, "shifts-site-closed-too", site = name));
+        sum = format!("{sum}\n\n{}", text!(language, "shifts-site-closed-too", site = name));
     }
+    let words = chat::fit_between(&format!("{title}\n\n"), &chat::amounts(&rows, language), &format!("\n{sum}"));
     turn.say(last_words(words, language));
     Ok(())
 }

@@ -18,6 +18,7 @@ use super::plans::{self, Fines};
 use super::records::{
     self, Cancellation, ClosedBy, Judgement, Medium, Opening, Plan, PlanStatus, Shift, ShiftStatus, ShiftTask,
 };
+use super::rules::overdue;
 use super::settings_of;
 use super::tables::{cancellation, medium, opening, plan, shift, task};
 use super::updates::{Happened, Update};
@@ -49,6 +50,15 @@ pub struct Overview {
     pub shifts: Vec<Shift>,
     /// Sites that are open now.
     pub openings: Vec<Opening>,
+}
+
+/// When a shift has ended that staff close.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Now,
+    /// When it would have ended by itself, if that is over.
+    ByItself,
+    At(Millis),
 }
 
 /// What there is.
@@ -298,14 +308,31 @@ impl Shifts {
 
     /// Closes somebody's shift now; the person is told.
     pub async fn close(&self, by: &Person, shift_id: i64) -> Result<(), NotDone> {
+        self.close_as_of(by, shift_id, Ending::Now).await
+    }
+
+    /// Closes somebody's shift as of now or of some time before, up to which it is paid; the person is told.
+    pub async fn close_as_of(&self, by: &Person, shift_id: i64, ending: Ending) -> Result<(), NotDone> {
         let shift = self.of(shift_id).await?.ok_or(Why::Gone)?;
         self.permitted(by, Permission::Schedule, shift.site_id).await?;
         let mandatory_task_penalty = self.mandatory_task_penalty().await?;
+        let ended_at = match ending {
+            Ending::Now => None,
+            Ending::ByItself => {
+                let site = Sites::of_app(&self.app).of(shift.site_id).await?.ok_or(Why::Gone)?;
+                Some(overdue(shift.started_at, shift.planned.map(|planned| planned.to), &site.about).ends_at)
+            }
+            Ending::At(at) => Some(at),
+        };
+        let worked = shift.started_at..=self.app.clock.now();
+        if ended_at.is_some_and(|at| !worked.contains(&at)) {
+            return Err(Why::NotThen.into());
+        }
         let end = move |at| End {
             shift_id,
             position: None,
             closed_by: ClosedBy::Staff,
-            ended_at: at,
+            ended_at: ended_at.unwrap_or(at),
             mandatory_task_penalty,
             at,
         };

@@ -2,6 +2,7 @@
 
 use opora::clock::Millis;
 use opora::store::WriteError;
+use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 
 use super::cancelling::judges;
@@ -64,12 +65,16 @@ async fn remind_all(db: &Writing<'_, '_>, sites: Vec<Site>, now: Millis) -> Resu
 /// Notes who has not come, and tells the person and staff, once.
 pub async fn note_missed(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
+    let was_in_time = Expr::col(plan::Column::AwaitedFrom).lt(Expr::col(plan::Column::EndsAt));
+    let was_awaited = plan::Column::AwaitedFrom.lte(now.0 - MISSED_MS).and(was_in_time);
     let rows = plan::Entity::find()
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
         .filter(plan::Column::StartsAt.lte(now.0 - MISSED_MS))
         .filter(plan::Column::StartsAt.gt(now.0 - FORGOTTEN_MS))
-        // Who took a place in a slot that had begun is awaited from then on.
+        // Who took a place in a slot that had begun is awaited from then on; so is who was told later that it had. Who was
+        // told when it was over cannot have come.
         .filter(plan::Column::CreatedAt.lte(now.0 - MISSED_MS))
+        .filter(plan::Column::AwaitedFrom.is_null().or(was_awaited))
         .filter(plan::Column::MissedAt.is_null())
         .limit(AT_ONCE)
         .all(app.domain.read())

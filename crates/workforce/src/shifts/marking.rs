@@ -11,7 +11,7 @@ use crate::application::App;
 use crate::attachments;
 use crate::domain::InTurn;
 use crate::front::menu_button;
-use crate::sites::Why;
+use crate::sites::{TASKS_MOST, Why};
 use crate::texts::Language;
 use crate::{key, text};
 
@@ -22,8 +22,9 @@ const PHOTO: &str = "task:photo:";
 const READY: &str = "tasks:ready";
 /// How Telegram calls a video in a circle.
 const NOTE: &str = "video_note";
-/// Telegram takes a hundred under one message.
-const BUTTONS_MOST: usize = 90;
+/// Telegram takes a hundred under one message, and two lead on. Of tasks a shift has fewer than that.
+const BUTTONS_MOST: usize = 98;
+const _: () = assert!(TASKS_MOST < BUTTONS_MOST as u64);
 
 /// Where marking stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]

@@ -1,4 +1,5 @@
-//! Opening a shift: one of today's plans, or a site where the contract allows it; then the position; then it is open.
+//! Opening a shift: one of today's plans, or a site where the contract allows it; then the position, unless nobody knows that
+//! of the site; then it is open.
 
 use opora::clock::Millis;
 use opora::prelude::*;
@@ -7,12 +8,12 @@ use super::chat::{self, LIFE, Typed, last_words_and, refused, worker};
 use super::paging::{self, Page, Question, offset};
 use super::rules::EARLIEST_MS;
 use super::working::{self, Start};
-use super::{Happened, Plan, PlanStatus, ShiftTask, Shifts, Update, closing, marking, planning, when};
+use super::{Happened, Plan, PlanStatus, ShiftTask, Shifts, Update, closing, marking, planning, plans, when};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::front::menu_button;
 use crate::people::Person;
-use crate::sites::{self, ContractStatus, Site, Sites, Why};
+use crate::sites::{self, ContractStatus, Position, Site, Sites, Why, local};
 use crate::{key, text};
 
 pub const BEGIN: &str = "open:begin";
@@ -36,7 +37,7 @@ pub enum OpenShift {
 /// What a person can open now.
 struct Choices {
     plans: Vec<Plan>,
-    /// Without a plan.
+    /// Without a plan, and where there is none for now.
     sites: Vec<Site>,
     /// Those of the plans too.
     known: Vec<Site>,
@@ -59,7 +60,8 @@ pub fn dialogue() -> Dialogue<OpenShift> {
 async fn begin(turn: &mut Turn, _: Press) -> Step<OpenShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
     let (app, language, now) = (turn.context::<App>(), person.language, turn.now());
-    if Shifts::of_app(&app).active_of(person.id).await?.is_some() {
+    let is_at_work = Shifts::of_app(&app).active_of(person.id).await?.is_some();
+    if is_at_work && working::forgotten(app.domain.read(), person.id, now).await?.is_none() {
         let buttons = [tasks_button(&person), close_button(&person)];
         turn.say(last_words_and(Why::Working.words(language), buttons, language));
         return Ok(Next::Stay);
@@ -103,20 +105,46 @@ async fn what(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
     let mut rows: Vec<_> =
         page.items.iter().map(|(words, data)| vec![Button::new(words.as_str(), data.as_str())]).collect();
     rows.extend(page.turns(MORE, language));
+    let mut words = text!(language, "shifts-open-what");
+    if let Some(before) = before(&app, &person, now).await? {
+        words = format!("{before}\n\n{words}");
+        rows.push(vec![close_button(&person)]);
+    }
     rows.push(vec![menu_button(language)]);
-    Ok(Some((text!(language, "shifts-open-what"), rows)))
+    Ok(Some((words, rows)))
+}
+
+/// What becomes of the shift that was forgotten, if one was.
+async fn before(app: &App, person: &Person, now: Millis) -> Result<Option<String>, BoxError> {
+    let Some((shift, ended_at)) = working::forgotten(app.domain.read(), person.id, now).await? else { return Ok(None) };
+    let Some(site) = Sites::of_app(app).of(shift.site_id).await? else { return Ok(None) };
+    let end = local(ended_at, site.about.time_zone).format("%d.%m %H:%M").to_string();
+    Ok(Some(text!(person.language, "shifts-open-forgotten", site = site.about.name, end = end)))
 }
 
 async fn plan(turn: &mut Turn, press: Press) -> Step<OpenShift> {
     let Ok(id) = press.rest.parse() else { return Ok(Next::Again) };
     let plan = Shifts::of_app(&turn.context::<App>()).plan_of(id).await?;
     let Some(plan) = plan else { return Ok(Next::Again) };
-    Ok(Next::Go(OpenShift::Position { site_id: plan.site_id, plan_id: Some(id) }))
+    chosen(turn, plan.site_id, Some(id)).await
 }
 
-async fn site(_: &mut Turn, press: Press) -> Step<OpenShift> {
+async fn site(turn: &mut Turn, press: Press) -> Step<OpenShift> {
     let Ok(site_id) = press.rest.parse() else { return Ok(Next::Again) };
-    Ok(Next::Go(OpenShift::Position { site_id, plan_id: None }))
+    chosen(turn, site_id, None).await
+}
+
+/// On to the position, or to the shift where nobody knows the site's: every position would do there.
+async fn chosen(turn: &mut Turn, site_id: i64, plan_id: Option<i64>) -> Step<OpenShift> {
+    let app = turn.context::<App>();
+    let placeless = Sites::of_app(&app).of(site_id).await?.filter(|site| site.about.position.is_none());
+    let Some(site) = placeless else { return Ok(Next::Go(OpenShift::Position { site_id, plan_id })) };
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    if let Some(why) = refused(turn) {
+        return chat::give_up(turn, why, person.language);
+    }
+    open(turn, &app, &person, (&site, plan_id), None).await?;
+    Ok(Next::End)
 }
 
 async fn ask_position(turn: &mut Turn, site_id: i64, _: Option<i64>) -> Result<(), BoxError> {
@@ -129,32 +157,48 @@ async fn ask_position(turn: &mut Turn, site_id: i64, _: Option<i64>) -> Result<(
 
 async fn position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>, sent: Location) -> Step<OpenShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
-    let (app, language, at) = (turn.context::<App>(), person.language, turn.now());
-    let sites = Sites::of_app(&app);
-    let Some(site) = sites.of(site_id).await? else { return Ok(Next::End) };
+    let (app, language) = (turn.context::<App>(), person.language);
+    let Some(site) = Sites::of_app(&app).of(site_id).await? else { return Ok(Next::End) };
     if let Some(why) = refused(turn) {
         turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
         return chat::give_up(turn, why, language);
     }
     let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
-    let start = Start { user_id: person.id, site_id, plan_id, position: Some(position), at };
-    turn.write(move |db| Box::pin(async move { working::open(db, start).await.map(drop) }));
-    chat::tell(turn, Update::new(Happened::ShiftCreated, person.id));
-    let slot_id = match plan_id {
-        Some(id) => Shifts::of_app(&app).plan_of(id).await?.map(|plan| plan.slot_id),
-        None => None,
+    turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
+    open(turn, &app, &person, (&site, plan_id), Some(position)).await?;
+    Ok(Next::End)
+}
+
+/// Writes it, and says what is to be done.
+async fn open(
+    turn: &mut Turn,
+    app: &App,
+    person: &Person,
+    (site, plan_id): (&Site, Option<i64>),
+    position: Option<Position>,
+) -> Result<(), BoxError> {
+    let (language, at, shifts) = (person.language, turn.now(), Shifts::of_app(app));
+    let plan = match plan_id {
+        Some(id) => shifts.plan_of(id).await?,
+        None => plans::due(app.domain.read(), person.id, site.id, at).await?,
     };
-    let tasks = sites::tasks_for(app.domain.read(), site_id, slot_id).await?;
+    let plan_id = plan_id.or(plan.as_ref().map(|plan| plan.id));
+    let start = Start { user_id: person.id, site_id: site.id, plan_id, position, at };
+    let mandatory = shifts.mandatory_task_penalty().await?;
+    turn.write(move |db| Box::pin(async move { working::open_next(db, start, mandatory).await.map(drop) }));
+    if let Some((forgotten, _)) = working::forgotten(app.domain.read(), person.id, at).await? {
+        Update::of_shift(Happened::ShiftClosed, forgotten.id, person.id).after(turn);
+    }
+    chat::tell(turn, Update::new(Happened::ShiftCreated, person.id));
+    let tasks = sites::tasks_for(app.domain.read(), site.id, plan.map(|plan| plan.slot_id)).await?;
     let tasks: Vec<_> = tasks.iter().map(ShiftTask::to_come).collect();
-    let (name, hour) = (site.about.name.as_str(), chat::hour(at, &site));
-    let mut words = text!(language, "shifts-opened", site = name, hour = hour);
+    let mut words = text!(language, "shifts-opened", site = site.about.name.as_str(), hour = chat::hour(at, site));
     if !tasks.is_empty() {
         let title = text!(language, "shifts-opened-tasks");
         words = format!("{words}\n\n{title}\n{}", chat::task_lines(&tasks, language));
     }
-    turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
-    turn.say(last_words_and(words, [tasks_button(&person), close_button(&person)], language));
-    Ok(Next::End)
+    turn.say(last_words_and(words, [tasks_button(person), close_button(person)], language));
+    Ok(())
 }
 
 async fn typed(turn: &mut Turn, _: i64, _: Option<i64>, text: String) -> Step<OpenShift> {
@@ -188,6 +232,8 @@ async fn choices(app: &App, person: &Person, now: Millis) -> Result<Choices, Box
         active.filter(|one| one.about.allows_spontaneous).flat_map(|one| one.about.sites.clone()).collect();
     let ids: Vec<i64> = plans.iter().map(|plan| plan.site_id).chain(spontaneous.iter().copied()).collect();
     let known = sites.with_ids(&ids).await?;
+    let is_planned = |site: &Site| plans.iter().any(|plan| plan.site_id == site.id);
     let live = known.iter().filter(|site| site.deleted_at.is_none() && spontaneous.contains(&site.id));
-    Ok(Choices { plans, sites: live.cloned().collect(), known })
+    let sites = live.filter(|site| !is_planned(site)).cloned().collect();
+    Ok(Choices { plans, sites, known })
 }

@@ -13,13 +13,15 @@ use sea_orm::{
 use serde_json::json;
 
 use super::records::{Judgement, MediumKind, Plan, PlanStatus, Reason, ShiftStatus};
+use super::rules::EARLIEST_MS;
 use super::tables::{cancellation, plan, shift};
 use super::{records, when};
 use crate::domain::Writing;
 use crate::payroll::{Basis, Kind, Money, Payroll, Row, Source};
 use crate::sites::{self, By, Notice, Site, Slot, Why, kept, local, notices};
 
-const HOUR_MS: i64 = 3_600_000;
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// What somebody gives as a reason.
 #[derive(Clone, Debug)]
@@ -101,6 +103,7 @@ pub async fn cancel(
         photo_file: Set(photo_file),
         photo_kind: Set(photo_kind.map(|kind| kind.name().to_owned())),
         is_short_notice: Set(plan.period.from.0 - at.0 < notice_hours * HOUR_MS),
+        notice_hours: Set(Some(notice_hours)),
         ..cancelled(&plan, excuse.reason, at)
     };
     row.insert(db).await.map_err(kept)?;
@@ -145,7 +148,7 @@ pub async fn judge(db: &Writing<'_, '_>, id: i64, is_accepted: bool, fines: Fine
     let notice = if is_accepted {
         Notice::ReasonAccepted { site: name, when }
     } else {
-        let rows = fines_of(&plan, row.is_short_notice, fines, &site);
+        let rows = fines_of(&plan, &row, fines, &site);
         let fine = rows.iter().map(|row| row.amount).sum();
         Payroll::post_at(db, plan.site_id, rows, by.at).await?;
         Notice::ReasonRejected { site: name, when, fine }
@@ -154,7 +157,8 @@ pub async fn judge(db: &Writing<'_, '_>, id: i64, is_accepted: bool, fines: Fine
     by.note(db, "cancellation judged", ("plan", plan.id), json!({ "accepted": is_accepted })).await
 }
 
-/// The plans of a slot move along with it; refused where somebody has another plan then.
+/// The plans of a slot move along with it; refused where somebody has another plan then, and where its beginning would
+/// change under somebody who works in it, or has worked: what has begun stays when it was, and its place with it.
 pub async fn move_plans(
     db: &Writing<'_, '_>,
     before: &Slot,
@@ -162,9 +166,23 @@ pub async fn move_plans(
     site: &Site,
     by: By,
 ) -> Result<(), WriteError> {
-    let planned = planned_for(db, before.id).await?;
+    let mut told = planned_for(db, before.id).await?;
     // Another beginning may be missed anew; who has missed this one is not told twice because its end has changed.
     let has_moved = before.period.from != after.period.from;
+    let begun = begun_in(db, before.id).await?;
+    if has_moved && !begun.is_empty() {
+        return Err(Why::Worked.refusal());
+    }
+    let working: Vec<_> = begun.into_iter().filter(|plan| plan.status == PlanStatus::InProgress).collect();
+    if !working.is_empty() {
+        end_with(db, after, by).await?;
+    }
+    told.extend(working);
+    // Nobody is late by a beginning that was over when they were told of it: they are awaited from now on, or from when
+    // they were awaited before.
+    let known_from = before.period.from.min(by.at).0;
+    let is_later = plan::Column::AwaitedFrom.gt(known_from);
+    let awaited_from = Expr::case(is_later, Expr::col(plan::Column::AwaitedFrom)).finally(known_from);
     plan::Entity::update_many()
         .set(plan::ActiveModel {
             starts_at: Set(after.period.from.0),
@@ -175,6 +193,7 @@ pub async fn move_plans(
             ..Default::default()
         })
         .col_expr(plan::Column::Version, Expr::col(plan::Column::Version).add(1))
+        .col_expr(plan::Column::AwaitedFrom, awaited_from.into())
         .filter(plan::Column::SlotId.eq(before.id))
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
         .exec(db)
@@ -185,7 +204,29 @@ pub async fn move_plans(
         before: when(before.period, site),
         after: when(after.period, site),
     };
-    notices::write(db, planned.iter().map(|plan| (plan.user_id, notice.clone())).collect(), by.at).await
+    notices::write(db, told.iter().map(|plan| (plan.user_id, notice.clone())).collect(), by.at).await
+}
+
+/// Who works in a slot now works to its end as it is: a shift that nobody closes is paid up to there. The shift comes first,
+/// as for whoever closes it.
+async fn end_with(db: &Writing<'_, '_>, slot: &Slot, by: By) -> Result<(), WriteError> {
+    shift::Entity::update_many()
+        .set(shift::ActiveModel { planned_end: Set(Some(slot.period.to.0)), ..Default::default() })
+        .col_expr(shift::Column::Version, Expr::col(shift::Column::Version).add(1))
+        .filter(shift::Column::SiteId.eq(slot.site_id))
+        .filter(shift::Column::SlotId.eq(slot.id))
+        .filter(shift::Column::Status.eq(ShiftStatus::Active.name()))
+        .exec(db)
+        .await?;
+    plan::Entity::update_many()
+        .set(plan::ActiveModel { ends_at: Set(slot.period.to.0), updated_at: Set(by.at.0), ..Default::default() })
+        .col_expr(plan::Column::Version, Expr::col(plan::Column::Version).add(1))
+        .filter(plan::Column::SlotId.eq(slot.id))
+        .filter(plan::Column::Status.eq(PlanStatus::InProgress.name()))
+        .exec(db)
+        .await
+        .map_err(kept)?;
+    Ok(())
 }
 
 /// The plans of a slot go with it; answers how many of its places stay taken, by shifts that are over.
@@ -241,6 +282,8 @@ pub async fn restore_plans(db: &Writing<'_, '_>, slot: &Slot, site: &Site, by: B
         .set(plan::ActiveModel {
             status: Set(PlanStatus::Planned.name().to_owned()),
             updated_at: Set(by.at.0),
+            // Until now nobody had to come, so nobody is late by that.
+            awaited_from: Set(Some(by.at.0)),
             reminded_at: if is_to_come { Set(None) } else { NotSet },
             missed_at: if is_to_come { Set(None) } else { NotSet },
             ..Default::default()
@@ -253,6 +296,17 @@ pub async fn restore_plans(db: &Writing<'_, '_>, slot: &Slot, site: &Site, by: B
     let notice = Notice::PlanRestored { site: site.about.name.clone(), when: when(slot.period, site) };
     notices::write(db, back.iter().map(|row| (row.user_id, notice.clone())).collect(), by.at).await?;
     Ok(slot.taken + back.len() as i64)
+}
+
+/// The plan by which somebody comes to a site now: the first that was not used and may be, if there is one.
+pub async fn due(db: &impl ConnectionTrait, user_id: i64, site_id: i64, at: Millis) -> Result<Option<Plan>, DbErr> {
+    let planned = plan::Entity::find()
+        .filter(plan::Column::UserId.eq(user_id))
+        .filter(plan::Column::SiteId.eq(site_id))
+        .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
+        .filter(plan::Column::StartsAt.lte(at.0 + EARLIEST_MS))
+        .filter(plan::Column::EndsAt.gt(at.0));
+    planned.order_by_asc(plan::Column::StartsAt).one(db).await?.map(Plan::try_from).transpose()
 }
 
 /// Whether somebody works at a site, or means to.
@@ -297,6 +351,13 @@ async fn planned_for(db: &Writing<'_, '_>, slot_id: i64) -> Result<Vec<Plan>, Db
     held.all(db).await?.into_iter().map(Plan::try_from).collect()
 }
 
+/// The plans of a slot by which somebody works, or has worked.
+async fn begun_in(db: &Writing<'_, '_>, slot_id: i64) -> Result<Vec<Plan>, DbErr> {
+    let begun = [PlanStatus::InProgress.name(), PlanStatus::Completed.name()];
+    let found = plan::Entity::find().filter(plan::Column::SlotId.eq(slot_id)).filter(plan::Column::Status.is_in(begun));
+    found.all(db).await?.into_iter().map(Plan::try_from).collect()
+}
+
 fn cancelled(plan: &Plan, reason: Reason, at: Millis) -> cancellation::ActiveModel {
     cancellation::ActiveModel {
         plan_id: Set(plan.id),
@@ -318,17 +379,21 @@ fn cancelled_by_staff(plan: &Plan, by: By) -> cancellation::ActiveModel {
     }
 }
 
-fn fines_of(plan: &Plan, is_short_notice: bool, fines: Fines, site: &Site) -> Vec<Row> {
+fn fines_of(plan: &Plan, cancelled: &cancellation::Model, fines: Fines, site: &Site) -> Vec<Row> {
     let day = local(plan.period.from, site.about.time_zone).date().to_string();
     let invalid = Some((Kind::CancelledInvalid, fines.invalid_reason));
-    let short = is_short_notice.then_some((Kind::CancelledLate, fines.short_notice));
+    let short = cancelled.is_short_notice.then_some((Kind::CancelledLate, fines.short_notice));
+    let basis = Basis::Cancellation {
+        notice_hours: cancelled.notice_hours.unwrap_or(fines.notice_hours),
+        notice_minutes: Some((plan.period.from.0 - cancelled.cancelled_at).div_euclid(MINUTE_MS)),
+    };
     let row = |(kind, price): (Kind, Money)| Row {
         user_id: plan.user_id,
         kind,
         source: Source::Plan(plan.id),
         day: day.clone(),
         amount: price.taken_away(),
-        basis: Basis::Cancellation { notice_hours: fines.notice_hours },
+        basis: basis.clone(),
     };
     [invalid, short].into_iter().flatten().map(row).collect()
 }

@@ -22,6 +22,8 @@ pub struct Plan {
     pub status: PlanStatus,
     /// When the place was taken.
     pub created_at: Millis,
+    /// When the person was told of these hours, or was awaited before, where staff have moved the slot or brought it back.
+    pub awaited_from: Option<Millis>,
     /// It was noticed that nobody came.
     pub missed_at: Option<Millis>,
     pub version: i64,
@@ -215,9 +217,10 @@ impl Reason {
 }
 
 impl Plan {
-    /// From when on the person is awaited: who takes a place in a slot that has begun is not late by what was before.
+    /// From when on the person is awaited: who takes a place in a slot that has begun, or is told later that it has, is not
+    /// late by what was before.
     pub fn expected_at(&self) -> Millis {
-        self.period.from.max(self.created_at)
+        self.period.from.max(self.created_at).max(self.awaited_from.unwrap_or(self.created_at))
     }
 }
 
@@ -281,6 +284,7 @@ impl TryFrom<plan::Model> for Plan {
             period: period(row.starts_at, row.ends_at),
             status: row.status.parse().map_err(DbErr::Custom)?,
             created_at: Millis(row.created_at),
+            awaited_from: row.awaited_from.map(Millis),
             missed_at: row.missed_at.map(Millis),
             version: row.version,
         })

@@ -105,9 +105,15 @@ async fn which(turn: &mut Turn, is_open: bool, offset: usize) -> Result<Question
     Ok(Some((person.language.text(question), rows)))
 }
 
-async fn open_this(_: &mut Turn, press: Press) -> Step<SiteDoors> {
+/// On to the position, or to the open site where nobody knows its position: every one would do there.
+async fn open_this(turn: &mut Turn, press: Press) -> Step<SiteDoors> {
     let Ok(site_id) = press.rest.parse() else { return Ok(Next::Again) };
-    Ok(Next::Go(SiteDoors::Position { site_id }))
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    let own = Sites::of_app(&turn.context::<App>()).of_worker(person.id).await?;
+    match own.into_iter().find(|site| site.id == site_id && site.about.position.is_none()) {
+        Some(site) => open_site(turn, &person, &site),
+        None => Ok(Next::Go(SiteDoors::Position { site_id })),
+    }
 }
 
 async fn ask_position(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
@@ -120,23 +126,28 @@ async fn ask_position(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
 
 async fn position(turn: &mut Turn, site_id: i64, sent: Location) -> Step<SiteDoors> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
-    let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
-    let own = Sites::of_app(&app).of_worker(user_id).await?;
+    let (app, language) = (turn.context::<App>(), person.language);
+    let own = Sites::of_app(&app).of_worker(person.id).await?;
     let Some(site) = own.into_iter().find(|site| site.id == site_id) else {
         return chat::give_up(turn, Why::NoContract, language);
     };
-    if let Some(why) = refused(turn) {
-        turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
-        return chat::give_up(turn, why, language);
-    }
-    if chat::near(turn, &site, sent, language).is_none() {
+    if refused(turn).is_none() && chat::near(turn, &site, sent, language).is_none() {
         return Ok(Next::Stay);
+    }
+    turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
+    open_site(turn, &person, &site)
+}
+
+/// Writes it, and says so.
+fn open_site(turn: &mut Turn, person: &Person, site: &Site) -> Step<SiteDoors> {
+    let (language, at, user_id, site_id) = (person.language, turn.now(), person.id, site.id);
+    if let Some(why) = refused(turn) {
+        return chat::give_up(turn, why, language);
     }
     turn.write(move |db| Box::pin(working::open_site(db, site_id, user_id, at)));
     chat::tell(turn, Update::new(Happened::SiteOpened, user_id));
-    turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
     let begin = Button::raw(text!(language, "shifts-open-button"), opening::BEGIN);
-    turn.say(last_words_and(text!(language, "shifts-site-opened", site = site.about.name), [begin], language));
+    turn.say(last_words_and(text!(language, "shifts-site-opened", site = site.about.name.as_str()), [begin], language));
     Ok(Next::End)
 }
 

@@ -19,6 +19,7 @@ pub mod plan {
         pub reminded_at: Option<i64>,
         pub missed_at: Option<i64>,
         pub version: i64,
+        pub awaited_from: Option<i64>,
     }
 
     #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]
@@ -47,6 +48,7 @@ pub mod cancellation {
         pub status: String,
         pub decided_by: Option<i64>,
         pub decided_at: Option<i64>,
+        pub notice_hours: Option<i64>,
     }
 
     #[derive(Clone, Copy, Debug, EnumIter, DeriveRelation)]

@@ -3,14 +3,16 @@
 //! A shift keeps what its pay depends on as it was when it was opened. Closing writes the shift, its plan and the amounts
 //! together, and only once: whoever closes second is refused.
 
+use std::collections::BTreeSet;
+
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SimpleExpr};
-use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Set};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set};
 
 use super::plans::{self, works_somebody};
-use super::records::{self, ClosedBy, MediumKind, PlanStatus, ShiftStatus, tasks_of};
-use super::rules::{EARLIEST_MS, reckon};
+use super::records::{self, ClosedBy, MediumKind, PlanStatus, Shift, ShiftStatus, tasks_of};
+use super::rules::{EARLIEST_MS, overdue, reckon};
 use super::tables::{medium, opening, plan, shift, task};
 use crate::attachments;
 use crate::domain::Writing;
@@ -25,7 +27,7 @@ const MEDIA_MOST: i64 = 10;
 pub struct Start {
     pub user_id: i64,
     pub site_id: i64,
-    /// None: without a plan, where the contract allows that.
+    /// None: by the plan that there is for now, else without one, where the contract allows that.
     pub plan_id: Option<i64>,
     pub position: Option<Position>,
     pub at: Millis,
@@ -58,6 +60,11 @@ pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError>
     let Start { user_id, site_id, plan_id, position, at } = start;
     let site = sites::live_site(db, site_id).await?;
     let contract = sites::contract_for(db, user_id, site_id).await?.ok_or_else(|| Why::NoContract.refusal())?;
+    // Who has a plan here comes by it, whatever was chosen: nobody is on time, or missed, because they left it out.
+    let plan_id = match plan_id {
+        Some(id) => Some(id),
+        None => plans::due(db, user_id, site_id, at).await?.map(|plan| plan.id),
+    };
     let plan = match plan_id {
         Some(id) => Some(used(db, id, user_id, site_id, at).await?),
         None if contract.about.allows_spontaneous => None,
@@ -97,6 +104,35 @@ pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError>
     let opened = opening_row(site_id, user_id, at);
     opening::Entity::insert(opened).on_conflict(open_already).exec_without_returning(db).await?;
     Ok(id)
+}
+
+/// The same for somebody who may have forgotten to close the shift before: where its time is over it ends by itself first,
+/// when it should have, and they are told. So nobody is late for what comes next because of it.
+pub async fn open_next(db: &Writing<'_, '_>, start: Start, mandatory_task_penalty: Money) -> Result<i64, WriteError> {
+    let Start { user_id, site_id, at, .. } = start;
+    if let Some((seen, _)) = forgotten(db, user_id, at).await? {
+        // As for whoever closes or opens one, sites come before shifts; and of two the first by number, so that nobody
+        // waits in a circle.
+        for id in BTreeSet::from([seen.site_id, site_id]) {
+            sites::site_to_change(db, id).await?;
+        }
+        // Whoever was faster has closed it.
+        if let Some((shift, ended_at)) = forgotten(db, user_id, at).await? {
+            let (shift_id, position, closed_by) = (shift.id, None, ClosedBy::Time);
+            close_for(db, End { shift_id, position, closed_by, ended_at, mandatory_task_penalty, at }).await?;
+        }
+    }
+    open(db, start).await
+}
+
+/// The shift that somebody has open though its time is over, and when it should have ended.
+pub async fn forgotten(db: &impl ConnectionTrait, user_id: i64, at: Millis) -> Result<Option<(Shift, Millis)>, DbErr> {
+    let active = shift::Column::UserId.eq(user_id).and(shift::Column::Status.eq(ShiftStatus::Active.name()));
+    let Some(row) = shift::Entity::find().filter(active).one(db).await? else { return Ok(None) };
+    let shift = Shift::try_from(row)?;
+    let Some(site) = sites::site(db, shift.site_id).await? else { return Ok(None) };
+    let over = overdue(shift.started_at, shift.planned.map(|planned| planned.to), &site.about);
+    Ok((over.ends_at <= at).then_some((shift, over.ends_at)))
 }
 
 /// Marks a task of somebody's open shift as done; once more does nothing.

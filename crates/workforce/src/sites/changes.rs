@@ -6,7 +6,10 @@
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, LockType};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
+    QuerySelect, Set,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -16,6 +19,9 @@ use super::{Why, kept};
 use crate::audit;
 use crate::domain::Writing;
 use crate::shifts;
+
+/// Tasks of a shift, at most, so that each has its button under one message.
+pub const TASKS_MOST: u64 = 90;
 
 /// Who does something, and when.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +142,7 @@ pub async fn restore_site(db: &Writing<'_, '_>, id: i64, by: By) -> Result<(), W
     by.note(db, "site restored", ("site", id), json!({})).await
 }
 
-/// A task of a site, or of one of its slots; it stands behind the others.
+/// A task of a site, or of one of its slots; it stands behind the others. Refused where a shift would have too many.
 pub async fn create_task(
     db: &Writing<'_, '_>,
     site_id: i64,
@@ -146,6 +152,7 @@ pub async fn create_task(
 ) -> Result<i64, WriteError> {
     good(&about.mistakes())?;
     live_site(db, site_id).await?;
+    has_room(db, site_id, slot_id).await?;
     let last: Option<i64> = task::Entity::find()
         .filter(task::Column::SiteId.eq(site_id))
         .select_only()
@@ -187,6 +194,8 @@ pub async fn delete_task(db: &Writing<'_, '_>, id: i64, version: i64, by: By) ->
 }
 
 pub async fn restore_task(db: &Writing<'_, '_>, id: i64, by: By) -> Result<(), WriteError> {
+    let gone = task::Entity::find_by_id(id).one(db).await?.ok_or_else(|| Why::Gone.refusal())?;
+    has_room(db, gone.site_id, gone.slot_id).await?;
     restore_row!(task, db, id, by);
     by.note(db, "task restored", ("task", id), json!({})).await
 }
@@ -227,6 +236,26 @@ pub fn differences<T: Serialize>(before: &T, after: &T) -> Value {
         (old != new).then(|| (name, json!([old, new])))
     });
     Value::Object(changed.collect())
+}
+
+/// Refuses one more task where a shift has as many as it may: those of its site and of its slot, of whichever it may be.
+async fn has_room(db: &Writing<'_, '_>, site_id: i64, slot_id: Option<i64>) -> Result<(), WriteError> {
+    let live = task::Entity::find().filter(task::Column::SiteId.eq(site_id)).filter(task::Column::DeletedAt.is_null());
+    let of_site = live.clone().filter(task::Column::SlotId.is_null()).count(db).await?;
+    let of_slots = match slot_id {
+        Some(id) => live.filter(task::Column::SlotId.eq(id)),
+        None => live.filter(task::Column::SlotId.is_not_null()),
+    };
+    let fullest: Option<i64> = of_slots
+        .select_only()
+        .column_as(task::Column::Id.count(), "tasks")
+        .group_by(task::Column::SlotId)
+        .order_by_desc(Expr::col("tasks"))
+        .into_tuple()
+        .one(db)
+        .await?;
+    let count = of_site + u64::try_from(fullest.unwrap_or_default()).unwrap_or_default();
+    if count < TASKS_MOST { Ok(()) } else { Err(Why::TooManyTasks.refusal()) }
 }
 
 async fn has_slots_to_come(db: &Writing<'_, '_>, site_id: i64, at: Millis) -> Result<bool, DbErr> {

@@ -43,7 +43,8 @@ pub async fn create_slot(db: &Writing<'_, '_>, site_id: i64, about: AboutSlot, b
     Ok(id)
 }
 
-/// Whoever has planned to come moves along; refused where that meets another plan of theirs, or where there are too many.
+/// Whoever has planned to come moves along; refused where that meets another plan of theirs, or where there are too many. What
+/// somebody works in, or has worked in, keeps its day and its beginning.
 pub async fn edit_slot(
     db: &Writing<'_, '_>,
     id: i64,

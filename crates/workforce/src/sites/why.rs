@@ -29,6 +29,8 @@ pub enum Why {
     Taken,
     /// Somebody works there, or means to.
     InUse,
+    /// Somebody works in this slot, or has worked.
+    Worked,
     /// No place is left.
     Full,
     /// The person has a plan at that time.
@@ -39,6 +41,8 @@ pub enum Why {
     /// The person works already.
     Working,
     NotWorking,
+    /// It cannot have ended then.
+    NotThen,
     /// The plan has been used, or cancelled.
     PlanUsed,
     /// Its time is over.
@@ -48,6 +52,8 @@ pub enum Why {
     /// The task is done only with a photo.
     NeedsMedia,
     TooMuchMedia,
+    /// A shift would have more tasks than it may.
+    TooManyTasks,
     SiteOpen,
     SiteClosed,
     /// Somebody else works there still.
@@ -76,7 +82,7 @@ const KEPT: [(&str, Why); 12] = [
 ];
 
 impl Why {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 25] = [
         Self::Stale,
         Self::Gone,
         Self::NotAllowed,
@@ -84,17 +90,20 @@ impl Why {
         Self::Exists,
         Self::Taken,
         Self::InUse,
+        Self::Worked,
         Self::Full,
         Self::Overlap,
         Self::NoContract,
         Self::NotSpontaneous,
         Self::Working,
         Self::NotWorking,
+        Self::NotThen,
         Self::PlanUsed,
         Self::Past,
         Self::Early,
         Self::NeedsMedia,
         Self::TooMuchMedia,
+        Self::TooManyTasks,
         Self::SiteOpen,
         Self::SiteClosed,
         Self::OthersWork,
@@ -111,17 +120,20 @@ impl Why {
             Self::Exists => key!("why-exists-toast"),
             Self::Taken => key!("why-taken-toast"),
             Self::InUse => key!("why-in-use-toast"),
+            Self::Worked => key!("why-worked-toast"),
             Self::Full => key!("why-full-toast"),
             Self::Overlap => key!("why-overlap-toast"),
             Self::NoContract => key!("why-no-contract-toast"),
             Self::NotSpontaneous => key!("why-not-spontaneous-toast"),
             Self::Working => key!("why-working-toast"),
             Self::NotWorking => key!("why-not-working-toast"),
+            Self::NotThen => key!("why-not-then-toast"),
             Self::PlanUsed => key!("why-plan-used-toast"),
             Self::Past => key!("why-past-toast"),
             Self::Early => key!("why-early-toast"),
             Self::NeedsMedia => key!("why-needs-media-toast"),
             Self::TooMuchMedia => key!("why-too-much-media-toast"),
+            Self::TooManyTasks => key!("why-too-many-tasks-toast"),
             Self::SiteOpen => key!("why-site-open-toast"),
             Self::SiteClosed => key!("why-site-closed-toast"),
             Self::OthersWork => key!("why-others-work-toast"),
@@ -155,7 +167,7 @@ impl Told for Why {
         match self {
             Self::Stale => Means::Stale,
             Self::Gone => Means::Gone,
-            Self::Bad => Means::Mistake,
+            Self::Bad | Self::NotThen => Means::Mistake,
             Self::NotAllowed => Means::Forbidden,
             _ => Means::Conflict,
         }

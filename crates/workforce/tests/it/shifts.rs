@@ -9,6 +9,7 @@ use workforce::sites::{AboutContract, AboutSite, AboutSlot, AboutTask, ContractS
 
 use crate::firm::{Firm, Kind, NOON};
 
+mod by_plan;
 mod by_time;
 mod closing_at_once;
 mod crowd;
@@ -16,16 +17,19 @@ mod due_at_a_start;
 mod editing;
 mod endings;
 mod filling_in;
+mod forgotten;
 mod in_the_chat;
 mod invariants;
 mod killed;
 mod leaving;
 mod long_lists;
 mod money_rules;
+mod moved;
 mod owners_chat;
 mod permitted;
 mod phone;
 mod photos;
+mod placeless;
 mod planning;
 mod premises;
 mod racing;

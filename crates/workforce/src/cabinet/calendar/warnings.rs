@@ -170,6 +170,7 @@ mod tests {
             period,
             status: PlanStatus::Planned,
             created_at: Millis(0),
+            awaited_from: None,
             missed_at: None,
             version: 1,
         }

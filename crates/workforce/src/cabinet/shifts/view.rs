@@ -6,13 +6,14 @@ use opora::clock::Millis;
 
 use super::super::media::{self, Paper};
 use super::super::more;
-use super::{DAYS_MOST, List, Whole, worked_seconds};
+use super::{DAYS_MOST, END_AT, END_BY_ITSELF, END_NOW, List, TYPED_TIME, Whole, worked_seconds};
 use crate::attachments::{self, Attachment};
 use crate::payroll::{Hours, Money};
 use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, minutes_late};
-use crate::sites::{Position, Why, local};
+use crate::sites::{Position, local};
 use crate::text;
 use crate::texts::Language;
+use crate::web::form::{Attempt, fields};
 use crate::web::{Visitor, moment};
 
 pub fn list(visitor: &Visitor, list: &List, may_see_others: bool) -> Markup {
@@ -128,13 +129,13 @@ pub fn state(shift: &Shift, language: Language) -> Markup {
     }
 }
 
-pub fn shift(visitor: &Visitor, whole: &Whole, why: Option<Why>) -> Markup {
+pub fn shift(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
     let (language, shift) = (visitor.language(), &whole.shift);
     visitor.page(
         &whole.person.full_name,
         &html! {
             p.crumbs { a href="/shifts" { (text!(language, "cabinet-nav-shifts")) } }
-            @if let Some(why) = why { p.notice-line role="status" data-testid="notice" { (why.words(language)) } }
+            (attempt.notice(language))
             div #shift data-live={ (TOPIC) " " (attachments::TOPIC) } {
                 div.headline { h1 { (whole.person.full_name) } (state(shift, language)) }
                 div.columns {
@@ -153,17 +154,36 @@ pub fn shift(visitor: &Visitor, whole: &Whole, why: Option<Why>) -> Markup {
                         }))
                     }
                 }
-                @if whole.may_close {
-                    section.card {
-                        (visitor.visit.form(&format!("/shifts/{}/close", shift.id), &html! {
-                            p.quiet { (text!(language, "cabinet-close-shift-about")) }
-                            button.danger type="submit" data-testid="close-shift"
-                                data-confirm=(text!(language, "cabinet-close-shift-sure")) {
-                                (text!(language, "cabinet-close-shift"))
-                            }
-                        }))
-                    }
-                }
+                @if whole.may_close { section.card { (closing(visitor, whole, attempt)) } }
+            }
+        },
+    )
+}
+
+/// The form by which staff close a shift, with the end that most will mean.
+fn closing(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
+    let (language, path) = (visitor.language(), format!("/shifts/{}/close", whole.shift.id));
+    let usual = if whole.over_since.is_some() { END_BY_ITSELF } else { END_NOW };
+    let time = local(whole.over_since.unwrap_or(whole.now), whole.site.about.time_zone).format(TYPED_TIME).to_string();
+    let begins_with = fields([("end", usual.to_owned()), ("time", time)]);
+    let filled = attempt.filled(&path, &begins_with, language);
+    let over = whole.over_since.map(|at| text!(language, "cabinet-close-over", time = by_clock(whole, at)));
+    let ends: Vec<_> = over
+        .map(|words| (END_BY_ITSELF, words))
+        .into_iter()
+        .chain([(END_NOW, text!(language, "cabinet-close-now")), (END_AT, text!(language, "cabinet-close-at"))])
+        .collect();
+    visitor.visit.form(
+        &path,
+        &html! {
+            p.quiet { (text!(language, "cabinet-close-shift-about")) }
+            div.row.fields {
+                (filled.choice("end", &text!(language, "cabinet-close-end"), &ends))
+                (filled.short("time", &text!(language, "cabinet-close-time"), "datetime-local"))
+            }
+            button.danger type="submit" data-testid="close-shift"
+                data-confirm=(text!(language, "cabinet-close-shift-sure")) {
+                (text!(language, "cabinet-close-shift"))
             }
         },
     )

@@ -3,8 +3,9 @@
 use opora::testing::chat::Someone;
 use workforce::people::Role;
 use workforce::shifts::Shifts;
+use workforce::sites::{NotDone, Why};
 
-use super::{Yard, chooses, person};
+use super::{Yard, button_with, chooses, is_here, opens, person, task};
 use crate::firm::Kind;
 
 const DAY_MINUTES: i64 = 24 * 60;
@@ -90,4 +91,56 @@ async fn all_days_and_places_can_be_chosen_and_all_plans_cancelled() {
     turns(&anna, 1).await;
     anna.presses("✖ Cancel 22.01 16:00–18:00").await;
     anna.sees("Why can you not come?");
+}
+
+#[tokio::test]
+async fn of_many_long_tasks_the_list_is_cut_and_neither_the_question_nor_the_total() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    for number in 1..=20 {
+        yard.task(site, None, &format!("{number:02} {}", "я".repeat(297)), -5_000).await;
+    }
+    let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    opens(&anna, "Shop").await;
+    chooses(&anna, "✅ My tasks").await;
+    button_with(&anna, "⬜ 20");
+    chooses(&anna, "⏹ Close my shift").await;
+    anna.sees("я…\n\nShall I close your shift?");
+    anna.presses("Go on to closing").await;
+    is_here(&anna).await;
+    anna.sees("я…\nTotal: −1");
+    anna.sees("₽\n\nNobody else works at Shop, so it is closed too.");
+}
+
+#[tokio::test]
+async fn a_shift_has_as_many_tasks_as_a_message_has_buttons() {
+    let yard = Yard::open(Kind::Postgres).await;
+    let site = yard.site("Shop", 10_000).await;
+    let (slot, other) = (yard.slot(site, 0, 120, |_| {}).await, yard.slot(site, 180, 120, |_| {}).await);
+    let add = async |slot: Option<i64>, number: usize| {
+        yard.sites.create_task(&yard.owner, site, slot, task(&format!("Task {number:02}"), 0)).await
+    };
+    for number in 1..=90 {
+        add(Some(slot).filter(|_| number > 60), number).await.unwrap();
+    }
+    let full = |went: Result<i64, NotDone>| matches!(went, Err(NotDone::Refused(Why::TooManyTasks)));
+    assert!(full(add(Some(slot), 91).await) && full(add(None, 91).await));
+    let more = add(Some(other), 91).await.unwrap();
+    yard.sites.delete_task(&yard.owner, more, 1).await.unwrap();
+    let last = yard.sites.tasks_of_slot(slot).await.unwrap().pop().unwrap();
+    yard.sites.delete_task(&yard.owner, last.id, last.version).await.unwrap();
+    let again = add(None, 90).await.unwrap();
+    let back = yard.sites.restore_task(&yard.owner, last.id).await;
+    assert!(matches!(back, Err(NotDone::Refused(Why::TooManyTasks))), "{back:?}");
+    yard.sites.delete_task(&yard.owner, again, 1).await.unwrap();
+    yard.sites.restore_task(&yard.owner, last.id).await.unwrap();
+
+    let anna = yard.worker("Anna", &[site], |_| {}).await;
+    let user = person(&yard.firm, &anna).await.id;
+    Shifts::of_app(&yard.firm.app).plan(&yard.owner, user, slot).await.unwrap();
+    opens(&anna, "Shop").await;
+    chooses(&anna, "✅ My tasks").await;
+    for number in 1..=90 {
+        anna.sees_button(&format!("⬜ Task {number:02}"));
+    }
 }

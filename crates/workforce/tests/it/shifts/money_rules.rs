@@ -1,10 +1,12 @@
 //! What a shift and a cancellation cost, rule by rule, through the doors that everybody uses.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use workforce::settings;
 use workforce::shifts::{self, Excuse, Reason, Shifts};
 use workforce::sites::{AboutSite, AboutTask};
+use workforce::texts::Language;
+use workforce::{payroll, settings};
 
 use super::{Yard, about_site, closes, opens, person, plans, task};
 use crate::firm::{Kind, on_databases};
@@ -74,9 +76,28 @@ async fn a_cancellation_costs_what_was_wrong_with_it_and_only_once_it_was_reject
     doors.judge(&yard.owner, early, false).await.unwrap();
     let invalid = ("cancelled_invalid".to_owned(), -50_000);
     assert_eq!(yard.amounts().await, std::slice::from_ref(&invalid), "it came in time");
+    passes(&yard, 30).await;
     let late = cancel(soon).await;
+    // Who judges it later judges by the notice that was asked for then.
+    let (name, at) = (settings::CANCEL_NOTICE_HOURS.name, yard.firm.app.clock.now());
+    yard.firm.app.domain.write(move |db| Box::pin(settings::set(db, name, "12", None, at))).await.unwrap();
     doors.judge(&yard.owner, late, false).await.unwrap();
     assert_eq!(yard.amounts().await, [invalid.clone(), invalid.clone(), ("cancelled_late".to_owned(), -50_000)]);
+    // Each says what it was for.
+    let month = "2026-01".parse().unwrap();
+    let lines = yard.firm.app.payroll.of_person(user.id, month).await.unwrap().lines;
+    let told = |kind, language| {
+        let told: BTreeSet<_> =
+            lines.iter().filter(|line| line.kind == kind).map(|line| line.words(language)).collect();
+        told.into_iter().collect::<Vec<_>>().join("\n")
+    };
+    let (reason, notice) = (payroll::Kind::CancelledInvalid, payroll::Kind::CancelledLate);
+    assert_eq!(told(reason, Language::En), "The reason for cancelling was not accepted");
+    assert_eq!(told(reason, Language::Ru), "Причина отмены не принята");
+    let words = "Cancelled 19 h 59 min before the start; less than 24 h is short notice";
+    assert_eq!(told(notice, Language::En), words);
+    let words = "Отмена за 19 ч 59 мин до начала; поздней считается отмена меньше чем за 24 ч";
+    assert_eq!(told(notice, Language::Ru), words);
     // What staff cancels costs nobody anything.
     let plan = doors.plan(&yard.owner, user.id, soon).await.unwrap();
     doors.cancel(&yard.owner, plan).await.unwrap();

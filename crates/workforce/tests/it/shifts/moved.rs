@@ -1,0 +1,108 @@
+//! Slots that are changed while somebody works in them, or when somebody has.
+
+use std::time::Duration;
+
+use chrono::Days;
+use opora::testing::chat::Someone;
+use workforce::people::Person;
+use workforce::shifts::{Shifts, Start, jobs};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Notice, Sites, Why, notices};
+
+use super::{Yard, closes, opens, person, plans};
+use crate::cabinet::Cabinet;
+use crate::demo::{ANNA, BORIS};
+use crate::firm::{Kind, NOON, on_databases};
+use crate::running_a_business::make_site;
+
+on_databases! { [sqlite Sqlite, postgres Postgres]
+    a_slot_in_which_somebody_works_or_has_worked_keeps_its_day_and_start,
+    who_works_in_a_slot_that_ends_later_is_paid_up_to_that,
+}
+
+/// Anna works in the first of two places of a slot, from three to five in the afternoon of Moscow.
+async fn working(kind: Kind) -> (Yard, i64, Someone) {
+    let yard = Yard::open(kind).await;
+    let (shop, bar) = (yard.site("Shop", 10_000).await, yard.site("Bar", 10_000).await);
+    let slot = yard.slot(shop, 0, 120, |slot| slot.capacity = 2).await;
+    let anna = yard.worker("Anna", &[shop, bar], |_| {}).await;
+    plans(&anna).await;
+    opens(&anna, "Shop").await;
+    (yard, slot, anna)
+}
+
+async fn edits(yard: &Yard, slot: i64, change: impl FnOnce(&mut AboutSlot)) -> Result<(), NotDone> {
+    let mut seen = yard.sites.slot(slot).await.unwrap().unwrap();
+    change(&mut seen.about);
+    yard.sites.edit_slot(&yard.owner, slot, seen.version, seen.about).await
+}
+
+async fn a_slot_in_which_somebody_works_or_has_worked_keeps_its_day_and_start(kind: Kind) {
+    let (yard, slot, anna) = working(kind).await;
+    for status in ["in_progress", "completed"] {
+        assert_eq!(yard.rows("SELECT status FROM shift_plans").await, [[status]]);
+        let moved = edits(&yard, slot, |about| about.hours = Hours::new(16 * 60, 17 * 60)).await;
+        assert!(matches!(moved, Err(NotDone::Refused(Why::Worked))), "{moved:?}");
+        let moved = edits(&yard, slot, |about| about.day = about.day + Days::new(1)).await;
+        assert!(matches!(moved, Err(NotDone::Refused(Why::Worked))), "{moved:?}");
+        edits(&yard, slot, |about| about.title = status.into()).await.unwrap();
+        if status == "in_progress" {
+            closes(&anna).await;
+        }
+    }
+    let here = yard.sites.slot(slot).await.unwrap().unwrap();
+    assert_eq!((here.period.from, here.taken), (NOON, 1));
+    let found = Shifts::of_app(&yard.firm.app).plans_for(&[here]).await.unwrap();
+    assert_eq!(found.len(), 1, "who has the place is found by the slot's hours");
+}
+
+async fn who_works_in_a_slot_that_ends_later_is_paid_up_to_that(kind: Kind) {
+    let (yard, slot, anna) = working(kind).await;
+    let until = |hour: i64| move |about: &mut AboutSlot| about.hours = Hours::new(15 * 60, hour * 60);
+    // From seven to eight Anna works elsewhere: she cannot be in both places.
+    let user = person(&yard.firm, &anna).await.id;
+    let bar = yard.sites.of_worker(user).await.unwrap().into_iter().find(|site| site.about.name == "Bar").unwrap();
+    let evening = yard.slot(bar.id, 240, 60, |_| {}).await;
+    Shifts::of_app(&yard.firm.app).plan(&yard.owner, user, evening).await.unwrap();
+    let met = edits(&yard, slot, until(20)).await;
+    assert!(matches!(met, Err(NotDone::Refused(Why::Overlap))), "{met:?}");
+
+    edits(&yard, slot, until(19)).await.unwrap();
+    let told: Vec<_> = notices::untold(&yard.firm.app.domain).await.unwrap().into_iter().map(|row| row.2).collect();
+    let (before, after) = ("01.01 15:00–17:00".to_owned(), "01.01 15:00–19:00".to_owned());
+    assert_eq!(told.last(), Some(&Notice::PlanMoved { site: "Shop".into(), before, after }));
+    yard.firm.stage.passes(Duration::from_secs(3 * 3600)).await;
+    jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    assert!(yard.amounts().await.is_empty(), "an hour after the end of before she is still at work");
+    yard.firm.stage.passes(Duration::from_secs(2 * 3600)).await;
+    jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 40_000)]);
+}
+
+/// Boris may work at a site of the cabinet's.
+pub async fn hire_boris(cabinet: &Cabinet, site: i64) -> Person {
+    let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
+    let status = ContractStatus::Active;
+    let about = AboutContract { status, rate_kopecks: None, allows_spontaneous: true, sites: vec![site] };
+    Sites::of_app(&cabinet.app).create_contract(&anna, boris.id, about).await.unwrap();
+    boris
+}
+
+#[tokio::test]
+async fn whoever_drags_a_slot_in_which_somebody_works_reads_why_it_stays() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let (anna, site) = (cabinet.person(ANNA).await, make_site(&cabinet, &owner).await);
+    let boris = hire_boris(&cabinet, site).await;
+    let about = AboutSlot::usual("2026-01-01".parse().unwrap(), Hours::new(15 * 60, 17 * 60));
+    let slot = Sites::of_app(&cabinet.app).create_slot(&anna, site, about).await.unwrap();
+    let plan_id = Some(Shifts::of_app(&cabinet.app).plan(&boris, boris.id, slot).await.unwrap());
+    let start = Start { user_id: boris.id, site_id: site, plan_id, position: None, at: NOON };
+    cabinet.app.domain.write_and_get(move |db| Box::pin(workforce::shifts::open(db, start))).await.unwrap();
+    let (path, words) = (format!("/calendar/slots/{slot}"), "Somebody works or has worked in this slot");
+    owner.post(&format!("{path}/move"), &[("day", "2026-01-02"), ("version", "1")]).await.is(409, words);
+    let typed = [("day", "2026-01-01"), ("starts", "16:00"), ("ends", "17:00"), ("capacity", "1"), ("version", "1")];
+    owner.post(&path, &typed).await.is(409, words).is(409, "value=\"16:00\"");
+    let typed = [("day", "2026-01-01"), ("starts", "15:00"), ("ends", "18:00"), ("capacity", "1"), ("version", "1")];
+    owner.post(&path, &typed).await.leads_to(&path);
+    cabinet.close().await;
+}
