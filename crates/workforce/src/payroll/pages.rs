@@ -32,6 +32,11 @@ pub const OWN: &str = "/earnings";
 /// What pages that show pay are told of.
 pub const TOPIC: &str = "payroll";
 
+/// The field that says which way an amount goes, and what it may say.
+const KIND: &str = "kind";
+const BONUS: &str = "bonus";
+const DEDUCTION: &str = "deduction";
+
 /// Which month somebody looks at.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -162,13 +167,7 @@ async fn add(
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
     let (by, reason, day) = (visitor.person.id, word(&typed, "reason"), day_in(&app, period_of(&typed)?).await?);
-    // The choice says which it is; a minus that was typed as well makes no bonus of a deduction.
-    let amount = match (amount_of(&typed, "amount"), word(&typed, "kind").as_str()) {
-        (Ok(amount), "deduction") => Ok(amount.taken_away()),
-        (Ok(amount), "bonus") if !amount.is_negative() => Ok(amount),
-        _ => Err(Why::BadAmount),
-    };
-    let once = once(&visitor, &typed);
+    let (amount, once) = (signed_amount_of(&typed), once(&visitor, &typed));
     let act = async |_| app.payroll.add_manual_once(by, id, day, amount?, &reason, once).await;
     try_on(&app, &visitor, id, typed, act).await
 }
@@ -180,7 +179,7 @@ async fn change(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let (by, reason, amount) = (visitor.person.id, word(&typed, "reason"), amount_of(&typed, "amount"));
+    let (by, reason, amount) = (visitor.person.id, word(&typed, "reason"), signed_amount_of(&typed));
     let act = async |version| app.payroll.change(by, id, version, amount?, &reason).await;
     try_on(&app, &visitor, user_of(&typed)?, typed, act).await
 }
@@ -299,6 +298,15 @@ fn word(typed: &Fields, name: &str) -> String {
 
 fn amount_of(typed: &Fields, name: &str) -> Result<Money, Why> {
     word(typed, name).parse().map_err(|_| Why::BadAmount)
+}
+
+/// A bonus or a deduction. The choice says which it is; a minus that was typed as well makes no bonus of a deduction.
+fn signed_amount_of(typed: &Fields) -> Result<Money, Why> {
+    match (amount_of(typed, "amount")?, word(typed, KIND).as_str()) {
+        (amount, DEDUCTION) => Ok(amount.taken_away()),
+        (amount, BONUS) if !amount.is_negative() => Ok(amount),
+        _ => Err(Why::BadAmount),
+    }
 }
 
 /// The month and the person that a form is about; it says them itself.

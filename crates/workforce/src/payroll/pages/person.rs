@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::super::{Changed, Earnings, Entry, Kind, Line, Money, Payment, Period, REASON_MOST};
 use super::sight::Sight;
-use super::{OWN, PAYROLL, TOPIC, sheet};
+use super::{BONUS, DEDUCTION, KIND, OWN, PAYROLL, TOPIC, sheet};
 use crate::payroll::earnings::day_words;
 use crate::people::Person;
 use crate::text;
@@ -165,8 +165,7 @@ impl Drawn<'_> {
             };
         }
         let path = format!("/payroll/amounts/{}/change", line.id);
-        let amount = line.corrected.unwrap_or(line.amount).to_string();
-        let now = fields([("amount", amount), ("reason", line.reason.clone().unwrap_or_default())]);
+        let now = changeable(line);
         html! {
             details open[self.attempt.is_at(&path)] {
                 summary { (text!(language, "payroll-change")) }
@@ -205,9 +204,12 @@ impl Drawn<'_> {
         self.visitor.sheet(self.attempt, Sheet { path, now, version, back: &back, caption, testid }, draw)
     }
 
+    /// Which way an amount goes, how much it is and why: whoever adds one and whoever changes it say it alike.
     fn fields(&self, form: &Filled<'_>) -> Markup {
         let language = self.language();
+        let kinds = [(BONUS, Kind::ManualBonus), (DEDUCTION, Kind::ManualDeduction)];
         html! {
+            (form.radios(KIND, &kinds.map(|(name, kind)| (name, language.text(kind.caption())))))
             div.row.fields {
                 (form.short("amount", &text!(language, "payroll-amount"), "text"))
                 (form.line("reason", &text!(language, "payroll-reason"), REASON_MOST))
@@ -223,22 +225,13 @@ impl Drawn<'_> {
     fn new_amount(&self) -> Markup {
         let language = self.language();
         let path = format!("{PAYROLL}/people/{}/amounts", self.person.id);
-        let now = fields([("kind", "bonus".to_owned())]);
-        let kinds = [("bonus", Kind::ManualBonus), ("deduction", Kind::ManualDeduction)];
+        let now = fields([(KIND, BONUS.to_owned())]);
         html! {
             section.card {
                 h2 { (text!(language, "payroll-add")) }
                 @if self.earnings.month.is_closed() { p.quiet { (text!(language, "payroll-add-closed")) } }
                 (self.sheet(&path, &now, None, (&text!(language, "payroll-add-button"), "add"), |form| html! {
                     (self.place())
-                    div.row.choice {
-                        @for (name, kind) in kinds {
-                            label {
-                                input type="radio" name="kind" value=(name) checked[form.value("kind") == name];
-                                (language.text(kind.caption()))
-                            }
-                        }
-                    }
                     (self.fields(form))
                 }))
             }
@@ -321,6 +314,17 @@ impl Drawn<'_> {
     fn name(&self, id: i64) -> String {
         self.names.get(&id).cloned().unwrap_or_else(|| format!("#{id}"))
     }
+}
+
+/// How an amount by hand stands, as its form has it: the choice has the sign.
+fn changeable(line: &Line) -> Fields {
+    let amount = line.corrected.unwrap_or(line.amount);
+    // What was corrected to nothing has the sign that it had before.
+    let signed = if amount == Money::ZERO { line.amount } else { amount };
+    let kind = if signed.is_negative() { DEDUCTION } else { BONUS };
+    let size = if amount.is_negative() { -amount } else { amount };
+    let reason = line.reason.clone().unwrap_or_default();
+    fields([(KIND, kind.to_owned()), ("amount", size.to_string()), ("reason", reason)])
 }
 
 fn deed(change: &Changed, language: Language) -> String {

@@ -46,20 +46,61 @@ async fn an_owner_sees_a_month_and_changes_it() {
         let (owner, user) = (owner.clone(), user.clone());
         async move {
             let place = [("period", "2026-01"), ("user", user.as_str()), ("version", version)];
-            let fields = [&place[..], &[("amount", amount), ("reason", reason)]].concat();
+            let fields = [&place[..], &[("kind", "deduction"), ("amount", amount), ("reason", reason)]].concat();
             owner.post(&format!("/payroll/amounts/{cup}/change"), &fields).await
         }
     };
-    edit("1", "-30", "A small cup").await.leads_to(&path);
+    edit("1", "30", "A small cup").await.leads_to(&path);
     // Somebody else had the page open: both are shown, and nothing is lost.
-    let stale = edit("1", "-50", "Two cups").await;
+    let stale = edit("1", "50", "Two cups").await;
     stale.is(409, "Somebody else has changed this").is(409, "Now: A small cup").is(409, "value=\"Two cups\"");
-    stale.is(409, "Now: -30.00").is(409, "value=\"-50\"");
+    stale.is(409, "Now: 30.00").is(409, "value=\"50\"");
     let place = [("period", "2026-01"), ("user", user.as_str()), ("version", "2"), ("reason", "Removed")];
     owner.post(&format!("/payroll/amounts/{cup}/remove"), &place).await.leads_to(&path);
     plain(&owner, &path).await.contains_all(&["Undo the removal", "100.00 ₽"]);
     owner.post(&format!("/payroll/amounts/{cup}/restore"), &place[..2]).await.leads_to(&path);
     plain(&owner, &path).await.contains_all(&["70.00 ₽", "Brought back", "value=\"70.00\""]);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_deduction_that_is_changed_stays_one_unless_somebody_says_otherwise() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
+    let (payroll, anna, user) = (&cabinet.app.payroll, cabinet.person(ANNA).await.id, boris.to_string());
+    let december = "2025-12".parse().unwrap();
+    let minus = super::roubles(-500);
+    payroll.add_manual(anna, boris, "2025-12-30".parse().unwrap(), minus, "A broken window").await.unwrap();
+    let line = payroll.of_person(boris, december).await.unwrap().lines.remove(0).id;
+    let path = format!("/payroll/people/{boris}?period=2025-12");
+    let change = async |version: &str, fields: &[(&str, &str)]| {
+        let place = [("period", "2025-12"), ("user", user.as_str()), ("version", version), ("reason", "Two windows")];
+        owner.post(&format!("/payroll/amounts/{line}/change"), &[&place[..], fields].concat()).await
+    };
+    let totals = async || {
+        let of = async |period| payroll.entry_of(boris, period).await.unwrap().map(|entry| entry.total.kopecks());
+        (of(december).await, of(january()).await)
+    };
+    // The choice is there, as the amount stands, and the field has no sign.
+    let chosen = "name=\"kind\" value=\"deduction\" required checked";
+    owner.get(&path).await.is(200, chosen).is(200, "name=\"amount\" value=\"500.00\"");
+    change("1", &[("kind", "deduction"), ("amount", "600")]).await.leads_to(&path);
+    assert_eq!(totals().await, (Some(-60_000), None));
+    change("2", &[("kind", "bonus"), ("amount", "-600")]).await.is(422, "not zero");
+    change("2", &[("amount", "600")]).await.is(422, "not zero");
+    assert_eq!(totals().await, (Some(-60_000), None));
+    // Whoever means it makes a bonus of it; whoever was later sees both.
+    change("2", &[("kind", "bonus"), ("amount", "20")]).await.leads_to(&path);
+    let stale = change("2", &[("kind", "deduction"), ("amount", "700")]).await;
+    stale.is(409, chosen).is(409, "value=\"700\"").is(409, "Now: Bonus").is(409, "Now: 20.00");
+    change("3", &[("kind", "deduction"), ("amount", "600")]).await.leads_to(&path);
+
+    // In a closed month it is the same: more of a deduction is a correction below zero.
+    payroll.close_period(anna, december).await.unwrap();
+    owner.get(&path).await.is(200, chosen).is(200, "name=\"amount\" value=\"600.00\"");
+    change("4", &[("kind", "deduction"), ("amount", "700")]).await.leads_to(&path);
+    assert_eq!(totals().await, (Some(-60_000), Some(-10_000)));
+    owner.get(&path).await.is(200, chosen).is(200, "name=\"amount\" value=\"700.00\"");
     cabinet.close().await;
 }
 
