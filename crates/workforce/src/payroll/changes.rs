@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use chrono::NaiveDate;
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Set};
 use serde_json::json;
 
@@ -18,6 +18,9 @@ use super::tables::{adjustment, change, entry, payment, period};
 use super::{Basis, Kind, Money, Period, Seen, Why};
 use crate::audit;
 use crate::domain::Writing;
+
+/// The version that whoever pays has seen of a month in which the person has nothing yet.
+pub const NO_ENTRY: i64 = 0;
 
 /// A bonus, or with a minus a deduction.
 #[derive(Clone, Debug)]
@@ -46,7 +49,7 @@ pub struct Paid {
     pub period: Period,
     pub user_id: i64,
     pub amount: Money,
-    /// Of the entry that was seen.
+    /// Of the entry that was seen; see [`NO_ENTRY`].
     pub version: i64,
     /// It may be more than is due: what is beyond counts for the months after.
     pub is_advance: bool,
@@ -107,8 +110,12 @@ pub async fn restore(db: &Writing<'_, '_>, id: i64, by: i64, at: Millis) -> Resu
     posting::apply(db, deltas).await
 }
 
+/// Marks that somebody was paid. An advance may be the first that a person has in a month.
 pub async fn pay(db: &Writing<'_, '_>, paid: Paid, at: Millis) -> Result<(), WriteError> {
     let month = paid.period.to_string();
+    if paid.is_advance && paid.version == NO_ENTRY {
+        begin(db, paid.period, paid.user_id).await?;
+    }
     let seen = entry::Column::Period.eq(month.as_str()).and(entry::Column::UserId.eq(paid.user_id));
     let marked = entry::Entity::update_many()
         .col_expr(entry::Column::PaidKopecks, Expr::col(entry::Column::PaidKopecks).add(paid.amount.kopecks()))
@@ -117,7 +124,8 @@ pub async fn pay(db: &Writing<'_, '_>, paid: Paid, at: Millis) -> Result<(), Wri
         .exec(db)
         .await?;
     if marked.rows_affected == 0 {
-        return Err(Why::Stale.refuse());
+        let entry = entry::Entity::find_by_id((month, paid.user_id)).one(db).await?;
+        return Err(entry.map_or(Why::NothingThere, |_| Why::Stale).refuse());
     }
     if !paid.is_advance && is_overpaid(db, &month, paid.user_id).await? {
         return Err(Why::MoreThanDue.refuse());
@@ -132,6 +140,32 @@ pub async fn pay(db: &Writing<'_, '_>, paid: Paid, at: Millis) -> Result<(), Wri
     };
     row.insert(db).await?;
     note(db, "payment marked", ("user", paid.user_id), &month, paid.by, at).await
+}
+
+/// Makes an entry without amounts, unless there is one. Of a closed month there is none to make.
+async fn begin(db: &Writing<'_, '_>, month: Period, user_id: i64) -> Result<(), WriteError> {
+    if open_period(db, month).await? != month {
+        return Ok(());
+    }
+    // Shared, so that nobody closes the month meanwhile.
+    let found = period::Entity::find_by_id(month.to_string()).lock_shared().one(db).await?;
+    if found.is_none_or(|period| period.status == posting::CLOSED) {
+        return Ok(());
+    }
+    let row = entry::ActiveModel {
+        period: Set(month.to_string()),
+        user_id: Set(user_id),
+        hours_hundredths: Set(0),
+        earned_kopecks: Set(0),
+        bonus_kopecks: Set(0),
+        deduction_kopecks: Set(0),
+        total_kopecks: Set(0),
+        paid_kopecks: Set(0),
+        version: Set(NO_ENTRY),
+    };
+    let there = OnConflict::columns([entry::Column::Period, entry::Column::UserId]).do_nothing().to_owned();
+    entry::Entity::insert_many([row]).on_conflict(there).exec_without_returning(db).await?;
+    Ok(())
 }
 
 /// Whether somebody has been paid more than is due by now, with what was too much before.

@@ -6,7 +6,8 @@ use sea_orm::{ConnectionTrait, Statement};
 use workforce::application::App;
 use workforce::domain::{NotWritten, Writing};
 use workforce::payroll::{
-    self, Kind as PayKind, LatenessFacts, Money, NotDone, Payroll, Period, ShiftFacts, TaskFacts, Why, adjustments_of,
+    self, Kind as PayKind, LatenessFacts, Money, NO_ENTRY, NotDone, Payroll, Period, ShiftFacts, TaskFacts, Why,
+    adjustments_of,
 };
 use workforce::people::{Person, Role};
 use workforce::rooms::Rooms;
@@ -23,6 +24,7 @@ on_every_database! {
     a_closed_month_stays_and_what_comes_later_goes_into_the_next,
     payments_are_marked_once_and_can_be_taken_back,
     more_than_is_due_is_paid_only_as_an_advance_and_counts_in_later_months,
+    an_advance_is_paid_before_anything_was_earned_and_once,
     sums_that_are_wrong_are_put_right_at_night,
     everybody_is_told_their_own_earnings_with_reasons,
 }
@@ -216,7 +218,7 @@ async fn a_closed_month_stays_and_what_comes_later_goes_into_the_next(kind: Kind
 async fn payments_are_marked_once_and_can_be_taken_back(kind: Kind) {
     let office = Office::open(kind).await;
     let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
-    refused(payroll.mark_paid(owner, january(), vera, roubles(1), 1, false).await, Why::Stale);
+    refused(payroll.mark_paid(owner, january(), vera, roubles(1), 1, false).await, Why::NothingThere);
     payroll.add_manual(owner, vera, day(1), roubles(500), "A happy client").await.unwrap();
     let pay = |version| payroll.mark_paid(owner, january(), vera, roubles(300), version, false);
     refused(payroll.mark_paid(owner, january(), vera, roubles(-1), 1, true).await, Why::BadAmount);
@@ -261,6 +263,35 @@ async fn more_than_is_due_is_paid_only_as_an_advance_and_counts_in_later_months(
     let advance = of(december).await.payments[1].id;
     payroll.take_back(owner, advance).await.unwrap();
     assert_eq!((of(january()).await.credit(), of(january()).await.due()), (Money::ZERO, roubles(120)));
+}
+
+async fn an_advance_is_paid_before_anything_was_earned_and_once(kind: Kind) {
+    let office = Office::open(kind).await;
+    let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
+    let pay = |period, is_advance| payroll.mark_paid(owner, period, vera, roubles(300), NO_ENTRY, is_advance);
+    // Nothing is due, and nobody has said that it is an advance.
+    refused(pay(january(), false).await, Why::NothingThere);
+    refused(payroll.mark_paid(owner, january(), 999, roubles(300), NO_ENTRY, true).await, Why::Gone);
+    assert!(payroll.entry_of(vera, january()).await.unwrap().is_none());
+    // Two owners at once, neither of whom has seen the other's.
+    let (one, other) = tokio::join!(pay(january(), true), pay(january(), true));
+    let (done, late) = if one.is_ok() { (one, other) } else { (other, one) };
+    done.unwrap();
+    refused(late, Why::Stale);
+    let earnings = payroll.of_person(vera, january()).await.unwrap();
+    let entry = earnings.entry.as_ref().unwrap();
+    assert_eq!((entry.total, entry.paid, entry.version, earnings.payments.len()), (Money::ZERO, roubles(300), 1, 1));
+    // What is earned later is paid already.
+    payroll.add_manual(owner, vera, day(2), roubles(500), "A happy client").await.unwrap();
+    payroll::rebuild(&office.firm.app, january()).await.unwrap();
+    let entry = payroll.entry_of(vera, january()).await.unwrap().unwrap();
+    assert_eq!((entry.due(), entry.version), (roubles(200), 2));
+    refused(pay(january(), true).await, Why::Stale);
+    // A closed month stays as it is, and has no entry for an advance.
+    let december: Period = "2025-12".parse().unwrap();
+    payroll.close_period(owner, december).await.unwrap();
+    refused(pay(december, true).await, Why::NothingThere);
+    assert!(payroll.entry_of(vera, december).await.unwrap().is_none());
 }
 
 async fn sums_that_are_wrong_are_put_right_at_night(kind: Kind) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use maud::{Markup, html};
 
-use super::super::{Changed, Earnings, Entry, Kind, Line, Money, Payment, Period, REASON_MOST};
+use super::super::{Changed, Earnings, Entry, Kind, Line, Money, NO_ENTRY, Payment, Period, REASON_MOST};
 use super::sight::Sight;
 use super::{BONUS, DEDUCTION, KIND, OWN, PAYROLL, TOPIC, sheet};
 use crate::payroll::earnings::day_words;
@@ -219,7 +219,7 @@ impl Drawn<'_> {
 
     /// A new amount, and a payment.
     fn forms(&self) -> Markup {
-        html! { div.columns { (self.new_amount()) @if let Some(entry) = &self.earnings.entry { (self.new_payment(entry)) } } }
+        html! { div.columns { (self.new_amount()) (self.new_payment()) } }
     }
 
     fn new_amount(&self) -> Markup {
@@ -238,26 +238,34 @@ impl Drawn<'_> {
         }
     }
 
-    /// What is due, or what somebody tried to pay meanwhile. More than is due is asked about: an advance, or a slip.
-    fn new_payment(&self, entry: &Entry) -> Markup {
-        let (language, due) = (self.language(), entry.due());
+    /// What is due, or what somebody tried to pay meanwhile. More than is due is asked about: an advance, or a slip. Who has
+    /// earned nothing yet can be paid an advance only, while the month is open.
+    fn new_payment(&self) -> Markup {
+        let (language, entry, due) = (self.language(), self.earnings.entry.as_ref(), self.earnings.due());
+        let version = entry.map_or(NO_ENTRY, |entry| entry.version);
         let path = format!("{PAYROLL}/people/{}/paid", self.person.id);
         let usual = if due.is_positive() { due.to_string() } else { String::new() };
         let now = fields([("amount", usual)]);
+        let is_payable = entry.is_some() || !self.earnings.month.is_closed();
         html! {
             section.card {
                 h2 { (text!(language, "payroll-payment")) }
-                p { (sheet::payment_label(entry, language)) }
-                (self.sheet(&path, &now, Some(entry.version), (&text!(language, "payroll-mark-paid"), "pay"), |form| html! {
-                    (self.place())
-                    div.row.fields { (form.short("amount", &text!(language, "payroll-amount"), "text")) }
-                    @if self.attempt.is_unconfirmed(&path) {
-                        label.tick data-testid="advance" {
-                            input type="checkbox" name="is_advance" value="on" required;
-                            (text!(language, "payroll-advance", due = due.max(Money::ZERO).shown(language)))
+                @match entry {
+                    Some(entry) => p { (sheet::payment_label(entry, language)) },
+                    None => p.quiet { (text!(language, "payroll-nothing-to-pay")) },
+                }
+                @if is_payable {
+                    (self.sheet(&path, &now, Some(version), (&text!(language, "payroll-mark-paid"), "pay"), |form| html! {
+                        (self.place())
+                        div.row.fields { (form.short("amount", &text!(language, "payroll-amount"), "text")) }
+                        @if entry.is_none() || self.attempt.is_unconfirmed(&path) {
+                            label.tick data-testid="advance" {
+                                input type="checkbox" name="is_advance" value="on" required;
+                                (text!(language, "payroll-advance", due = due.max(Money::ZERO).shown(language)))
+                            }
                         }
-                    }
-                }))
+                    }))
+                }
             }
         }
     }

@@ -158,6 +158,27 @@ async fn a_payment_beyond_what_is_due_is_asked_about_and_shown_as_an_advance() {
 }
 
 #[tokio::test]
+async fn an_advance_is_paid_on_the_page_of_somebody_who_has_earned_nothing_yet() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
+    let path = format!("/payroll/people/{boris}?period=2026-01");
+    let pay = async |more: &[(&str, &str)]| {
+        let fields = [&[("period", "2026-01"), ("version", "0"), ("amount", "200")], more].concat();
+        owner.post(&format!("/payroll/people/{boris}/paid"), &fields).await
+    };
+    let page = owner.get(&path).await;
+    page.is(200, "Nothing was earned in this month.")
+        .is(200, "name=\"version\" value=\"0\"")
+        .is(200, "name=\"is_advance\"");
+    pay(&[]).await.is(422, "Only an advance can be paid").is(422, "value=\"200\"").is(422, "name=\"is_advance\"");
+    pay(&[("is_advance", "on")]).await.leads_to(&path);
+    pay(&[("is_advance", "on")]).await.is(409, "Somebody else has changed this");
+    plain(&owner, &path).await.contains_all(&["200.00 ₽ too much", "data-testid=\"payments\""]);
+    plain(&owner, "/payroll?period=2026-01").await.contains_all(&["Boris", "200.00 ₽ too much"]);
+    cabinet.close().await;
+}
+
+#[tokio::test]
 async fn a_month_with_more_amounts_than_a_page_has_is_read_to_its_end() {
     let cabinet = Cabinet::open(Kind::Sqlite).await;
     let (owner, boris, may) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id, hire_may(&cabinet).await);
