@@ -60,6 +60,7 @@ payroll-told =
     { $month }: { $total }
     Hours: { $hours }
     Paid: { $paid }, still to be paid: { $due }
+payroll-told-credit = Paid in advance before, and counted here: { $credit }
 payroll-told-more = { $count ->
     [one] And { $count } more:
    *[other] And { $count } more:

@@ -62,6 +62,7 @@ payroll-told =
     { $month }: { $total }
     Часы: { $hours }
     Выплачено: { $paid }, осталось выплатить: { $due }
+payroll-told-credit = Зачтено из переплаты за прошлые месяцы: { $credit }
 payroll-told-more = { $count ->
     [one] И ещё { $count } строка:
     [few] И ещё { $count } строки:

@@ -45,6 +45,10 @@ fn told(earnings: &Earnings, language: Language, page: &str) -> String {
         paid = entry.paid.shown(language),
         due = earnings.due().shown(language)
     );
+    if entry.credit.is_positive() {
+        let credit = text!(language, "payroll-told-credit", credit = entry.credit.shown(language));
+        words = format!("{words}\n{credit}");
+    }
     let mut day = "";
     let lines: Vec<&Line> = earnings.lines.iter().filter(|line| !line.is_removed).collect();
     for (at, line) in lines.iter().enumerate() {

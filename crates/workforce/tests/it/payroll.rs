@@ -2,6 +2,7 @@
 
 use chrono::NaiveDate;
 use opora::store::WriteError;
+use opora::testing::chat::Someone;
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::application::App;
 use workforce::domain::{NotWritten, Writing};
@@ -27,6 +28,7 @@ on_every_database! {
     an_advance_is_paid_before_anything_was_earned_and_once,
     sums_that_are_wrong_are_put_right_at_night,
     everybody_is_told_their_own_earnings_with_reasons,
+    what_is_told_of_a_month_after_an_advance_adds_up,
 }
 
 pub fn roubles(roubles: i64) -> Money {
@@ -360,4 +362,23 @@ async fn everybody_is_told_their_own_earnings_with_reasons(kind: Kind) {
     anna.sends("01.01.2026 - 15.01.2026").await;
     anna.sees("01.01.2026 – 15.01.2026\n1 person, 0.07 h, 30.77\u{a0}₽\nVera two: 0.07 h, 30.77\u{a0}₽");
     anna.sees_button("🏠 Main menu");
+}
+
+async fn what_is_told_of_a_month_after_an_advance_adds_up(kind: Kind) {
+    let office = Office::open(kind).await;
+    let (payroll, owner) = (office.payroll(), office.owner);
+    let zoe = office.firm.member("Zoe", &[Role::Employee]).await;
+    let id = office.firm.app.people.by_telegram(zoe.key().user).await.unwrap().unwrap().id;
+    let told = async |zoe: &Someone| {
+        zoe.sends("/start").await;
+        zoe.presses("💰 My earnings").await;
+        zoe.answers().join("\n").replace('\u{a0}', " ")
+    };
+    payroll.add_manual(owner, id, day(1), roubles(1000), "A happy client").await.unwrap();
+    let before = told(&zoe).await;
+    assert!(before.contains("Paid: 0.00 ₽, still to be paid: 1,000.00 ₽") && !before.contains("advance"), "{before}");
+    payroll.mark_paid(owner, "2025-12".parse().unwrap(), id, roubles(800), NO_ENTRY, true).await.unwrap();
+    let after = told(&zoe).await;
+    let words = "Paid: 0.00 ₽, still to be paid: 200.00 ₽\nPaid in advance before, and counted here: 800.00 ₽";
+    assert!(after.contains(words), "{after}");
 }
