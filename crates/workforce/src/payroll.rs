@@ -24,6 +24,7 @@ pub use self::ledger::{
     Changed, DayOfMonth, Earnings, Entry, Line, LineMark, Month, PAGE, Payment, Reported, Seen, Sheet,
 };
 pub use self::money::{Hours, Money, NotMoney};
+pub use self::news::PayNews;
 pub use self::pages::months;
 pub use self::period::Period;
 pub use self::rebuilding::rebuild;
@@ -50,6 +51,7 @@ pub mod export;
 mod kind;
 mod ledger;
 mod money;
+mod news;
 mod pages;
 mod period;
 mod posting;

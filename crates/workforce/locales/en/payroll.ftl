@@ -75,6 +75,16 @@ payroll-report =
     }, { $hours } h, { $total }
 payroll-report-line = { $name }: { $hours } h, { $total }
 
+# News of one's own pay.
+payroll-news-bonus = { $month }: a bonus for you, { $amount }. Reason: { $reason }
+payroll-news-deduction = { $month }: a deduction from your pay, { $amount }. Reason: { $reason }
+payroll-news-changed = { $month }: { $before } of your pay is now { $now }. Reason: { $reason }
+payroll-news-removed = { $month }: { $amount } of your pay has been removed and does not count any more. It was for: { $reason }
+payroll-news-restored = { $month }: { $amount } of your pay was removed before and counts again. Reason: { $reason }
+payroll-news-into = That month is closed, so the difference counts in another one: { $month }.
+payroll-news-paid = { $month }: { $amount } was paid to you.
+payroll-news-taken-back = { $month }: it was noted by mistake that { $amount } was paid to you. The note has been taken back.
+
 # Pages.
 payroll-nav = Payroll
 payroll-nav-own = My earnings

@@ -79,6 +79,16 @@ payroll-report =
     }, { $hours } ч, { $total }
 payroll-report-line = { $name }: { $hours } ч, { $total }
 
+# Новости о собственной оплате.
+payroll-news-bonus = { $month }: вам начислена премия, { $amount }. Причина: { $reason }
+payroll-news-deduction = { $month }: удержание из вашей оплаты, { $amount }. Причина: { $reason }
+payroll-news-changed = { $month }: в вашей оплате вместо { $before } теперь { $now }. Причина: { $reason }
+payroll-news-removed = { $month }: из вашей оплаты убрано { $amount }, эта сумма больше не учитывается. Она была за: { $reason }
+payroll-news-restored = { $month }: { $amount } в вашей оплате снова учитывается. Причина: { $reason }
+payroll-news-into = Тот месяц закрыт, поэтому разница учтена в другом: { $month }.
+payroll-news-paid = { $month }: вам выплачено { $amount }.
+payroll-news-taken-back = { $month }: отметка, что вам выплачено { $amount }, была ошибкой и отменена.
+
 # Страницы.
 payroll-nav = Зарплата
 payroll-nav-own = Мой заработок

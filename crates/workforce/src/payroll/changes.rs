@@ -13,9 +13,10 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, QuerySele
 use serde_json::json;
 
 use super::ledger::{credit_before, whole_sum};
+use super::news::{self, About};
 use super::posting::{self, Deltas, Sums};
 use super::tables::{adjustment, change, entry, payment, period};
-use super::{Basis, Kind, Money, Period, Seen, Why};
+use super::{Basis, Kind, Money, PayNews, Period, Seen, Why};
 use crate::audit;
 use crate::domain::Writing;
 
@@ -58,13 +59,11 @@ pub struct Paid {
 
 pub async fn add(db: &Writing<'_, '_>, manual: Manual, at: Millis) -> Result<(), WriteError> {
     let month = open_period(db, Period::of(manual.day)).await?;
-    let row = adjustment::Model {
-        user_id: manual.user_id,
-        day: manual.day.to_string(),
-        reason: Some(manual.reason),
-        ..blank(manual.amount, month, manual.by, at)
-    };
-    insert(db, row, at).await
+    let Manual { user_id, day, amount, reason, by } = manual;
+    let (day, why) = (day.to_string(), Some(reason.clone()));
+    let row = adjustment::Model { user_id, day, reason: why, ..blank(amount, month, by, at) };
+    insert(db, row, at).await?;
+    news::tell(db, About { user_id, by, month }, PayNews::Added { amount, reason }, at).await
 }
 
 /// Changes what is written by hand, or removes it; in a closed month, by a correction.
@@ -80,6 +79,8 @@ pub async fn edit(db: &Writing<'_, '_>, edit: Edit, at: Millis) -> Result<(), Wr
     if row.version != edit.version {
         return Err(Why::Stale.refuse());
     }
+    let (about, before) = (about(&row, edit.by)?, Money::from_kopecks(row.amount_kopecks));
+    let what = edited(&row, &edit, before, None);
     let mut deltas = Deltas::new();
     posting::add(&mut deltas, &row, Sums::of(&row).minus());
     let after = match edit.amount {
@@ -93,7 +94,8 @@ pub async fn edit(db: &Writing<'_, '_>, edit: Edit, at: Millis) -> Result<(), Wr
     };
     let deed = if edit.amount.is_some() { "changed" } else { "removed" };
     update(db, after, edit.by, deed, at).await?;
-    posting::apply(db, deltas).await
+    posting::apply(db, deltas).await?;
+    news::tell(db, about, what, at).await
 }
 
 /// Brings back what was removed, while its month is open.
@@ -104,10 +106,13 @@ pub async fn restore(db: &Writing<'_, '_>, id: i64, by: i64, at: Millis) -> Resu
         return Err(Why::Closed.refuse());
     }
     let row = adjustment::Model { deleted_at: None, ..row };
+    let (about, amount) = (about(&row, by)?, Money::from_kopecks(row.amount_kopecks));
+    let what = PayNews::Restored { amount, reason: row.reason.clone().unwrap_or_default() };
     let mut deltas = Deltas::new();
     posting::add(&mut deltas, &row, Sums::of(&row));
     update(db, row, by, "restored", at).await?;
-    posting::apply(db, deltas).await
+    posting::apply(db, deltas).await?;
+    news::tell(db, about, what, at).await
 }
 
 /// Marks that somebody was paid. An advance may be the first that a person has in a month.
@@ -139,7 +144,9 @@ pub async fn pay(db: &Writing<'_, '_>, paid: Paid, at: Millis) -> Result<(), Wri
         ..Default::default()
     };
     row.insert(db).await?;
-    note(db, "payment marked", ("user", paid.user_id), &month, paid.by, at).await
+    note(db, "payment marked", ("user", paid.user_id), &month, paid.by, at).await?;
+    let about = About { user_id: paid.user_id, by: paid.by, month: paid.period };
+    news::tell(db, about, PayNews::Paid { amount: paid.amount }, at).await
 }
 
 /// Makes an entry without amounts, unless there is one. Of a closed month there is none to make.
@@ -196,7 +203,9 @@ pub async fn take_back(db: &Writing<'_, '_>, id: i64, by: i64, at: Millis) -> Re
         .filter(entry::Column::Period.eq(found.period.as_str()).and(entry::Column::UserId.eq(found.user_id)))
         .exec(db)
         .await?;
-    note(db, "payment taken back", ("user", found.user_id), &found.period, by, at).await
+    note(db, "payment taken back", ("user", found.user_id), &found.period, by, at).await?;
+    let about = About { user_id: found.user_id, by, month: month_of(&found.period)? };
+    news::tell(db, about, PayNews::TakenBack { amount: Money::from_kopecks(found.amount_kopecks) }, at).await
 }
 
 /// Closes a month for good; refused where it is not what was seen.
@@ -245,12 +254,14 @@ async fn correct(db: &Writing<'_, '_>, row: adjustment::Model, edit: Edit, at: M
         return Err(Why::Stale.refuse());
     }
     let stands = row.amount_kopecks + corrections.iter().map(|one| one.amount_kopecks).sum::<i64>();
-    let difference = edit.amount.unwrap_or_default() - Money::from_kopecks(stands);
+    let stands = Money::from_kopecks(stands);
+    let difference = edit.amount.unwrap_or_default() - stands;
     if difference == Money::ZERO {
         return Err(Why::BadAmount.refuse());
     }
-    let month = row.period.parse::<Period>().map_err(|_| Why::BadDay.refuse())?;
-    let month = open_period(db, month.next()).await?;
+    let about = about(&row, edit.by)?;
+    let month = open_period(db, about.month.next()).await?;
+    let what = edited(&row, &edit, stands, Some(month));
     let correction = adjustment::Model {
         kind: Kind::Correction.name().to_owned(),
         user_id: row.user_id,
@@ -259,7 +270,25 @@ async fn correct(db: &Writing<'_, '_>, row: adjustment::Model, edit: Edit, at: M
         reason: Some(edit.reason),
         ..blank(difference, month, edit.by, at)
     };
-    insert(db, correction, at).await
+    insert(db, correction, at).await?;
+    news::tell(db, about, what, at).await
+}
+
+/// Whose an amount is, for whoever is told of it.
+fn about(row: &adjustment::Model, by: i64) -> Result<About, WriteError> {
+    Ok(About { user_id: row.user_id, by, month: month_of(&row.period)? })
+}
+
+/// What became of an amount, which stood so before.
+fn edited(row: &adjustment::Model, edit: &Edit, before: Money, into: Option<Period>) -> PayNews {
+    match edit.amount {
+        Some(amount) => PayNews::Changed { before, amount, reason: edit.reason.clone(), into },
+        None => PayNews::Removed { amount: before, reason: row.reason.clone().unwrap_or_default(), into },
+    }
+}
+
+fn month_of(period: &str) -> Result<Period, WriteError> {
+    period.parse().map_err(|_| Why::BadDay.refuse())
 }
 
 /// What all rows have in common that somebody writes.

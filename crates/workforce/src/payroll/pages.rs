@@ -14,6 +14,7 @@ use serde::Deserialize;
 use super::{EARNERS, LineMark, Money, NotDone, Period, Seen, Why, export};
 use crate::application::App;
 use crate::people::Person;
+use crate::sites::notices;
 use crate::text;
 use crate::web::form::{Attempt, Fields, carry_out, once, seen};
 use crate::web::{Event, OWNERS, Oops, Owner, Section, SignedIn, Visitor};
@@ -246,6 +247,7 @@ async fn try_on(
         Ok(()) => {
             tell(app);
             app.events.publish(Event::to_person(TOPIC, user_id));
+            notices::soon(app).await;
             Ok(Redirect::to(&format!("/payroll/people/{user_id}?period={period}")).into_response())
         }
         Err(attempt) => person_page(app, visitor, user_id, (period, None), attempt).await,

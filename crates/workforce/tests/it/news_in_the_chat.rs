@@ -26,8 +26,8 @@ async fn is_told_once(cabinet: &Cabinet, words: &str) {
     let said = cabinet.emulator.until(words, async |_| messages(cabinet, words).await.into_iter().next()).await;
     assert_eq!(said["reply_markup"]["inline_keyboard"][0][0]["text"], "🏠 Main menu", "{said}");
     // Whatever was posted before this is in the chat before it.
-    cabinet.app.bot.post("the last", BORIS, format!("After {words}")).await.unwrap();
     let last = format!("After {words}");
+    cabinet.app.bot.post(&last, BORIS, last.as_str()).await.unwrap();
     cabinet.emulator.hears(BORIS, &last).await;
     let said = messages(cabinet, words).await;
     assert_eq!(said.iter().filter(|message| message["text"] != last.as_str()).count(), 1, "{said:#?}");
@@ -59,6 +59,23 @@ async fn a_shift_that_closed_by_itself_is_told_to_whoever_forgot_it() {
         jobs::close_overdue(cabinet.app.clone()).await.unwrap();
     }
     is_told_once(&cabinet, "01.01 21:00").await;
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_bonus_and_a_payment_on_the_pages_are_told_to_whose_they_are() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
+    let (month, person) = (("period", "2026-01"), format!("/payroll/people/{boris}"));
+    let bonus = [month, ("kind", "bonus"), ("amount", "500"), ("reason", "A <happy> client & more")];
+    owner.post(&format!("{person}/amounts"), &bonus).await.leads_to(&format!("{person}?period=2026-01"));
+    // It is told right after the commit, whenever the job would come.
+    let words = "January 2026: a bonus for you, +500.00\u{a0}₽. Reason: A <happy> client & more";
+    cabinet.emulator.hears(BORIS, words).await;
+    is_told_once(&cabinet, words).await;
+    let paid = [month, ("version", "1"), ("amount", "120")];
+    owner.post(&format!("{person}/paid"), &paid).await.leads_to(&format!("{person}?period=2026-01"));
+    is_told_once(&cabinet, "January 2026: 120.00\u{a0}₽ was paid to you.").await;
     cabinet.close().await;
 }
 

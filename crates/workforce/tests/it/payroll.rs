@@ -12,6 +12,8 @@ use workforce::payroll::{
 };
 use workforce::people::{Person, Role};
 use workforce::rooms::Rooms;
+use workforce::sites::notices;
+use workforce::texts::Language;
 
 use crate::firm::{Firm, Kind, NOON, on_every_database};
 
@@ -26,6 +28,7 @@ on_every_database! {
     payments_are_marked_once_and_can_be_taken_back,
     more_than_is_due_is_paid_only_as_an_advance_and_counts_in_later_months,
     an_advance_is_paid_before_anything_was_earned_and_once,
+    whose_pay_is_changed_by_somebody_else_is_told_what_why_and_for_which_month,
     sums_that_are_wrong_are_put_right_at_night,
     everybody_is_told_their_own_earnings_with_reasons,
     what_is_told_of_a_month_after_an_advance_adds_up,
@@ -294,6 +297,62 @@ async fn an_advance_is_paid_before_anything_was_earned_and_once(kind: Kind) {
     payroll.close_period(owner, december).await.unwrap();
     refused(pay(december, true).await, Why::NothingThere);
     assert!(payroll.entry_of(vera, december).await.unwrap().is_none());
+}
+
+async fn whose_pay_is_changed_by_somebody_else_is_told_what_why_and_for_which_month(kind: Kind) {
+    let office = Office::open(kind).await;
+    let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
+    let december: Period = "2025-12".parse().unwrap();
+    let line = async |period| payroll.of_person(vera, period).await.unwrap().lines.remove(0);
+    // What is refused is not told, and what owners do to themselves they know.
+    refused(payroll.add_manual(owner, vera, day(1), Money::ZERO, "x").await, Why::BadAmount);
+    refused(payroll.mark_paid(owner, january(), vera, roubles(1), NO_ENTRY, false).await, Why::NothingThere);
+    payroll.add_manual(owner, owner, day(1), roubles(10), "Thanks to myself").await.unwrap();
+    assert_eq!(told(&office).await, [""; 0]);
+
+    payroll.add_manual(owner, vera, day(1), roubles(-500), "A broken cup").await.unwrap();
+    let cup = line(january()).await.id;
+    payroll.change(owner, cup, 1, roubles(-300), "A small cup").await.unwrap();
+    payroll.remove(owner, cup, 2, "x").await.unwrap();
+    payroll.restore(owner, cup).await.unwrap();
+    let expected = [
+        "January 2026: a deduction from your pay, −500.00 ₽. Reason: A broken cup",
+        "January 2026: −500.00 ₽ of your pay is now −300.00 ₽. Reason: A small cup",
+        "January 2026: −300.00 ₽ of your pay has been removed and does not count any more. It was for: A small cup",
+        "January 2026: −300.00 ₽ of your pay was removed before and counts again. Reason: A small cup",
+    ];
+    assert_eq!(told(&office).await, expected);
+
+    let then = NaiveDate::from_ymd_opt(2025, 12, 30).unwrap();
+    payroll.add_manual(owner, vera, then, roubles(1000), "New year").await.unwrap();
+    payroll.mark_paid(owner, december, vera, roubles(1000), 1, false).await.unwrap();
+    let paid = payroll.of_person(vera, december).await.unwrap().payments[0].id;
+    payroll.take_back(owner, paid).await.unwrap();
+    payroll.close_period(owner, december).await.unwrap();
+    let bonus = line(december).await;
+    payroll.change(owner, bonus.id, bonus.version, roubles(700), "Too much").await.unwrap();
+    let bonus = line(december).await;
+    payroll.remove(owner, bonus.id, bonus.version, "x").await.unwrap();
+    let expected = [
+        "December 2025: a bonus for you, +1,000.00 ₽. Reason: New year",
+        "December 2025: 1,000.00 ₽ was paid to you.",
+        "December 2025: it was noted by mistake that 1,000.00 ₽ was paid to you. The note has been taken back.",
+        "December 2025: +1,000.00 ₽ of your pay is now +700.00 ₽. Reason: Too much\n\
+        That month is closed, so the difference counts in another one: January 2026.",
+        "December 2025: +700.00 ₽ of your pay has been removed and does not count any more. It was for: New year\n\
+        That month is closed, so the difference counts in another one: January 2026.",
+    ];
+    assert_eq!(told(&office).await[4..], expected);
+}
+
+/// What waits to be told, all of it to Vera.
+async fn told(office: &Office) -> Vec<String> {
+    let untold = notices::untold(&office.firm.app.domain).await.unwrap();
+    let words = untold.into_iter().map(|(_, user, notice)| {
+        assert_eq!(user, office.vera.id, "{notice:?}");
+        notice.words(Language::En).replace('\u{a0}', " ")
+    });
+    words.collect()
 }
 
 async fn sums_that_are_wrong_are_put_right_at_night(kind: Kind) {
