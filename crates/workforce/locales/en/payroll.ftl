@@ -112,6 +112,14 @@ payroll-closed-about = What is found to be wrong later becomes a correction in t
 payroll-close = Close { $month }
 payroll-close-about = A closed month cannot be changed or opened again. Later changes become corrections in the next month.
 payroll-close-sure = Close this month for good?
+payroll-open-shifts = { $count ->
+    [one] { $count } shift of this month is still open, and would count in the next one:
+   *[other] { $count } shifts of this month are still open, and would count in the next one:
+}
+payroll-pending-cancellations = { $count ->
+    [one] { $count } cancellation of this month waits to be judged; its fine would count in the next one
+   *[other] { $count } cancellations of this month wait to be judged; their fines would count in the next one
+}
 payroll-open-about = This month can be closed when it is over.
 payroll-newest = To the newest
 payroll-amounts = What it is made of

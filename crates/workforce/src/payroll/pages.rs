@@ -14,6 +14,7 @@ use serde::Deserialize;
 use super::{EARNERS, LineMark, Money, NotDone, Period, Seen, Why, export};
 use crate::application::App;
 use crate::people::Person;
+use crate::shifts::Shifts;
 use crate::sites::notices;
 use crate::text;
 use crate::web::form::{Attempt, Fields, carry_out, once, seen};
@@ -267,7 +268,14 @@ async fn sheet_page(
         Sight::All => app.payroll.of_period(period, number - 1).await?,
         Sight::Sites(sites) => app.payroll.at_sites(&ids(sites), period, number - 1).await?,
     };
-    let drawn = sheet::page(visitor, &sheet, sight, current, number, &attempt);
+    let is_closable = sight.is_all() && period < current && !sheet.month.is_closed();
+    let unsettled = if is_closable {
+        Some(Shifts::of_app(app).unsettled(period.first_day(), period.last_day()).await?)
+    } else {
+        None
+    };
+    let shown = sheet::Shown { sheet: &sheet, sight, current, number, unsettled: unsettled.as_ref() };
+    let drawn = sheet::page(visitor, shown, &attempt);
     Ok((attempt.status(), drawn).into_response())
 }
 

@@ -1,15 +1,21 @@
 //! The pages of pay through the router: who sees what, and what the forms do.
 
+use chrono_tz::Asia::Vladivostok;
 use sea_orm::{ConnectionTrait, Statement};
-use workforce::sites::{Permission, Scope, Sites};
+use workforce::people::Role;
+use workforce::sites::{AboutSite, Permission, Scope, Sites};
 
 use super::{january, post_352};
 use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
-use crate::firm::Kind;
+use crate::firm::{Kind, on_databases};
 use crate::permissions::hire_may;
 use crate::queries::Queries;
-use crate::running_a_business::make_site;
+use crate::running_a_business::{make_site, sql};
+
+on_databases! { [sqlite Sqlite, postgres Postgres]
+    before_a_month_is_closed_its_page_says_what_is_not_settled_yet,
+}
 
 const MAY: i64 = 1004;
 
@@ -220,6 +226,60 @@ async fn a_month_with_more_amounts_than_a_page_has_is_read_to_its_end() {
     cabinet.close().await;
 }
 
+async fn before_a_month_is_closed_its_page_says_what_is_not_settled_yet(kind: Kind) {
+    let queries = Queries::counted();
+    let cabinet = Cabinet::open(kind).await;
+    let (owner, page) = (cabinet.signed_in(ANNA).await, "/payroll?period=2025-12");
+    let asks = async |page: &str| queries.of(async || owner.get(page).await).await;
+    let (here, anna) = (make_site(&cabinet, &owner).await, cabinet.person(ANNA).await);
+    let far = AboutSite { name: "Far".into(), address: "Far street, 1".into(), ..AboutSite::usual(Vladivostok) };
+    let far = Sites::of_app(&cabinet.app).create(&anna, far).await.unwrap();
+    let (boris, anna) = (cabinet.person(BORIS).await.id, anna.id);
+    let (may, zoe) = (hire_may(&cabinet).await.id, cabinet.hire(1005, "Zoe", Role::Employee).await.id);
+    let settled = owner.get(page).await;
+    assert!(!settled.body.contains("open-shifts") && !settled.body.contains("pending-cancellations"));
+    let asked = asks(page).await;
+    // Half past eleven of the last evening here; half past midnight of the first of December and of January there.
+    let (last_evening, first, next) = (1_767_213_000_000_i64, 1_764_513_000_000_i64, 1_767_191_400_000_i64);
+    let hour = 3_600_000;
+    sql(
+        &cabinet,
+        format!(
+            "INSERT INTO shifts (id, user_id, site_id, started_at, rate_kopecks, penalises_lateness,
+                late_threshold_minutes, late_minute_kopecks) VALUES (71, {boris}, {here}, {last_evening}, 100, FALSE, 0, 0),
+                (72, {zoe}, {far}, {first}, 100, FALSE, 0, 0), (73, {may}, {far}, {next}, 100, FALSE, 0, 0);
+            INSERT INTO shifts (id, user_id, site_id, started_at, ended_at, status, rate_kopecks, penalises_lateness,
+                late_threshold_minutes, late_minute_kopecks)
+                VALUES (74, {anna}, {here}, {last_evening}, {last_evening}, 'completed', 100, FALSE, 0, 0);
+            INSERT INTO time_slots (id, site_id, day, starts_minute, ends_minute, starts_at, ends_at, capacity, taken,
+                created_at, updated_at) VALUES
+                (81, {here}, '2025-12-31', 1410, 1430, {last_evening}, {last_evening} + {hour}, 3, 0, 0, 0),
+                (82, {far}, '2026-01-01', 30, 90, {next}, {next} + {hour}, 3, 0, 0, 0);
+            INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, status, created_at, updated_at)
+                SELECT 90 + users.id, users.id, slot.id, slot.site_id, slot.starts_at, slot.ends_at, 'cancelled', 0, 0
+                FROM users, time_slots AS slot WHERE slot.id = 81;
+            INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, status, created_at, updated_at)
+                VALUES (80, {boris}, 82, {far}, {next}, {next} + {hour}, 'cancelled', 0, 0);
+            INSERT INTO plan_cancellations (plan_id, user_id, reason, is_short_notice, cancelled_at, status, decided_at)
+                SELECT id, user_id, 'illness', FALSE, 0, 'pending', NULL FROM shift_plans WHERE user_id <> {zoe}"
+        ),
+    )
+    .await;
+    let left = owner.get(page).await;
+    left.is(200, "2 shifts of this month are still open").is(200, "href=\"/shifts/71\"").is(200, "href=\"/shifts/72\"");
+    assert!(!left.body.contains("/shifts/73") && !left.body.contains("/shifts/74"), "{}", left.body);
+    // Three of four people have cancelled then, and one of them again later, by the clock of the far site.
+    left.is(200, "3 cancellations of this month wait to be judged").is(200, "href=\"/cancellations\"");
+    assert_eq!(asks(page).await, asked);
+    // What is open keeps nobody from closing the month: that is what people are told before. One query for shifts, one for
+    // cancellations and one for the clocks of their sites are not asked any more.
+    owner.post("/payroll/close", &[("period", "2025-12"), ("total", "0"), ("version", "0")]).await.leads_to(page);
+    let closed = owner.get(page).await;
+    assert!(closed.body.contains("Closed since") && !closed.body.contains("open-shifts"), "{}", closed.body);
+    assert_eq!(asks(page).await + 3, asked);
+    cabinet.close().await;
+}
+
 /// A bonus of a hundred in January.
 async fn reward(cabinet: &Cabinet, boris: i64) {
     let (anna, day) = (cabinet.person(ANNA).await.id, january().first_day());
@@ -229,7 +289,7 @@ async fn reward(cabinet: &Cabinet, boris: i64) {
 #[tokio::test]
 async fn pay_is_shown_to_owners_and_to_its_person_by_direct_link_too() {
     let cabinet = Cabinet::open(Kind::Sqlite).await;
-    cabinet.hire(MAY, "May", workforce::people::Role::Manager).await;
+    cabinet.hire(MAY, "May", Role::Manager).await;
     let boris = cabinet.person(BORIS).await.id;
     post_352(&cabinet.app, boris, "2026-01-01").await;
     let path = format!("/payroll/people/{boris}?period=2026-01");
