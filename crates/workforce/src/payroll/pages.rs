@@ -274,7 +274,8 @@ async fn sheet_page(
     } else {
         None
     };
-    let shown = sheet::Shown { sheet: &sheet, sight, current, number, unsettled: unsettled.as_ref() };
+    let last = app.payroll.last_month(period, current).await?;
+    let shown = sheet::Shown { sheet: &sheet, sight, current, last, number, unsettled: unsettled.as_ref() };
     let drawn = sheet::page(visitor, shown, &attempt);
     Ok((attempt.status(), drawn).into_response())
 }

@@ -21,6 +21,8 @@ pub struct Shown<'a> {
     pub sight: &'a Sight,
     /// The month of today.
     pub current: Period,
+    /// The last one that there is a way to.
+    pub last: Period,
     /// The page, counted from one.
     pub number: u64,
     /// What is not settled yet of a month that can be closed.
@@ -28,7 +30,7 @@ pub struct Shown<'a> {
 }
 
 pub fn page(visitor: &Visitor, shown: Shown<'_>, attempt: &Attempt) -> Markup {
-    let Shown { sheet, sight, current, number, .. } = shown;
+    let Shown { sheet, sight, last, number, .. } = shown;
     let (language, period) = (visitor.language(), sheet.month.period);
     let title = text!(language, "payroll-nav");
     visitor.page(
@@ -36,7 +38,7 @@ pub fn page(visitor: &Visitor, shown: Shown<'_>, attempt: &Attempt) -> Markup {
         &html! {
             div.headline {
                 h1 { (title) }
-                (months(PAYROLL, period, current, language))
+                (months(PAYROLL, period, last, language))
             }
             (attempt.notice(language))
             (sight.words(language))
@@ -54,14 +56,14 @@ pub fn page(visitor: &Visitor, shown: Shown<'_>, attempt: &Attempt) -> Markup {
     )
 }
 
-/// The month, and the ways to those before and after it.
-pub fn months(path: &str, period: Period, current: Period, language: Language) -> Markup {
+/// The month, and the ways to those before and after it, up to the last.
+pub fn months(path: &str, period: Period, last: Period, language: Language) -> Markup {
     let to = |period: Period| format!("{path}?period={period}");
     html! {
         nav.months aria-label=(text!(language, "payroll-months")) {
             a.button.plain rel="prev" href=(to(period.previous())) aria-label=(period.previous().shown(language)) { "←" }
             strong data-testid="period" { (period.shown(language)) }
-            @if period < current {
+            @if period < last {
                 a.button.plain rel="next" href=(to(period.next())) aria-label=(period.next().shown(language)) { "→" }
             }
         }

@@ -1,9 +1,13 @@
 //! The pages of pay through the router: who sees what, and what the forms do.
 
+use std::time::Duration;
+
 use chrono_tz::Asia::Vladivostok;
+use opora::clock::Millis;
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::people::Role;
-use workforce::sites::{AboutSite, Permission, Scope, Sites};
+use workforce::shifts::{self, ClosedBy, End, Start};
+use workforce::sites::{AboutContract, AboutSite, ContractStatus, Permission, Scope, Sites};
 
 use super::{january, post_352};
 use crate::cabinet::{Browser, Cabinet};
@@ -223,6 +227,38 @@ async fn a_month_with_more_amounts_than_a_page_has_is_read_to_its_end() {
     assert_eq!(read(&cabinet.signed_in(MAY).await).await, (3, 1200), "the bonus is of no site");
     owner.get(&format!("{first}&after=2026-01-02.1")).await.is(200, "To the newest");
     owner.get(&format!("{first}&after=somewhere")).await.is(404, "There is no such page");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_shift_that_began_next_month_by_its_sites_clock_is_found_while_it_is_this_month_here() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await.id);
+    // From noon of the first of January to half past midnight of the first of February in Vladivostok.
+    cabinet.clock.advance(Duration::from_secs(30 * 24 * 3600 + 5 * 1800));
+    let doors = Sites::of_app(&cabinet.app);
+    let far = AboutSite { name: "Far".into(), address: "Far street, 1".into(), ..AboutSite::usual(Vladivostok) };
+    let site_id = doors.create(&anna, far).await.unwrap();
+    let status = ContractStatus::Active;
+    let about = AboutContract { status, rate_kopecks: Some(10_000), allows_spontaneous: true, sites: vec![site_id] };
+    doors.create_contract(&anna, boris, about).await.unwrap();
+    let owner = cabinet.signed_in(ANNA).await;
+    let (payroll, charts) = ("href=\"/payroll?period=2026-02\"", "href=\"/charts?period=2026-02\"");
+    let before = [owner.get("/payroll").await, owner.get("/charts").await];
+    assert!(!before[0].body.contains(payroll) && !before[1].body.contains(charts));
+
+    let (at, domain) = (cabinet.clock.now(), &cabinet.app.domain);
+    let start = Start { user_id: boris, site_id, plan_id: None, position: None, at };
+    let shift_id = domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await.unwrap();
+    let ended_at = Millis(at.0 + 3_600_000);
+    let (closed_by, mandatory_task_penalty) = (ClosedBy::Person, super::roubles(50));
+    let end = End { shift_id, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at };
+    domain.write(move |db| Box::pin(shifts::close(db, end))).await.unwrap();
+    owner.get("/payroll").await.is(200, "January 2026").is(200, payroll);
+    owner.get("/charts").await.is(200, charts);
+    let next = plain(&owner, "/payroll?period=2026-02").await;
+    next.contains_all(&["February 2026", "Boris", "100.00 ₽"]);
+    assert!(!next.0.contains("period=2026-03"), "{}", next.0);
     cabinet.close().await;
 }
 
