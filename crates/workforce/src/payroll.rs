@@ -18,11 +18,13 @@ use opora::store::WriteError;
 use sea_orm::DbErr;
 use serde_json::Value;
 
+pub use self::changes::NO_ENTRY;
 pub use self::kind::Kind;
 pub use self::ledger::{
     Changed, DayOfMonth, Earnings, Entry, Line, LineMark, Month, PAGE, Payment, Reported, Seen, Sheet,
 };
 pub use self::money::{Hours, Money, NotMoney};
+pub use self::news::PayNews;
 pub use self::pages::months;
 pub use self::period::Period;
 pub use self::rebuilding::rebuild;
@@ -49,6 +51,7 @@ pub mod export;
 mod kind;
 mod ledger;
 mod money;
+mod news;
 mod pages;
 mod period;
 mod posting;
@@ -219,8 +222,9 @@ impl Payroll {
         Ok(self.domain.write(move |db| Box::pin(changes::restore(db, id, by, at))).await?)
     }
 
-    /// Marks that somebody was paid; `version` is that of the entry that was seen, so two clicks pay once. More than is due
-    /// is refused unless it is an advance; then what is beyond counts as paid in the months after.
+    /// Marks that somebody was paid; `version` is that of the entry that was seen, or [`NO_ENTRY`], so two clicks pay once.
+    /// More than is due is refused unless it is an advance; then what is beyond counts as paid in the months after. An
+    /// advance may be paid in an open month in which nothing was earned yet.
     pub async fn mark_paid(
         &self,
         by: i64,
@@ -232,6 +236,9 @@ impl Payroll {
     ) -> Result<(), NotDone> {
         if !amount.is_positive() {
             return Err(Why::BadAmount.into());
+        }
+        if self.people.by_id(user_id).await?.is_none() {
+            return Err(Why::Gone.into());
         }
         let (paid, at) = (changes::Paid { period, user_id, amount, version, is_advance, by }, self.clock.now());
         Ok(self.domain.write(move |db| Box::pin(changes::pay(db, paid, at))).await?)

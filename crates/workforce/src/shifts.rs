@@ -24,6 +24,7 @@ pub use self::records::{
     ShiftTask, tasks_of,
 };
 pub use self::rules::{LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, reckon, too_far};
+pub use self::unsettled::Unsettled;
 pub use self::updates::{Happened, Update};
 pub use self::working::{End, Proof, Start, attach, close, close_site, mark, open, open_next, open_site, post, unmark};
 use crate::application::App;
@@ -53,6 +54,7 @@ mod rules;
 mod sent;
 mod site_doors;
 mod tables;
+mod unsettled;
 mod updates;
 mod working;
 

@@ -50,6 +50,7 @@ payroll-not-over = This month is not over yet.
 payroll-is-closed = This month is closed and stays as it is.
 payroll-more-than-due = This is more than is due. If it is an advance, confirm it below: what is beyond counts for the months after.
 payroll-nothing-there = Nothing was earned in this month.
+payroll-nothing-to-pay = Nothing was earned in this month. Only an advance can be paid, if you say that it is one and the month is open.
 
 # The bot.
 payroll-earnings-button = 💰 My earnings
@@ -59,6 +60,7 @@ payroll-told =
     { $month }: { $total }
     Hours: { $hours }
     Paid: { $paid }, still to be paid: { $due }
+payroll-told-credit = Paid in advance before, and counted here: { $credit }
 payroll-told-more = { $count ->
     [one] And { $count } more:
    *[other] And { $count } more:
@@ -72,6 +74,16 @@ payroll-report =
        *[other] { $count } people
     }, { $hours } h, { $total }
 payroll-report-line = { $name }: { $hours } h, { $total }
+
+# News of one's own pay.
+payroll-news-bonus = { $month }: a bonus for you, { $amount }. Reason: { $reason }
+payroll-news-deduction = { $month }: a deduction from your pay, { $amount }. Reason: { $reason }
+payroll-news-changed = { $month }: { $before } of your pay is now { $now }. Reason: { $reason }
+payroll-news-removed = { $month }: { $amount } of your pay has been removed and does not count any more. It was for: { $reason }
+payroll-news-restored = { $month }: { $amount } of your pay was removed before and counts again. Reason: { $reason }
+payroll-news-into = That month is closed, so the difference counts in another one: { $month }.
+payroll-news-paid = { $month }: { $amount } was paid to you.
+payroll-news-taken-back = { $month }: it was noted by mistake that { $amount } was paid to you. The note has been taken back.
 
 # Pages.
 payroll-nav = Payroll
@@ -100,6 +112,14 @@ payroll-closed-about = What is found to be wrong later becomes a correction in t
 payroll-close = Close { $month }
 payroll-close-about = A closed month cannot be changed or opened again. Later changes become corrections in the next month.
 payroll-close-sure = Close this month for good?
+payroll-open-shifts = { $count ->
+    [one] { $count } shift of this month is still open, and would count in the next one:
+   *[other] { $count } shifts of this month are still open, and would count in the next one:
+}
+payroll-pending-cancellations = { $count ->
+    [one] { $count } cancellation of this month waits to be judged; its fine would count in the next one
+   *[other] { $count } cancellations of this month wait to be judged; their fines would count in the next one
+}
 payroll-open-about = This month can be closed when it is over.
 payroll-newest = To the newest
 payroll-amounts = What it is made of

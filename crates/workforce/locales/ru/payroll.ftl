@@ -51,6 +51,7 @@ payroll-not-over = Этот месяц ещё не закончился.
 payroll-is-closed = Этот месяц закрыт и больше не меняется.
 payroll-more-than-due = Это больше, чем причитается. Если это аванс, подтвердите ниже: лишнее зачтётся в следующих месяцах.
 payroll-nothing-there = За этот месяц начислений нет.
+payroll-nothing-to-pay = За этот месяц начислений нет. Можно выплатить только аванс: отметьте, что это аванс; месяц должен быть открыт.
 
 # Бот.
 payroll-earnings-button = 💰 Мой заработок
@@ -60,6 +61,7 @@ payroll-told =
     { $month }: { $total }
     Часы: { $hours }
     Выплачено: { $paid }, осталось выплатить: { $due }
+payroll-told-credit = Зачтено из переплаты за прошлые месяцы: { $credit }
 payroll-told-more = { $count ->
     [one] И ещё { $count } строка:
     [few] И ещё { $count } строки:
@@ -75,6 +77,16 @@ payroll-report =
        *[many] { $count } человек
     }, { $hours } ч, { $total }
 payroll-report-line = { $name }: { $hours } ч, { $total }
+
+# Новости о собственной оплате.
+payroll-news-bonus = { $month }: вам начислена премия, { $amount }. Причина: { $reason }
+payroll-news-deduction = { $month }: удержание из вашей оплаты, { $amount }. Причина: { $reason }
+payroll-news-changed = { $month }: в вашей оплате вместо { $before } теперь { $now }. Причина: { $reason }
+payroll-news-removed = { $month }: из вашей оплаты убрано { $amount }, эта сумма больше не учитывается. Она была за: { $reason }
+payroll-news-restored = { $month }: { $amount } в вашей оплате снова учитывается. Причина: { $reason }
+payroll-news-into = Тот месяц закрыт, поэтому разница учтена в другом: { $month }.
+payroll-news-paid = { $month }: вам выплачено { $amount }.
+payroll-news-taken-back = { $month }: отметка, что вам выплачено { $amount }, была ошибкой и отменена.
 
 # Страницы.
 payroll-nav = Зарплата
@@ -103,6 +115,16 @@ payroll-closed-about = Если позже найдётся ошибка, исп
 payroll-close = Закрыть: { $month }
 payroll-close-about = Закрытый месяц нельзя изменить или открыть снова. Позднейшие правки станут исправлениями в следующем месяце.
 payroll-close-sure = Закрыть этот месяц окончательно?
+payroll-open-shifts = { $count ->
+    [one] { $count } смена этого месяца ещё открыта и попадёт в следующий:
+    [few] { $count } смены этого месяца ещё открыты и попадут в следующий:
+   *[many] { $count } смен этого месяца ещё открыто, они попадут в следующий:
+}
+payroll-pending-cancellations = { $count ->
+    [one] { $count } отмена смены этого месяца ждёт решения; штраф за неё попадёт в следующий
+    [few] { $count } отмены смен этого месяца ждут решения; штрафы за них попадут в следующий
+   *[many] { $count } отмен смен этого месяца ждут решения; штрафы за них попадут в следующий
+}
 payroll-open-about = Месяц можно закрыть, когда он закончится.
 payroll-newest = К самым новым
 payroll-amounts = Из чего складывается

@@ -47,11 +47,11 @@ pub async fn show(State(app): State<App>, Owner(visitor): Owner, Query(wanted): 
     let period = if wanted.period.is_empty() { current } else { wanted.period.parse().map_err(|_| Oops::NotFound)? };
     let (first, last, shifts) = (period.first_day(), period.last_day(), Shifts::of_app(&app));
     let (days, late) = tokio::try_join!(app.payroll.by_day(first, last), shifts.late_starts(first, last))?;
-    let month = Month { period, days, late };
+    let (month, last_month) = (Month { period, days, late }, app.payroll.last_month(period, current).await?);
     let language = visitor.language();
     let title = text!(language, "cabinet-nav-charts");
     let body = html! {
-        div.headline { h1 { (title) } (months("/charts", period, current, language)) }
+        div.headline { h1 { (title) } (months("/charts", period, last_month, language)) }
         @for chart in [Chart::Hours, Chart::Cost, Chart::Late] { (chart.card(&month, language)) }
     };
     Ok(visitor.page(&title, &body))

@@ -8,16 +8,20 @@ use std::collections::BTreeSet;
 use chrono::NaiveDate;
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ActiveModelTrait, ColumnTrait, EntityTrait, QueryFilter, QuerySelect, Set};
 use serde_json::json;
 
 use super::ledger::{credit_before, whole_sum};
+use super::news::{self, About};
 use super::posting::{self, Deltas, Sums};
 use super::tables::{adjustment, change, entry, payment, period};
-use super::{Basis, Kind, Money, Period, Seen, Why};
+use super::{Basis, Kind, Money, PayNews, Period, Seen, Why};
 use crate::audit;
 use crate::domain::Writing;
+
+/// The version that whoever pays has seen of a month in which the person has nothing yet.
+pub const NO_ENTRY: i64 = 0;
 
 /// A bonus, or with a minus a deduction.
 #[derive(Clone, Debug)]
@@ -46,7 +50,7 @@ pub struct Paid {
     pub period: Period,
     pub user_id: i64,
     pub amount: Money,
-    /// Of the entry that was seen.
+    /// Of the entry that was seen; see [`NO_ENTRY`].
     pub version: i64,
     /// It may be more than is due: what is beyond counts for the months after.
     pub is_advance: bool,
@@ -55,13 +59,11 @@ pub struct Paid {
 
 pub async fn add(db: &Writing<'_, '_>, manual: Manual, at: Millis) -> Result<(), WriteError> {
     let month = open_period(db, Period::of(manual.day)).await?;
-    let row = adjustment::Model {
-        user_id: manual.user_id,
-        day: manual.day.to_string(),
-        reason: Some(manual.reason),
-        ..blank(manual.amount, month, manual.by, at)
-    };
-    insert(db, row, at).await
+    let Manual { user_id, day, amount, reason, by } = manual;
+    let (day, why) = (day.to_string(), Some(reason.clone()));
+    let row = adjustment::Model { user_id, day, reason: why, ..blank(amount, month, by, at) };
+    insert(db, row, at).await?;
+    news::tell(db, About { user_id, by, month }, PayNews::Added { amount, reason }, at).await
 }
 
 /// Changes what is written by hand, or removes it; in a closed month, by a correction.
@@ -77,6 +79,8 @@ pub async fn edit(db: &Writing<'_, '_>, edit: Edit, at: Millis) -> Result<(), Wr
     if row.version != edit.version {
         return Err(Why::Stale.refuse());
     }
+    let (about, before) = (about(&row, edit.by)?, Money::from_kopecks(row.amount_kopecks));
+    let what = edited(&row, &edit, before, None);
     let mut deltas = Deltas::new();
     posting::add(&mut deltas, &row, Sums::of(&row).minus());
     let after = match edit.amount {
@@ -90,7 +94,8 @@ pub async fn edit(db: &Writing<'_, '_>, edit: Edit, at: Millis) -> Result<(), Wr
     };
     let deed = if edit.amount.is_some() { "changed" } else { "removed" };
     update(db, after, edit.by, deed, at).await?;
-    posting::apply(db, deltas).await
+    posting::apply(db, deltas).await?;
+    news::tell(db, about, what, at).await
 }
 
 /// Brings back what was removed, while its month is open.
@@ -101,14 +106,21 @@ pub async fn restore(db: &Writing<'_, '_>, id: i64, by: i64, at: Millis) -> Resu
         return Err(Why::Closed.refuse());
     }
     let row = adjustment::Model { deleted_at: None, ..row };
+    let (about, amount) = (about(&row, by)?, Money::from_kopecks(row.amount_kopecks));
+    let what = PayNews::Restored { amount, reason: row.reason.clone().unwrap_or_default() };
     let mut deltas = Deltas::new();
     posting::add(&mut deltas, &row, Sums::of(&row));
     update(db, row, by, "restored", at).await?;
-    posting::apply(db, deltas).await
+    posting::apply(db, deltas).await?;
+    news::tell(db, about, what, at).await
 }
 
+/// Marks that somebody was paid. An advance may be the first that a person has in a month.
 pub async fn pay(db: &Writing<'_, '_>, paid: Paid, at: Millis) -> Result<(), WriteError> {
     let month = paid.period.to_string();
+    if paid.is_advance && paid.version == NO_ENTRY {
+        begin(db, paid.period, paid.user_id).await?;
+    }
     let seen = entry::Column::Period.eq(month.as_str()).and(entry::Column::UserId.eq(paid.user_id));
     let marked = entry::Entity::update_many()
         .col_expr(entry::Column::PaidKopecks, Expr::col(entry::Column::PaidKopecks).add(paid.amount.kopecks()))
@@ -117,7 +129,8 @@ pub async fn pay(db: &Writing<'_, '_>, paid: Paid, at: Millis) -> Result<(), Wri
         .exec(db)
         .await?;
     if marked.rows_affected == 0 {
-        return Err(Why::Stale.refuse());
+        let entry = entry::Entity::find_by_id((month, paid.user_id)).one(db).await?;
+        return Err(entry.map_or(Why::NothingThere, |_| Why::Stale).refuse());
     }
     if !paid.is_advance && is_overpaid(db, &month, paid.user_id).await? {
         return Err(Why::MoreThanDue.refuse());
@@ -131,7 +144,35 @@ pub async fn pay(db: &Writing<'_, '_>, paid: Paid, at: Millis) -> Result<(), Wri
         ..Default::default()
     };
     row.insert(db).await?;
-    note(db, "payment marked", ("user", paid.user_id), &month, paid.by, at).await
+    note(db, "payment marked", ("user", paid.user_id), &month, paid.by, at).await?;
+    let about = About { user_id: paid.user_id, by: paid.by, month: paid.period };
+    news::tell(db, about, PayNews::Paid { amount: paid.amount }, at).await
+}
+
+/// Makes an entry without amounts, unless there is one. Of a closed month there is none to make.
+async fn begin(db: &Writing<'_, '_>, month: Period, user_id: i64) -> Result<(), WriteError> {
+    if open_period(db, month).await? != month {
+        return Ok(());
+    }
+    // Shared, so that nobody closes the month meanwhile.
+    let found = period::Entity::find_by_id(month.to_string()).lock_shared().one(db).await?;
+    if found.is_none_or(|period| period.status == posting::CLOSED) {
+        return Ok(());
+    }
+    let row = entry::ActiveModel {
+        period: Set(month.to_string()),
+        user_id: Set(user_id),
+        hours_hundredths: Set(0),
+        earned_kopecks: Set(0),
+        bonus_kopecks: Set(0),
+        deduction_kopecks: Set(0),
+        total_kopecks: Set(0),
+        paid_kopecks: Set(0),
+        version: Set(NO_ENTRY),
+    };
+    let there = OnConflict::columns([entry::Column::Period, entry::Column::UserId]).do_nothing().to_owned();
+    entry::Entity::insert_many([row]).on_conflict(there).exec_without_returning(db).await?;
+    Ok(())
 }
 
 /// Whether somebody has been paid more than is due by now, with what was too much before.
@@ -162,7 +203,9 @@ pub async fn take_back(db: &Writing<'_, '_>, id: i64, by: i64, at: Millis) -> Re
         .filter(entry::Column::Period.eq(found.period.as_str()).and(entry::Column::UserId.eq(found.user_id)))
         .exec(db)
         .await?;
-    note(db, "payment taken back", ("user", found.user_id), &found.period, by, at).await
+    note(db, "payment taken back", ("user", found.user_id), &found.period, by, at).await?;
+    let about = About { user_id: found.user_id, by, month: month_of(&found.period)? };
+    news::tell(db, about, PayNews::TakenBack { amount: Money::from_kopecks(found.amount_kopecks) }, at).await
 }
 
 /// Closes a month for good; refused where it is not what was seen.
@@ -211,12 +254,14 @@ async fn correct(db: &Writing<'_, '_>, row: adjustment::Model, edit: Edit, at: M
         return Err(Why::Stale.refuse());
     }
     let stands = row.amount_kopecks + corrections.iter().map(|one| one.amount_kopecks).sum::<i64>();
-    let difference = edit.amount.unwrap_or_default() - Money::from_kopecks(stands);
+    let stands = Money::from_kopecks(stands);
+    let difference = edit.amount.unwrap_or_default() - stands;
     if difference == Money::ZERO {
         return Err(Why::BadAmount.refuse());
     }
-    let month = row.period.parse::<Period>().map_err(|_| Why::BadDay.refuse())?;
-    let month = open_period(db, month.next()).await?;
+    let about = about(&row, edit.by)?;
+    let month = open_period(db, about.month.next()).await?;
+    let what = edited(&row, &edit, stands, Some(month));
     let correction = adjustment::Model {
         kind: Kind::Correction.name().to_owned(),
         user_id: row.user_id,
@@ -225,7 +270,25 @@ async fn correct(db: &Writing<'_, '_>, row: adjustment::Model, edit: Edit, at: M
         reason: Some(edit.reason),
         ..blank(difference, month, edit.by, at)
     };
-    insert(db, correction, at).await
+    insert(db, correction, at).await?;
+    news::tell(db, about, what, at).await
+}
+
+/// Whose an amount is, for whoever is told of it.
+fn about(row: &adjustment::Model, by: i64) -> Result<About, WriteError> {
+    Ok(About { user_id: row.user_id, by, month: month_of(&row.period)? })
+}
+
+/// What became of an amount, which stood so before.
+fn edited(row: &adjustment::Model, edit: &Edit, before: Money, into: Option<Period>) -> PayNews {
+    match edit.amount {
+        Some(amount) => PayNews::Changed { before, amount, reason: edit.reason.clone(), into },
+        None => PayNews::Removed { amount: before, reason: row.reason.clone().unwrap_or_default(), into },
+    }
+}
+
+fn month_of(period: &str) -> Result<Period, WriteError> {
+    period.parse().map_err(|_| Why::BadDay.refuse())
 }
 
 /// What all rows have in common that somebody writes.

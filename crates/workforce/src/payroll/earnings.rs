@@ -23,7 +23,7 @@ pub async fn show(turn: &mut Turn, press: Press) -> Step<Reporting> {
     let earnings = app.payroll.of_person(person.id, period).await?;
     let month = |period: Period| Button::raw(period.shown(language), format!("{SHOW}{period}"));
     let mut ways = vec![month(period.previous())];
-    if period < current {
+    if period < app.payroll.last_month(period, current).await? {
         ways.push(month(period.next()));
     }
     let page = format!("{}{}?period={period}", app.public_url, super::pages::OWN);
@@ -45,6 +45,10 @@ fn told(earnings: &Earnings, language: Language, page: &str) -> String {
         paid = entry.paid.shown(language),
         due = earnings.due().shown(language)
     );
+    if entry.credit.is_positive() {
+        let credit = text!(language, "payroll-told-credit", credit = entry.credit.shown(language));
+        words = format!("{words}\n{credit}");
+    }
     let mut day = "";
     let lines: Vec<&Line> = earnings.lines.iter().filter(|line| !line.is_removed).collect();
     for (at, line) in lines.iter().enumerate() {

@@ -14,6 +14,8 @@ use serde::Deserialize;
 use super::{EARNERS, LineMark, Money, NotDone, Period, Seen, Why, export};
 use crate::application::App;
 use crate::people::Person;
+use crate::shifts::Shifts;
+use crate::sites::notices;
 use crate::text;
 use crate::web::form::{Attempt, Fields, carry_out, once, seen};
 use crate::web::{Event, OWNERS, Oops, Owner, Section, SignedIn, Visitor};
@@ -31,6 +33,11 @@ pub const PAYROLL: &str = "/payroll";
 pub const OWN: &str = "/earnings";
 /// What pages that show pay are told of.
 pub const TOPIC: &str = "payroll";
+
+/// The field that says which way an amount goes, and what it may say.
+const KIND: &str = "kind";
+const BONUS: &str = "bonus";
+const DEDUCTION: &str = "deduction";
 
 /// Which month somebody looks at.
 #[derive(Debug, Default, Deserialize)]
@@ -162,13 +169,7 @@ async fn add(
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
     let (by, reason, day) = (visitor.person.id, word(&typed, "reason"), day_in(&app, period_of(&typed)?).await?);
-    // The choice says which it is; a minus that was typed as well makes no bonus of a deduction.
-    let amount = match (amount_of(&typed, "amount"), word(&typed, "kind").as_str()) {
-        (Ok(amount), "deduction") => Ok(amount.taken_away()),
-        (Ok(amount), "bonus") if !amount.is_negative() => Ok(amount),
-        _ => Err(Why::BadAmount),
-    };
-    let once = once(&visitor, &typed);
+    let (amount, once) = (signed_amount_of(&typed), once(&visitor, &typed));
     let act = async |_| app.payroll.add_manual_once(by, id, day, amount?, &reason, once).await;
     try_on(&app, &visitor, id, typed, act).await
 }
@@ -180,7 +181,7 @@ async fn change(
     Path(id): Path<i64>,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let (by, reason, amount) = (visitor.person.id, word(&typed, "reason"), amount_of(&typed, "amount"));
+    let (by, reason, amount) = (visitor.person.id, word(&typed, "reason"), signed_amount_of(&typed));
     let act = async |version| app.payroll.change(by, id, version, amount?, &reason).await;
     try_on(&app, &visitor, user_of(&typed)?, typed, act).await
 }
@@ -247,6 +248,7 @@ async fn try_on(
         Ok(()) => {
             tell(app);
             app.events.publish(Event::to_person(TOPIC, user_id));
+            notices::soon(app).await;
             Ok(Redirect::to(&format!("/payroll/people/{user_id}?period={period}")).into_response())
         }
         Err(attempt) => person_page(app, visitor, user_id, (period, None), attempt).await,
@@ -266,7 +268,15 @@ async fn sheet_page(
         Sight::All => app.payroll.of_period(period, number - 1).await?,
         Sight::Sites(sites) => app.payroll.at_sites(&ids(sites), period, number - 1).await?,
     };
-    let drawn = sheet::page(visitor, &sheet, sight, current, number, &attempt);
+    let is_closable = sight.is_all() && period < current && !sheet.month.is_closed();
+    let unsettled = if is_closable {
+        Some(Shifts::of_app(app).unsettled(period.first_day(), period.last_day()).await?)
+    } else {
+        None
+    };
+    let last = app.payroll.last_month(period, current).await?;
+    let shown = sheet::Shown { sheet: &sheet, sight, current, last, number, unsettled: unsettled.as_ref() };
+    let drawn = sheet::page(visitor, shown, &attempt);
     Ok((attempt.status(), drawn).into_response())
 }
 
@@ -299,6 +309,15 @@ fn word(typed: &Fields, name: &str) -> String {
 
 fn amount_of(typed: &Fields, name: &str) -> Result<Money, Why> {
     word(typed, name).parse().map_err(|_| Why::BadAmount)
+}
+
+/// A bonus or a deduction. The choice says which it is; a minus that was typed as well makes no bonus of a deduction.
+fn signed_amount_of(typed: &Fields) -> Result<Money, Why> {
+    match (amount_of(typed, "amount")?, word(typed, KIND).as_str()) {
+        (amount, DEDUCTION) => Ok(amount.taken_away()),
+        (amount, BONUS) if !amount.is_negative() => Ok(amount),
+        _ => Err(Why::BadAmount),
+    }
 }
 
 /// The month and the person that a form is about; it says them itself.

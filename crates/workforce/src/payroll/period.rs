@@ -4,14 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{Datelike, NaiveDate};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::key;
 use crate::texts::Language;
 
 /// A calendar month: `2026-01`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Period {
     year: i32,
     month: u32,
@@ -68,6 +68,12 @@ impl Period {
 impl fmt::Display for Period {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04}-{:02}", self.year, self.month)
+    }
+}
+
+impl From<Period> for String {
+    fn from(period: Period) -> Self {
+        period.to_string()
     }
 }
 

@@ -24,7 +24,7 @@ pub enum Why {
     NotOver,
     /// The month is closed, and stays so.
     Closed,
-    /// The person has nothing in this month.
+    /// The person has nothing in this month, so that there is nothing to pay but an advance while it is open.
     NothingThere,
     /// More than is due; nobody has said that it is meant so.
     MoreThanDue,
@@ -78,7 +78,7 @@ impl Why {
             Self::NotManual => text!(language, "payroll-not-manual"),
             Self::NotOver => text!(language, "payroll-not-over"),
             Self::Closed => text!(language, "payroll-is-closed"),
-            Self::NothingThere => text!(language, "payroll-nothing-there"),
+            Self::NothingThere => text!(language, "payroll-nothing-to-pay"),
             Self::MoreThanDue => text!(language, "payroll-more-than-due"),
         }
     }

@@ -16,7 +16,7 @@ use super::tables::notice;
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::front::menu_button;
-use crate::payroll::Money;
+use crate::payroll::{Money, PayNews, Period};
 use crate::text;
 use crate::texts::Language;
 
@@ -89,6 +89,11 @@ pub enum Notice {
         site: String,
         when: String,
         fine: Money,
+    },
+    /// Somebody in charge has changed the person's pay of a month by hand, or marked that it was paid.
+    Pay {
+        month: Period,
+        what: PayNews,
     },
 }
 
@@ -222,6 +227,7 @@ impl Notice {
                 let fine = fine.shown(language);
                 text!(language, "notice-reason-rejected", site = site, when = when, fine = fine)
             }
+            Self::Pay { month, what } => what.words(month, language),
         }
     }
 }

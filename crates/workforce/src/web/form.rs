@@ -23,7 +23,7 @@ mod reading;
 /// The field that says which version was looked at.
 const VERSION: &str = "version";
 /// Fields that nobody types.
-const UNSEEN: [&str; 7] = [VERSION, once::FIELD, super::csrf::FIELD, "period", "user", "site", "seen"];
+const UNSEEN: [&str; 8] = [VERSION, once::FIELD, super::csrf::FIELD, "period", "user", "site", "seen", "kind"];
 
 /// The fields of a form by name, as they are typed. A box that is not ticked is not there.
 pub type Fields = BTreeMap<String, String>;
@@ -307,20 +307,36 @@ impl Filled<'_> {
         }
     }
 
+    /// One of a few, all of which are seen at once: the value of each, and its name.
+    pub fn radios(&self, name: &str, options: &[(&str, String)]) -> Markup {
+        html! {
+            div.row.choice {
+                @for (value, caption) in options {
+                    label {
+                        input type="radio" name=(name) value=(value) required checked[self.value(name) == *value];
+                        (caption)
+                    }
+                }
+                (self.hint(name, |now| name_of(options, now)))
+            }
+        }
+    }
+
     /// One of several: the value of each, and its name.
     pub fn choice(&self, name: &str, label: &str, options: &[(&str, String)]) -> Markup {
-        let told = |now: &str| {
-            options.iter().find(|(value, _)| *value == now).map_or_else(|| or_dash(now), |(_, name)| name.clone())
-        };
         html! {
             label { (label)
                 select name=(name) aria-invalid=[self.is_bad(name).then_some("true")] {
                     @for (value, caption) in options { option value=(value) selected[self.value(name) == *value] { (caption) } }
                 }
-                (self.hint(name, told))
+                (self.hint(name, |now| name_of(options, now)))
             }
         }
     }
+}
+
+fn name_of(options: &[(&str, String)], value: &str) -> String {
+    options.iter().find(|(one, _)| *one == value).map_or_else(|| or_dash(value), |(_, name)| name.clone())
 }
 
 fn or_dash(now: &str) -> String {

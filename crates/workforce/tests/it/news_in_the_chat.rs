@@ -32,8 +32,8 @@ async fn is_told_once(cabinet: &Cabinet, words: &str) {
     let said = cabinet.emulator.until(words, async |_| messages(cabinet, words).await.into_iter().next()).await;
     assert_eq!(said["reply_markup"]["inline_keyboard"][0][0]["text"], "🏠 Main menu", "{said}");
     // Whatever was posted before this is in the chat before it.
-    cabinet.app.bot.post("the last", BORIS, format!("After {words}")).await.unwrap();
     let last = format!("After {words}");
+    cabinet.app.bot.post(&last, BORIS, last.as_str()).await.unwrap();
     cabinet.emulator.hears(BORIS, &last).await;
     let said = messages(cabinet, words).await;
     assert_eq!(said.iter().filter(|message| message["text"] != last.as_str()).count(), 1, "{said:#?}");
@@ -110,6 +110,23 @@ async fn notices_that_cannot_be_read_keep_no_other_from_being_told_and_stay() {
     let waiting = "SELECT COUNT(*) FROM notices WHERE NOT is_told";
     let waiting = db.query_one_raw(Statement::from_string(db.get_database_backend(), waiting)).await.unwrap();
     assert_eq!(waiting.unwrap().try_get_by_index::<i64>(0).unwrap(), 250, "a version that knows them tells them");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_bonus_and_a_payment_on_the_pages_are_told_to_whose_they_are() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
+    let (month, person) = (("period", "2026-01"), format!("/payroll/people/{boris}"));
+    let bonus = [month, ("kind", "bonus"), ("amount", "500"), ("reason", "A <happy> client & more")];
+    owner.post(&format!("{person}/amounts"), &bonus).await.leads_to(&format!("{person}?period=2026-01"));
+    // It is told right after the commit, whenever the job would come.
+    let words = "January 2026: a bonus for you, +500.00\u{a0}₽. Reason: A <happy> client & more";
+    cabinet.emulator.hears(BORIS, words).await;
+    is_told_once(&cabinet, words).await;
+    let paid = [month, ("version", "1"), ("amount", "120")];
+    owner.post(&format!("{person}/paid"), &paid).await.leads_to(&format!("{person}?period=2026-01"));
+    is_told_once(&cabinet, "January 2026: 120.00\u{a0}₽ was paid to you.").await;
     cabinet.close().await;
 }
 

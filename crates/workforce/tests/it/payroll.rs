@@ -2,14 +2,18 @@
 
 use chrono::NaiveDate;
 use opora::store::WriteError;
+use opora::testing::chat::Someone;
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::application::App;
 use workforce::domain::{NotWritten, Writing};
 use workforce::payroll::{
-    self, Kind as PayKind, LatenessFacts, Money, NotDone, Payroll, Period, ShiftFacts, TaskFacts, Why, adjustments_of,
+    self, Kind as PayKind, LatenessFacts, Money, NO_ENTRY, NotDone, Payroll, Period, ShiftFacts, TaskFacts, Why,
+    adjustments_of,
 };
 use workforce::people::{Person, Role};
 use workforce::rooms::Rooms;
+use workforce::sites::notices;
+use workforce::texts::Language;
 
 use crate::firm::{Firm, Kind, NOON, on_every_database};
 
@@ -25,7 +29,10 @@ on_every_database! {
     a_closed_month_stays_and_what_comes_later_goes_into_the_next,
     payments_are_marked_once_and_can_be_taken_back,
     more_than_is_due_is_paid_only_as_an_advance_and_counts_in_later_months,
+    an_advance_is_paid_before_anything_was_earned_and_once,
+    whose_pay_is_changed_by_somebody_else_is_told_what_why_and_for_which_month,
     everybody_is_told_their_own_earnings_with_reasons,
+    what_is_told_of_a_month_after_an_advance_adds_up,
 }
 
 pub fn roubles(roubles: i64) -> Money {
@@ -69,7 +76,13 @@ pub fn shift_352(user_id: i64, day: &str) -> (ShiftFacts, Vec<TaskFacts>) {
 
 /// Closes shift 352, as the room of shifts does.
 pub async fn post_352(app: &App, user_id: i64, day: &str) {
+    post(app, 352, user_id, day).await;
+}
+
+/// Another one like it.
+async fn post(app: &App, shift_id: i64, user_id: i64, day: &str) {
     let (facts, tasks) = shift_352(user_id, day);
+    let facts = ShiftFacts { shift_id, ..facts };
     let rows = adjustments_of(&facts, &tasks);
     app.domain.write(move |db| Box::pin(Payroll::post(db, rows, NOON))).await.unwrap();
 }
@@ -217,7 +230,7 @@ async fn a_closed_month_stays_and_what_comes_later_goes_into_the_next(kind: Kind
 async fn payments_are_marked_once_and_can_be_taken_back(kind: Kind) {
     let office = Office::open(kind).await;
     let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
-    refused(payroll.mark_paid(owner, january(), vera, roubles(1), 1, false).await, Why::Stale);
+    refused(payroll.mark_paid(owner, january(), vera, roubles(1), 1, false).await, Why::NothingThere);
     payroll.add_manual(owner, vera, day(1), roubles(500), "A happy client").await.unwrap();
     let pay = |version| payroll.mark_paid(owner, january(), vera, roubles(300), version, false);
     refused(payroll.mark_paid(owner, january(), vera, roubles(-1), 1, true).await, Why::BadAmount);
@@ -264,6 +277,91 @@ async fn more_than_is_due_is_paid_only_as_an_advance_and_counts_in_later_months(
     assert_eq!((of(january()).await.credit(), of(january()).await.due()), (Money::ZERO, roubles(120)));
 }
 
+async fn an_advance_is_paid_before_anything_was_earned_and_once(kind: Kind) {
+    let office = Office::open(kind).await;
+    let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
+    let pay = |period, is_advance| payroll.mark_paid(owner, period, vera, roubles(300), NO_ENTRY, is_advance);
+    // Nothing is due, and nobody has said that it is an advance.
+    refused(pay(january(), false).await, Why::NothingThere);
+    refused(payroll.mark_paid(owner, january(), 999, roubles(300), NO_ENTRY, true).await, Why::Gone);
+    assert!(payroll.entry_of(vera, january()).await.unwrap().is_none());
+    // Two owners at once, neither of whom has seen the other's.
+    let (one, other) = tokio::join!(pay(january(), true), pay(january(), true));
+    let (done, late) = if one.is_ok() { (one, other) } else { (other, one) };
+    done.unwrap();
+    refused(late, Why::Stale);
+    let earnings = payroll.of_person(vera, january()).await.unwrap();
+    let entry = earnings.entry.as_ref().unwrap();
+    assert_eq!((entry.total, entry.paid, entry.version, earnings.payments.len()), (Money::ZERO, roubles(300), 1, 1));
+    // What is earned later is paid already.
+    payroll.add_manual(owner, vera, day(2), roubles(500), "A happy client").await.unwrap();
+    payroll::rebuild(&office.firm.app, january()).await.unwrap();
+    let entry = payroll.entry_of(vera, january()).await.unwrap().unwrap();
+    assert_eq!((entry.due(), entry.version), (roubles(200), 2));
+    refused(pay(january(), true).await, Why::Stale);
+    // A closed month stays as it is, and has no entry for an advance.
+    let december: Period = "2025-12".parse().unwrap();
+    payroll.close_period(owner, december).await.unwrap();
+    refused(pay(december, true).await, Why::NothingThere);
+    assert!(payroll.entry_of(vera, december).await.unwrap().is_none());
+}
+
+async fn whose_pay_is_changed_by_somebody_else_is_told_what_why_and_for_which_month(kind: Kind) {
+    let office = Office::open(kind).await;
+    let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
+    let december: Period = "2025-12".parse().unwrap();
+    let line = async |period| payroll.of_person(vera, period).await.unwrap().lines.remove(0);
+    // What is refused is not told, and what owners do to themselves they know.
+    refused(payroll.add_manual(owner, vera, day(1), Money::ZERO, "x").await, Why::BadAmount);
+    refused(payroll.mark_paid(owner, january(), vera, roubles(1), NO_ENTRY, false).await, Why::NothingThere);
+    payroll.add_manual(owner, owner, day(1), roubles(10), "Thanks to myself").await.unwrap();
+    assert_eq!(told(&office).await, [""; 0]);
+
+    payroll.add_manual(owner, vera, day(1), roubles(-500), "A broken cup").await.unwrap();
+    let cup = line(january()).await.id;
+    payroll.change(owner, cup, 1, roubles(-300), "A small cup").await.unwrap();
+    payroll.remove(owner, cup, 2, "x").await.unwrap();
+    payroll.restore(owner, cup).await.unwrap();
+    let expected = [
+        "January 2026: a deduction from your pay, −500.00 ₽. Reason: A broken cup",
+        "January 2026: −500.00 ₽ of your pay is now −300.00 ₽. Reason: A small cup",
+        "January 2026: −300.00 ₽ of your pay has been removed and does not count any more. It was for: A small cup",
+        "January 2026: −300.00 ₽ of your pay was removed before and counts again. Reason: A small cup",
+    ];
+    assert_eq!(told(&office).await, expected);
+
+    let then = NaiveDate::from_ymd_opt(2025, 12, 30).unwrap();
+    payroll.add_manual(owner, vera, then, roubles(1000), "New year").await.unwrap();
+    payroll.mark_paid(owner, december, vera, roubles(1000), 1, false).await.unwrap();
+    let paid = payroll.of_person(vera, december).await.unwrap().payments[0].id;
+    payroll.take_back(owner, paid).await.unwrap();
+    payroll.close_period(owner, december).await.unwrap();
+    let bonus = line(december).await;
+    payroll.change(owner, bonus.id, bonus.version, roubles(700), "Too much").await.unwrap();
+    let bonus = line(december).await;
+    payroll.remove(owner, bonus.id, bonus.version, "x").await.unwrap();
+    let expected = [
+        "December 2025: a bonus for you, +1,000.00 ₽. Reason: New year",
+        "December 2025: 1,000.00 ₽ was paid to you.",
+        "December 2025: it was noted by mistake that 1,000.00 ₽ was paid to you. The note has been taken back.",
+        "December 2025: +1,000.00 ₽ of your pay is now +700.00 ₽. Reason: Too much\n\
+        That month is closed, so the difference counts in another one: January 2026.",
+        "December 2025: +700.00 ₽ of your pay has been removed and does not count any more. It was for: New year\n\
+        That month is closed, so the difference counts in another one: January 2026.",
+    ];
+    assert_eq!(told(&office).await[4..], expected);
+}
+
+/// What waits to be told, all of it to Vera.
+async fn told(office: &Office) -> Vec<String> {
+    let untold = notices::untold(&office.firm.app.domain).await.unwrap();
+    let words = untold.into_iter().map(|(_, user, notice)| {
+        assert_eq!(user, office.vera.id, "{notice:?}");
+        notice.words(Language::En).replace('\u{a0}', " ")
+    });
+    words.collect()
+}
+
 async fn everybody_is_told_their_own_earnings_with_reasons(kind: Kind) {
     let office = Office::open(kind).await;
     let firm = &office.firm;
@@ -281,8 +379,15 @@ async fn everybody_is_told_their_own_earnings_with_reasons(kind: Kind) {
     {
         assert!(told.contains(words), "{words}: {told}");
     }
+    assert!(!vera.transcript().contains("[February 2026]"), "{}", vera.transcript());
     vera.presses("December 2025").await;
     vera.sees("December 2025: nothing was earned in this month.");
+    // A site whose clock is ahead has a shift of the next month already.
+    post(&firm.app, 353, person.id, "2026-02-01").await;
+    vera.presses("January 2026").await;
+    vera.presses("February 2026").await;
+    vera.sees("February 2026: 30.77");
+    assert!(!vera.transcript().contains("[March 2026]"), "{}", vera.transcript());
     // The report is the owner's, whatever button an employee finds.
     vera.presses_data("pay:report").await;
     vera.sees_toast("This is for others: your role does not include it.");
@@ -293,4 +398,23 @@ async fn everybody_is_told_their_own_earnings_with_reasons(kind: Kind) {
     anna.sends("01.01.2026 - 15.01.2026").await;
     anna.sees("01.01.2026 – 15.01.2026\n1 person, 0.07 h, 30.77\u{a0}₽\nVera two: 0.07 h, 30.77\u{a0}₽");
     anna.sees_button("🏠 Main menu");
+}
+
+async fn what_is_told_of_a_month_after_an_advance_adds_up(kind: Kind) {
+    let office = Office::open(kind).await;
+    let (payroll, owner) = (office.payroll(), office.owner);
+    let zoe = office.firm.member("Zoe", &[Role::Employee]).await;
+    let id = office.firm.app.people.by_telegram(zoe.key().user).await.unwrap().unwrap().id;
+    let told = async |zoe: &Someone| {
+        zoe.sends("/start").await;
+        zoe.presses("💰 My earnings").await;
+        zoe.answers().join("\n").replace('\u{a0}', " ")
+    };
+    payroll.add_manual(owner, id, day(1), roubles(1000), "A happy client").await.unwrap();
+    let before = told(&zoe).await;
+    assert!(before.contains("Paid: 0.00 ₽, still to be paid: 1,000.00 ₽") && !before.contains("advance"), "{before}");
+    payroll.mark_paid(owner, "2025-12".parse().unwrap(), id, roubles(800), NO_ENTRY, true).await.unwrap();
+    let after = told(&zoe).await;
+    let words = "Paid: 0.00 ₽, still to be paid: 200.00 ₽\nPaid in advance before, and counted here: 800.00 ₽";
+    assert!(after.contains(words), "{after}");
 }

@@ -33,6 +33,24 @@ impl Payroll {
         self.sheet(period, most_first(period)).await
     }
 
+    /// The last month that there is a way to from this one: that of today, or the next where it has entries already. The clock
+    /// of a site may be ahead of the business's, and an advance may be paid ahead.
+    pub async fn last_month(&self, from: Period, current: Period) -> Result<Period, DbErr> {
+        if from < current {
+            return Ok(current);
+        }
+        let next = current.next();
+        let has_entries: Option<i64> = entry::Entity::find()
+            .filter(entry::Column::Period.eq(next.to_string()))
+            .select_only()
+            .column(entry::Column::UserId)
+            .limit(1)
+            .into_tuple()
+            .one(self.domain.read())
+            .await?;
+        Ok(if has_entries.is_some() { next } else { current })
+    }
+
     async fn sheet(&self, period: Period, listed: Select<entry::Entity>) -> Result<Sheet, DbErr> {
         let listed = listed.all(self.domain.read());
         let (month, sums, rows, credits) =

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use maud::{Markup, html};
 
-use super::super::{Changed, Earnings, Entry, Kind, Line, Money, Payment, Period, REASON_MOST};
+use super::super::{Changed, Earnings, Entry, Kind, Line, Money, NO_ENTRY, Payment, Period, REASON_MOST};
 use super::sight::Sight;
-use super::{OWN, PAYROLL, TOPIC, sheet};
+use super::{BONUS, DEDUCTION, KIND, OWN, PAYROLL, TOPIC, sheet};
 use crate::payroll::earnings::day_words;
 use crate::people::Person;
 use crate::text;
@@ -165,8 +165,7 @@ impl Drawn<'_> {
             };
         }
         let path = format!("/payroll/amounts/{}/change", line.id);
-        let amount = line.corrected.unwrap_or(line.amount).to_string();
-        let now = fields([("amount", amount), ("reason", line.reason.clone().unwrap_or_default())]);
+        let now = changeable(line);
         html! {
             details open[self.attempt.is_at(&path)] {
                 summary { (text!(language, "payroll-change")) }
@@ -205,9 +204,12 @@ impl Drawn<'_> {
         self.visitor.sheet(self.attempt, Sheet { path, now, version, back: &back, caption, testid }, draw)
     }
 
+    /// Which way an amount goes, how much it is and why: whoever adds one and whoever changes it say it alike.
     fn fields(&self, form: &Filled<'_>) -> Markup {
         let language = self.language();
+        let kinds = [(BONUS, Kind::ManualBonus), (DEDUCTION, Kind::ManualDeduction)];
         html! {
+            (form.radios(KIND, &kinds.map(|(name, kind)| (name, language.text(kind.caption())))))
             div.row.fields {
                 (form.short("amount", &text!(language, "payroll-amount"), "text"))
                 (form.line("reason", &text!(language, "payroll-reason"), REASON_MOST))
@@ -217,54 +219,53 @@ impl Drawn<'_> {
 
     /// A new amount, and a payment.
     fn forms(&self) -> Markup {
-        html! { div.columns { (self.new_amount()) @if let Some(entry) = &self.earnings.entry { (self.new_payment(entry)) } } }
+        html! { div.columns { (self.new_amount()) (self.new_payment()) } }
     }
 
     fn new_amount(&self) -> Markup {
         let language = self.language();
         let path = format!("{PAYROLL}/people/{}/amounts", self.person.id);
-        let now = fields([("kind", "bonus".to_owned())]);
-        let kinds = [("bonus", Kind::ManualBonus), ("deduction", Kind::ManualDeduction)];
+        let now = fields([(KIND, BONUS.to_owned())]);
         html! {
             section.card {
                 h2 { (text!(language, "payroll-add")) }
                 @if self.earnings.month.is_closed() { p.quiet { (text!(language, "payroll-add-closed")) } }
                 (self.sheet(&path, &now, None, (&text!(language, "payroll-add-button"), "add"), |form| html! {
                     (self.place())
-                    div.row.choice {
-                        @for (name, kind) in kinds {
-                            label {
-                                input type="radio" name="kind" value=(name) checked[form.value("kind") == name];
-                                (language.text(kind.caption()))
-                            }
-                        }
-                    }
                     (self.fields(form))
                 }))
             }
         }
     }
 
-    /// What is due, or what somebody tried to pay meanwhile. More than is due is asked about: an advance, or a slip.
-    fn new_payment(&self, entry: &Entry) -> Markup {
-        let (language, due) = (self.language(), entry.due());
+    /// What is due, or what somebody tried to pay meanwhile. More than is due is asked about: an advance, or a slip. Who has
+    /// earned nothing yet can be paid an advance only, while the month is open.
+    fn new_payment(&self) -> Markup {
+        let (language, entry, due) = (self.language(), self.earnings.entry.as_ref(), self.earnings.due());
+        let version = entry.map_or(NO_ENTRY, |entry| entry.version);
         let path = format!("{PAYROLL}/people/{}/paid", self.person.id);
         let usual = if due.is_positive() { due.to_string() } else { String::new() };
         let now = fields([("amount", usual)]);
+        let is_payable = entry.is_some() || !self.earnings.month.is_closed();
         html! {
             section.card {
                 h2 { (text!(language, "payroll-payment")) }
-                p { (sheet::payment_label(entry, language)) }
-                (self.sheet(&path, &now, Some(entry.version), (&text!(language, "payroll-mark-paid"), "pay"), |form| html! {
-                    (self.place())
-                    div.row.fields { (form.short("amount", &text!(language, "payroll-amount"), "text")) }
-                    @if self.attempt.is_unconfirmed(&path) {
-                        label.tick data-testid="advance" {
-                            input type="checkbox" name="is_advance" value="on" required;
-                            (text!(language, "payroll-advance", due = due.max(Money::ZERO).shown(language)))
+                @match entry {
+                    Some(entry) => p { (sheet::payment_label(entry, language)) },
+                    None => p.quiet { (text!(language, "payroll-nothing-to-pay")) },
+                }
+                @if is_payable {
+                    (self.sheet(&path, &now, Some(version), (&text!(language, "payroll-mark-paid"), "pay"), |form| html! {
+                        (self.place())
+                        div.row.fields { (form.short("amount", &text!(language, "payroll-amount"), "text")) }
+                        @if entry.is_none() || self.attempt.is_unconfirmed(&path) {
+                            label.tick data-testid="advance" {
+                                input type="checkbox" name="is_advance" value="on" required;
+                                (text!(language, "payroll-advance", due = due.max(Money::ZERO).shown(language)))
+                            }
                         }
-                    }
-                }))
+                    }))
+                }
             }
         }
     }
@@ -321,6 +322,17 @@ impl Drawn<'_> {
     fn name(&self, id: i64) -> String {
         self.names.get(&id).cloned().unwrap_or_else(|| format!("#{id}"))
     }
+}
+
+/// How an amount by hand stands, as its form has it: the choice has the sign.
+fn changeable(line: &Line) -> Fields {
+    let amount = line.corrected.unwrap_or(line.amount);
+    // What was corrected to nothing has the sign that it had before.
+    let signed = if amount == Money::ZERO { line.amount } else { amount };
+    let kind = if signed.is_negative() { DEDUCTION } else { BONUS };
+    let size = if amount.is_negative() { -amount } else { amount };
+    let reason = line.reason.clone().unwrap_or_default();
+    fields([(KIND, kind.to_owned()), ("amount", size.to_string()), ("reason", reason)])
 }
 
 fn deed(change: &Changed, language: Language) -> String {

@@ -5,19 +5,32 @@ use maud::{Markup, html};
 use super::super::{Entry, Money, PAGE, Period, Sheet};
 use super::sight::Sight;
 use super::{PAYROLL, TOPIC};
+use crate::shifts::Unsettled;
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::Attempt;
 use crate::web::{Visitor, moment};
 
-pub fn page(
-    visitor: &Visitor,
-    sheet: &Sheet,
-    sight: &Sight,
-    current: Period,
-    number: u64,
-    attempt: &Attempt,
-) -> Markup {
+/// How many shifts that are still open are named one by one.
+const NAMED_MOST: usize = 10;
+
+/// What there is to show.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    pub sheet: &'a Sheet,
+    pub sight: &'a Sight,
+    /// The month of today.
+    pub current: Period,
+    /// The last one that there is a way to.
+    pub last: Period,
+    /// The page, counted from one.
+    pub number: u64,
+    /// What is not settled yet of a month that can be closed.
+    pub unsettled: Option<&'a Unsettled>,
+}
+
+pub fn page(visitor: &Visitor, shown: Shown<'_>, attempt: &Attempt) -> Markup {
+    let Shown { sheet, sight, last, number, .. } = shown;
     let (language, period) = (visitor.language(), sheet.month.period);
     let title = text!(language, "payroll-nav");
     visitor.page(
@@ -25,7 +38,7 @@ pub fn page(
         &html! {
             div.headline {
                 h1 { (title) }
-                (months(PAYROLL, period, current, language))
+                (months(PAYROLL, period, last, language))
             }
             (attempt.notice(language))
             (sight.words(language))
@@ -37,20 +50,20 @@ pub fn page(
                     (table(sheet, sight, language))
                 }
                 (pager(sheet, number, language))
-                @if sight.is_all() { (state(visitor, sheet, current)) }
+                @if sight.is_all() { (state(visitor, shown)) }
             }
         },
     )
 }
 
-/// The month, and the ways to those before and after it.
-pub fn months(path: &str, period: Period, current: Period, language: Language) -> Markup {
+/// The month, and the ways to those before and after it, up to the last.
+pub fn months(path: &str, period: Period, last: Period, language: Language) -> Markup {
     let to = |period: Period| format!("{path}?period={period}");
     html! {
         nav.months aria-label=(text!(language, "payroll-months")) {
             a.button.plain rel="prev" href=(to(period.previous())) aria-label=(period.previous().shown(language)) { "←" }
             strong data-testid="period" { (period.shown(language)) }
-            @if period < current {
+            @if period < last {
                 a.button.plain rel="next" href=(to(period.next())) aria-label=(period.next().shown(language)) { "→" }
             }
         }
@@ -158,7 +171,7 @@ fn pager(sheet: &Sheet, number: u64, language: Language) -> Markup {
 }
 
 /// Files, and the end of the month.
-fn state(visitor: &Visitor, sheet: &Sheet, current: Period) -> Markup {
+fn state(visitor: &Visitor, Shown { sheet, current, unsettled, .. }: Shown<'_>) -> Markup {
     let (language, period) = (visitor.language(), sheet.month.period);
     html! {
         section.card.closing {
@@ -174,6 +187,7 @@ fn state(visitor: &Visitor, sheet: &Sheet, current: Period) -> Markup {
                 p data-testid="closed" { "🔒 " (text!(language, "payroll-closed-since")) " " (moment(at)) }
                 p.quiet { (text!(language, "payroll-closed-about")) }
             } @else if period < current {
+                @if let Some(unsettled) = unsettled { (left_open(unsettled, language)) }
                 (visitor.visit.form("/payroll/close", &html! {
                     input type="hidden" name="period" value=(period);
                     input type="hidden" name="total" value=(sheet.seen().total.kopecks());
@@ -185,6 +199,26 @@ fn state(visitor: &Visitor, sheet: &Sheet, current: Period) -> Markup {
                 }))
             } @else {
                 p.quiet { (text!(language, "payroll-open-about")) }
+            }
+        }
+    }
+}
+
+/// What is not settled yet. The month can be closed all the same: what comes of it counts in the next one then.
+fn left_open(unsettled: &Unsettled, language: Language) -> Markup {
+    let Unsettled { shifts, cancellations } = unsettled;
+    let (days, more) = (shifts.iter().take(NAMED_MOST), shifts.len() > NAMED_MOST);
+    html! {
+        @if !shifts.is_empty() {
+            p.notice-line data-testid="open-shifts" {
+                (text!(language, "payroll-open-shifts", count = shifts.len()))
+                @for (day, id) in days { " " a href={ "/shifts/" (id) } { (day.format("%d.%m.%Y")) } }
+                @if more { " …" }
+            }
+        }
+        @if *cancellations > 0 {
+            p.notice-line data-testid="pending-cancellations" {
+                a href="/cancellations" { (text!(language, "payroll-pending-cancellations", count = *cancellations)) }
             }
         }
     }

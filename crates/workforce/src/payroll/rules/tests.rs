@@ -1,5 +1,7 @@
 //! The worked examples to the kopeck, and what holds for every shift.
 
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -131,6 +133,27 @@ fn any_shift() -> impl Strategy<Value = (ShiftFacts, Vec<TaskFacts>)> {
     })
 }
 
+/// What a row is worth by the facts alone, in hundredths of a kopeck: whole numbers, and nothing of the code is asked.
+fn exactly(facts: &ShiftFacts, tasks: &[TaskFacts], row: &Row) -> i128 {
+    let wide = |money: Money| i128::from(money.kopecks());
+    let of_task = |id: i64| tasks.iter().find(|task| task.task_id == id);
+    match (row.kind, row.source) {
+        // Hours are paid by the hundredth, which is 36 seconds; half of one goes up.
+        (Kind::ShiftBase, _) => i128::from((facts.worked_seconds + 18).div_euclid(36)) * wide(facts.rate),
+        (Kind::LateStart, _) => facts.lateness.map_or(0, |late| {
+            let late_ms = late.actual_start.0 - late.planned_start.0;
+            let minutes = late_ms.div_euclid(60_000) - late.threshold_minutes;
+            -i128::from(minutes) * wide(late.penalty_per_minute).abs() * 100
+        }),
+        (Kind::TaskBonus, Source::Task(_, id)) => of_task(id).map_or(0, |task| wide(task.amount) * 100),
+        (Kind::TaskPenalty, Source::Task(_, id)) => of_task(id).map_or(0, |task| match wide(task.amount) {
+            0 => -wide(facts.mandatory_task_penalty) * 100,
+            amount => amount * 100,
+        }),
+        _ => 0,
+    }
+}
+
 proptest! {
     /// What each part is worth by itself, in whole numbers, adds up to the rows: nothing is rounded twice.
     #[test]
@@ -148,12 +171,40 @@ proptest! {
         prop_assert_eq!(i128::from(total(&rows)), base + i128::from(late + of_tasks));
     }
 
-    /// Many equal rows are worth exactly that many times one.
+    /// However many shifts there are: each row is the whole kopeck nearest to what it is worth exactly, and their sum is as
+    /// far from the exact one as these roundings are, and no further.
     #[test]
-    fn amounts_do_not_drift((facts, tasks) in any_shift(), times in 1_usize..50) {
-        let rows = adjustments_of(&facts, &tasks);
-        let many: Vec<_> = std::iter::repeat_n(rows.clone(), times).flatten().collect();
-        prop_assert_eq!(i128::from(total(&many)), i128::from(total(&rows)) * times as i128);
+    fn amounts_do_not_drift(shifts in proptest::collection::vec(any_shift(), 1..40)) {
+        let (mut rows, mut exact_hundredths, mut fractions) = (Vec::new(), 0_i128, 0_i128);
+        for (facts, tasks) in &shifts {
+            for row in adjustments_of(facts, tasks) {
+                let exact = exactly(facts, tasks, &row);
+                // Half a kopeck goes up; nothing but the hours has parts of one, and they are never below zero.
+                let beyond = i128::from(row.amount.kopecks()) * 100 - exact;
+                prop_assert!((-49..=50).contains(&beyond), "{row:?} is worth {exact} hundredths of a kopeck");
+                prop_assert!(beyond == 0 || row.kind == Kind::ShiftBase, "{row:?}");
+                exact_hundredths += exact;
+                fractions += beyond;
+                rows.push(row);
+            }
+        }
+        let one_by_one: i128 = rows.iter().map(|row| i128::from(row.amount.kopecks())).sum();
+        prop_assert_eq!(i128::from(total(&rows)), one_by_one);
+        prop_assert_eq!(i128::from(total(&rows)) * 100, exact_hundredths + fractions);
+        prop_assert!(fractions.abs() <= 50 * shifts.len() as i128);
+    }
+
+    /// A share is the whole kopeck nearest to so many per cent of what is left after the materials.
+    #[test]
+    fn a_share_is_rounded_once(net in 0_i64..100_000_000, materials in 0_i64..100_000_000, extras in any::<(bool, bool)>()) {
+        let (has_review, is_out_of_town) = extras;
+        let (total, materials) = (Money::from_kopecks(net + materials), Money::from_kopecks(materials));
+        let order = OrderFacts { total, materials, has_review, is_out_of_town };
+        let (share, _) = order_share(&order, &Shares::default()).unwrap();
+        let own = if net >= 700_000 { 50 } else { 40 };
+        let percent = own + 10 * (i64::from(has_review) + i64::from(is_out_of_town));
+        let beyond = share.kopecks() * 100 - net * percent;
+        prop_assert!((-49..=50).contains(&beyond), "{share} of {net} kopecks at {percent} %");
     }
 
     #[test]
@@ -172,10 +223,16 @@ proptest! {
                 prop_assert!(row.amount == Money::ZERO || *price == Money::ZERO || row.amount == *price, "{row:?}");
             }
         }
-        let mut sources: Vec<_> = rows.iter().map(|row| (row.kind, row.source)).collect();
-        let all = sources.len();
-        sources.dedup();
-        prop_assert_eq!(sources.len(), all);
+    }
+
+    /// No two rows come of the same: a task has one row, and the shift itself one of each kind.
+    #[test]
+    fn nothing_is_paid_or_fined_twice((facts, tasks) in any_shift()) {
+        let rows = adjustments_of(&facts, &tasks);
+        let kinds: HashSet<_> = rows.iter().map(|row| (row.kind, row.source)).collect();
+        prop_assert_eq!(kinds.len(), rows.len());
+        let of_tasks: Vec<_> = rows.iter().map(|row| row.source).filter(|one| *one != Source::Shift(1)).collect();
+        prop_assert_eq!(of_tasks.iter().collect::<HashSet<_>>().len(), of_tasks.len());
     }
 
     #[test]

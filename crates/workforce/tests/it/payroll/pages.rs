@@ -1,15 +1,25 @@
 //! The pages of pay through the router: who sees what, and what the forms do.
 
+use std::time::Duration;
+
+use chrono_tz::Asia::Vladivostok;
+use opora::clock::Millis;
 use sea_orm::{ConnectionTrait, Statement};
-use workforce::sites::{Permission, Scope, Sites};
+use workforce::people::Role;
+use workforce::shifts::{self, ClosedBy, End, Start};
+use workforce::sites::{AboutContract, AboutSite, ContractStatus, Permission, Scope, Sites};
 
 use super::{january, post_352};
 use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
-use crate::firm::Kind;
+use crate::firm::{Kind, on_databases};
 use crate::permissions::hire_may;
 use crate::queries::Queries;
-use crate::running_a_business::make_site;
+use crate::running_a_business::{make_site, sql};
+
+on_databases! { [sqlite Sqlite, postgres Postgres]
+    before_a_month_is_closed_its_page_says_what_is_not_settled_yet,
+}
 
 const MAY: i64 = 1004;
 
@@ -46,20 +56,61 @@ async fn an_owner_sees_a_month_and_changes_it() {
         let (owner, user) = (owner.clone(), user.clone());
         async move {
             let place = [("period", "2026-01"), ("user", user.as_str()), ("version", version)];
-            let fields = [&place[..], &[("amount", amount), ("reason", reason)]].concat();
+            let fields = [&place[..], &[("kind", "deduction"), ("amount", amount), ("reason", reason)]].concat();
             owner.post(&format!("/payroll/amounts/{cup}/change"), &fields).await
         }
     };
-    edit("1", "-30", "A small cup").await.leads_to(&path);
+    edit("1", "30", "A small cup").await.leads_to(&path);
     // Somebody else had the page open: both are shown, and nothing is lost.
-    let stale = edit("1", "-50", "Two cups").await;
+    let stale = edit("1", "50", "Two cups").await;
     stale.is(409, "Somebody else has changed this").is(409, "Now: A small cup").is(409, "value=\"Two cups\"");
-    stale.is(409, "Now: -30.00").is(409, "value=\"-50\"");
+    stale.is(409, "Now: 30.00").is(409, "value=\"50\"");
     let place = [("period", "2026-01"), ("user", user.as_str()), ("version", "2"), ("reason", "Removed")];
     owner.post(&format!("/payroll/amounts/{cup}/remove"), &place).await.leads_to(&path);
     plain(&owner, &path).await.contains_all(&["Undo the removal", "100.00 ₽"]);
     owner.post(&format!("/payroll/amounts/{cup}/restore"), &place[..2]).await.leads_to(&path);
     plain(&owner, &path).await.contains_all(&["70.00 ₽", "Brought back", "value=\"70.00\""]);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_deduction_that_is_changed_stays_one_unless_somebody_says_otherwise() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
+    let (payroll, anna, user) = (&cabinet.app.payroll, cabinet.person(ANNA).await.id, boris.to_string());
+    let december = "2025-12".parse().unwrap();
+    let minus = super::roubles(-500);
+    payroll.add_manual(anna, boris, "2025-12-30".parse().unwrap(), minus, "A broken window").await.unwrap();
+    let line = payroll.of_person(boris, december).await.unwrap().lines.remove(0).id;
+    let path = format!("/payroll/people/{boris}?period=2025-12");
+    let change = async |version: &str, fields: &[(&str, &str)]| {
+        let place = [("period", "2025-12"), ("user", user.as_str()), ("version", version), ("reason", "Two windows")];
+        owner.post(&format!("/payroll/amounts/{line}/change"), &[&place[..], fields].concat()).await
+    };
+    let totals = async || {
+        let of = async |period| payroll.entry_of(boris, period).await.unwrap().map(|entry| entry.total.kopecks());
+        (of(december).await, of(january()).await)
+    };
+    // The choice is there, as the amount stands, and the field has no sign.
+    let chosen = "name=\"kind\" value=\"deduction\" required checked";
+    owner.get(&path).await.is(200, chosen).is(200, "name=\"amount\" value=\"500.00\"");
+    change("1", &[("kind", "deduction"), ("amount", "600")]).await.leads_to(&path);
+    assert_eq!(totals().await, (Some(-60_000), None));
+    change("2", &[("kind", "bonus"), ("amount", "-600")]).await.is(422, "not zero");
+    change("2", &[("amount", "600")]).await.is(422, "not zero");
+    assert_eq!(totals().await, (Some(-60_000), None));
+    // Whoever means it makes a bonus of it; whoever was later sees both.
+    change("2", &[("kind", "bonus"), ("amount", "20")]).await.leads_to(&path);
+    let stale = change("2", &[("kind", "deduction"), ("amount", "700")]).await;
+    stale.is(409, chosen).is(409, "value=\"700\"").is(409, "Now: Bonus").is(409, "Now: 20.00");
+    change("3", &[("kind", "deduction"), ("amount", "600")]).await.leads_to(&path);
+
+    // In a closed month it is the same: more of a deduction is a correction below zero.
+    payroll.close_period(anna, december).await.unwrap();
+    owner.get(&path).await.is(200, chosen).is(200, "name=\"amount\" value=\"600.00\"");
+    change("4", &[("kind", "deduction"), ("amount", "700")]).await.leads_to(&path);
+    assert_eq!(totals().await, (Some(-60_000), Some(-10_000)));
+    owner.get(&path).await.is(200, chosen).is(200, "name=\"amount\" value=\"700.00\"");
     cabinet.close().await;
 }
 
@@ -117,6 +168,27 @@ async fn a_payment_beyond_what_is_due_is_asked_about_and_shown_as_an_advance() {
 }
 
 #[tokio::test]
+async fn an_advance_is_paid_on_the_page_of_somebody_who_has_earned_nothing_yet() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
+    let path = format!("/payroll/people/{boris}?period=2026-01");
+    let pay = async |more: &[(&str, &str)]| {
+        let fields = [&[("period", "2026-01"), ("version", "0"), ("amount", "200")], more].concat();
+        owner.post(&format!("/payroll/people/{boris}/paid"), &fields).await
+    };
+    let page = owner.get(&path).await;
+    page.is(200, "Nothing was earned in this month.")
+        .is(200, "name=\"version\" value=\"0\"")
+        .is(200, "name=\"is_advance\"");
+    pay(&[]).await.is(422, "Only an advance can be paid").is(422, "value=\"200\"").is(422, "name=\"is_advance\"");
+    pay(&[("is_advance", "on")]).await.leads_to(&path);
+    pay(&[("is_advance", "on")]).await.is(409, "Somebody else has changed this");
+    plain(&owner, &path).await.contains_all(&["200.00 ₽ too much", "data-testid=\"payments\""]);
+    plain(&owner, "/payroll?period=2026-01").await.contains_all(&["Boris", "200.00 ₽ too much"]);
+    cabinet.close().await;
+}
+
+#[tokio::test]
 async fn a_month_with_more_amounts_than_a_page_has_is_read_to_its_end() {
     let cabinet = Cabinet::open(Kind::Sqlite).await;
     let (owner, boris, may) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id, hire_may(&cabinet).await);
@@ -158,6 +230,92 @@ async fn a_month_with_more_amounts_than_a_page_has_is_read_to_its_end() {
     cabinet.close().await;
 }
 
+#[tokio::test]
+async fn a_shift_that_began_next_month_by_its_sites_clock_is_found_while_it_is_this_month_here() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await.id);
+    // From noon of the first of January to half past midnight of the first of February in Vladivostok.
+    cabinet.clock.advance(Duration::from_secs(30 * 24 * 3600 + 5 * 1800));
+    let doors = Sites::of_app(&cabinet.app);
+    let far = AboutSite { name: "Far".into(), address: "Far street, 1".into(), ..AboutSite::usual(Vladivostok) };
+    let site_id = doors.create(&anna, far).await.unwrap();
+    let status = ContractStatus::Active;
+    let about = AboutContract { status, rate_kopecks: Some(10_000), allows_spontaneous: true, sites: vec![site_id] };
+    doors.create_contract(&anna, boris, about).await.unwrap();
+    let owner = cabinet.signed_in(ANNA).await;
+    let (payroll, charts) = ("href=\"/payroll?period=2026-02\"", "href=\"/charts?period=2026-02\"");
+    let before = [owner.get("/payroll").await, owner.get("/charts").await];
+    assert!(!before[0].body.contains(payroll) && !before[1].body.contains(charts));
+
+    let (at, domain) = (cabinet.clock.now(), &cabinet.app.domain);
+    let start = Start { user_id: boris, site_id, plan_id: None, position: None, at };
+    let shift_id = domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await.unwrap();
+    let ended_at = Millis(at.0 + 3_600_000);
+    let (closed_by, mandatory_task_penalty) = (ClosedBy::Person, super::roubles(50));
+    let end = End { shift_id, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at };
+    domain.write(move |db| Box::pin(shifts::close(db, end))).await.unwrap();
+    owner.get("/payroll").await.is(200, "January 2026").is(200, payroll);
+    owner.get("/charts").await.is(200, charts);
+    let next = plain(&owner, "/payroll?period=2026-02").await;
+    next.contains_all(&["February 2026", "Boris", "100.00 ₽"]);
+    assert!(!next.0.contains("period=2026-03"), "{}", next.0);
+    cabinet.close().await;
+}
+
+async fn before_a_month_is_closed_its_page_says_what_is_not_settled_yet(kind: Kind) {
+    let queries = Queries::counted();
+    let cabinet = Cabinet::open(kind).await;
+    let (owner, page) = (cabinet.signed_in(ANNA).await, "/payroll?period=2025-12");
+    let asks = async |page: &str| queries.of(async || owner.get(page).await).await;
+    let (here, anna) = (make_site(&cabinet, &owner).await, cabinet.person(ANNA).await);
+    let far = AboutSite { name: "Far".into(), address: "Far street, 1".into(), ..AboutSite::usual(Vladivostok) };
+    let far = Sites::of_app(&cabinet.app).create(&anna, far).await.unwrap();
+    let (boris, anna) = (cabinet.person(BORIS).await.id, anna.id);
+    let (may, zoe) = (hire_may(&cabinet).await.id, cabinet.hire(1005, "Zoe", Role::Employee).await.id);
+    let settled = owner.get(page).await;
+    assert!(!settled.body.contains("open-shifts") && !settled.body.contains("pending-cancellations"));
+    let asked = asks(page).await;
+    // Half past eleven of the last evening here; half past midnight of the first of December and of January there.
+    let (last_evening, first, next) = (1_767_213_000_000_i64, 1_764_513_000_000_i64, 1_767_191_400_000_i64);
+    let hour = 3_600_000;
+    sql(
+        &cabinet,
+        format!(
+            "INSERT INTO shifts (id, user_id, site_id, started_at, rate_kopecks, penalises_lateness,
+                late_threshold_minutes, late_minute_kopecks) VALUES (71, {boris}, {here}, {last_evening}, 100, FALSE, 0, 0),
+                (72, {zoe}, {far}, {first}, 100, FALSE, 0, 0), (73, {may}, {far}, {next}, 100, FALSE, 0, 0);
+            INSERT INTO shifts (id, user_id, site_id, started_at, ended_at, status, rate_kopecks, penalises_lateness,
+                late_threshold_minutes, late_minute_kopecks)
+                VALUES (74, {anna}, {here}, {last_evening}, {last_evening}, 'completed', 100, FALSE, 0, 0);
+            INSERT INTO time_slots (id, site_id, day, starts_minute, ends_minute, starts_at, ends_at, capacity, taken,
+                created_at, updated_at) VALUES
+                (81, {here}, '2025-12-31', 1410, 1430, {last_evening}, {last_evening} + {hour}, 3, 0, 0, 0),
+                (82, {far}, '2026-01-01', 30, 90, {next}, {next} + {hour}, 3, 0, 0, 0);
+            INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, status, created_at, updated_at)
+                SELECT 90 + users.id, users.id, slot.id, slot.site_id, slot.starts_at, slot.ends_at, 'cancelled', 0, 0
+                FROM users, time_slots AS slot WHERE slot.id = 81;
+            INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, status, created_at, updated_at)
+                VALUES (80, {boris}, 82, {far}, {next}, {next} + {hour}, 'cancelled', 0, 0);
+            INSERT INTO plan_cancellations (plan_id, user_id, reason, is_short_notice, cancelled_at, status, decided_at)
+                SELECT id, user_id, 'illness', FALSE, 0, 'pending', NULL FROM shift_plans WHERE user_id <> {zoe}"
+        ),
+    )
+    .await;
+    let left = owner.get(page).await;
+    left.is(200, "2 shifts of this month are still open").is(200, "href=\"/shifts/71\"").is(200, "href=\"/shifts/72\"");
+    assert!(!left.body.contains("/shifts/73") && !left.body.contains("/shifts/74"), "{}", left.body);
+    // Three of four people have cancelled then, and one of them again later, by the clock of the far site.
+    left.is(200, "3 cancellations of this month wait to be judged").is(200, "href=\"/cancellations\"");
+    assert_eq!(asks(page).await, asked);
+    // What is open keeps nobody from closing the month: that is what people are told before. One query for shifts, one for
+    // cancellations and one for the clocks of their sites are not asked any more.
+    owner.post("/payroll/close", &[("period", "2025-12"), ("total", "0"), ("version", "0")]).await.leads_to(page);
+    let closed = owner.get(page).await;
+    assert!(closed.body.contains("Closed since") && !closed.body.contains("open-shifts"), "{}", closed.body);
+    assert_eq!(asks(page).await + 3, asked);
+    cabinet.close().await;
+}
+
 /// A bonus of a hundred in January.
 async fn reward(cabinet: &Cabinet, boris: i64) {
     let (anna, day) = (cabinet.person(ANNA).await.id, january().first_day());
@@ -167,7 +325,7 @@ async fn reward(cabinet: &Cabinet, boris: i64) {
 #[tokio::test]
 async fn pay_is_shown_to_owners_and_to_its_person_by_direct_link_too() {
     let cabinet = Cabinet::open(Kind::Sqlite).await;
-    cabinet.hire(MAY, "May", workforce::people::Role::Manager).await;
+    cabinet.hire(MAY, "May", Role::Manager).await;
     let boris = cabinet.person(BORIS).await.id;
     post_352(&cabinet.app, boris, "2026-01-01").await;
     let path = format!("/payroll/people/{boris}?period=2026-01");

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use sea_orm::{ConnectionTrait, Statement};
 use tokio::runtime::Runtime;
-use workforce::payroll::{Line, Money, NotDone, Payroll, Period, ShiftFacts, adjustments_of};
+use workforce::payroll::{Line, Money, NO_ENTRY, NotDone, Payroll, Period, ShiftFacts, adjustments_of};
 use workforce::people::Role;
 use workforce::shifts::{self, ClosedBy, End, Shifts, Start};
 use workforce::sites::AboutTask;
@@ -17,8 +17,9 @@ use super::{Office, roubles, shift_352};
 use crate::firm::{Kind, NOON};
 use crate::shifts::{Yard, person};
 
-/// Each case is a database of its own.
+/// Each case is a database of its own; on a server it takes longer to make one.
 const CASES: u32 = 12;
+const CASES_ON_POSTGRES: u32 = 4;
 /// Three that are over, and the one that goes on.
 const MONTHS: [&str; 4] = ["2025-10", "2025-11", "2025-12", "2026-01"];
 
@@ -33,6 +34,7 @@ enum Deed {
     Change { which: usize, kopecks: i64 },
     Remove { which: usize },
     Restore { which: usize },
+    Pay { month: usize, is_vera: bool, kopecks: i64 },
     Close { month: usize },
 }
 
@@ -46,38 +48,61 @@ fn any_deed() -> impl Strategy<Value = Deed> {
         3 => (which.clone(), -90_000_i64..90_000).prop_map(|(which, kopecks)| Deed::Change { which, kopecks }),
         2 => which.clone().prop_map(|which| Deed::Remove { which }),
         2 => which.prop_map(|which| Deed::Restore { which }),
+        2 => (month.clone(), any::<bool>(), 1_i64..90_000)
+            .prop_map(|(month, is_vera, kopecks)| Deed::Pay { month, is_vera, kopecks }),
         1 => month.prop_map(|month| Deed::Close { month }),
     ]
 }
 
-fn runner() -> TestRunner {
-    TestRunner::new(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })
+/// Runs tests of many cases on both databases.
+macro_rules! on_both {
+    ($($test:ident,)*) => {
+        mod sqlite {
+            $(#[test]
+            fn $test() {
+                super::$test(crate::firm::Kind::Sqlite, super::CASES);
+            })*
+        }
+        mod postgres {
+            $(#[test]
+            fn $test() {
+                super::$test(crate::firm::Kind::Postgres, super::CASES_ON_POSTGRES);
+            })*
+        }
+    };
 }
 
-#[test]
-fn sums_agree_with_their_rows_whatever_is_posted_edited_removed_and_closed() {
+on_both! {
+    sums_agree_with_their_rows_whatever_is_posted_edited_removed_and_closed,
+    a_shift_comes_to_what_its_marks_say_at_the_end_in_whichever_order_they_were_made,
+}
+
+fn runner(cases: u32) -> TestRunner {
+    TestRunner::new(ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() })
+}
+
+fn sums_agree_with_their_rows_whatever_is_posted_edited_removed_and_closed(kind: Kind, cases: u32) {
     let runtime = Runtime::new().unwrap();
-    let played = runner().run(&proptest::collection::vec(any_deed(), 1..40), |deeds| {
-        runtime.block_on(play(deeds));
+    let played = runner(cases).run(&proptest::collection::vec(any_deed(), 1..40), |deeds| {
+        runtime.block_on(play(kind, deeds));
         Ok(())
     });
     played.unwrap();
 }
 
-#[test]
-fn a_shift_comes_to_what_its_marks_say_at_the_end_in_whichever_order_they_were_made() {
+fn a_shift_comes_to_what_its_marks_say_at_the_end_in_whichever_order_they_were_made(kind: Kind, cases: u32) {
     let runtime = Runtime::new().unwrap();
     let tasks = proptest::collection::vec((-20_000_i64..20_000, any::<bool>()), 1..6);
     let marks = proptest::collection::vec((0_usize..6, any::<bool>()), 0..30);
-    let worked = runner().run(&(tasks, marks, 1_i64..50_000), |(tasks, marks, seconds)| {
-        runtime.block_on(work(tasks, marks, seconds));
+    let worked = runner(cases).run(&(tasks, marks, 1_i64..50_000), |(tasks, marks, seconds)| {
+        runtime.block_on(work(kind, tasks, marks, seconds));
         Ok(())
     });
     worked.unwrap();
 }
 
-async fn play(deeds: Vec<Deed>) {
-    let office = Office::open(Kind::Sqlite).await;
+async fn play(kind: Kind, deeds: Vec<Deed>) {
+    let office = Office::open(kind).await;
     let zoe = office.firm.member("Zoe", &[Role::Employee]).await.key().user;
     let zoe = office.firm.app.people.by_telegram(zoe).await.unwrap().unwrap().id;
     let mut closed = Sums::new();
@@ -89,6 +114,7 @@ async fn play(deeds: Vec<Deed>) {
             let (of_rows, of_sums) = (rows.get(key).copied(), sums.get(key).copied());
             assert_eq!(of_rows.unwrap_or_default(), of_sums.unwrap_or_default(), "{key:?} after {deed:?}");
         }
+        assert_eq!(of_payments(&office).await, of_paid(&office).await, "after {deed:?}");
         assert!(closed.iter().all(|(key, stood)| sums[key] == *stood), "what is closed stays: {deed:?}");
         if let (Deed::Close { month }, Ok(())) = (&deed, done) {
             closed.extend(sums.into_iter().filter(|((period, _), _)| period == MONTHS[*month]));
@@ -125,6 +151,11 @@ async fn carry_out(office: &Office, zoe: i64, deed: &Deed) -> Result<(), NotDone
             Some(line) => payroll.restore(owner, line.id).await,
             None => Ok(()),
         },
+        Deed::Pay { month, is_vera, kopecks } => {
+            let (period, user) = (MONTHS[month].parse().unwrap(), if is_vera { vera } else { zoe });
+            let version = payroll.entry_of(user, period).await?.map_or(NO_ENTRY, |entry| entry.version);
+            payroll.mark_paid(owner, period, user, Money::from_kopecks(kopecks), version, true).await
+        }
         Deed::Close { month } => payroll.close_period(owner, MONTHS[month].parse().unwrap()).await,
     }
 }
@@ -145,7 +176,7 @@ async fn written(office: &Office, zoe: i64, which: usize) -> Option<Line> {
 async fn of_rows(office: &Office) -> Sums {
     sums(
         office,
-        "SELECT period, user_id, SUM(hours_hundredths), SUM(amount_kopecks) FROM adjustments
+        "SELECT period, user_id, CAST(SUM(hours_hundredths) AS BIGINT), CAST(SUM(amount_kopecks) AS BIGINT) FROM adjustments
         WHERE deleted_at IS NULL GROUP BY period, user_id",
     )
     .await
@@ -153,6 +184,20 @@ async fn of_rows(office: &Office) -> Sums {
 
 async fn of_entries(office: &Office) -> Sums {
     sums(office, "SELECT period, user_id, hours_hundredths, total_kopecks FROM payroll_entries").await
+}
+
+/// What each was paid in each month, by the payments themselves.
+async fn of_payments(office: &Office) -> Sums {
+    sums(
+        office,
+        "SELECT period, user_id, CAST(1 AS BIGINT), CAST(SUM(amount_kopecks) AS BIGINT) FROM payments GROUP BY period, user_id",
+    )
+    .await
+}
+
+async fn of_paid(office: &Office) -> Sums {
+    sums(office, "SELECT period, user_id, CAST(1 AS BIGINT), paid_kopecks FROM payroll_entries WHERE paid_kopecks <> 0")
+        .await
 }
 
 async fn sums(office: &Office, sql: &str) -> Sums {
@@ -167,8 +212,8 @@ async fn sums(office: &Office, sql: &str) -> Sums {
 }
 
 /// Opens a shift with these tasks, marks and unmarks, and closes it: what is posted follows from the last marks alone.
-async fn work(tasks: Vec<(i64, bool)>, marks: Vec<(usize, bool)>, seconds: i64) {
-    let yard = Yard::open(Kind::Sqlite).await;
+async fn work(kind: Kind, tasks: Vec<(i64, bool)>, marks: Vec<(usize, bool)>, seconds: i64) {
+    let yard = Yard::open(kind).await;
     let site = yard.site("Shop", 36_000).await;
     for (number, (amount_kopecks, is_mandatory)) in tasks.iter().enumerate() {
         let about = AboutTask {

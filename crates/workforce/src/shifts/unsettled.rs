@@ -1,0 +1,79 @@
+//! The front door, where whoever closes a month of pay asks what of it is not settled yet.
+
+use std::collections::BTreeMap;
+
+use chrono::{Days, NaiveDate};
+use chrono_tz::Tz;
+use opora::clock::Millis;
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, JoinType, QueryFilter, QueryOrder, QuerySelect};
+
+use super::doors::Shifts;
+use super::tables::{cancellation, plan, shift};
+use crate::sites::{Period, Sites, local};
+
+/// What may still be posted into some days.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unsettled {
+    /// Shifts that are still open, with the day that each belongs to; the first comes first.
+    pub shifts: Vec<(NaiveDate, i64)>,
+    /// How many reasons of those who did not come wait to be judged.
+    pub cancellations: usize,
+}
+
+impl Shifts {
+    /// What is not settled yet of these days, by the clocks of the sites; both ends are included. One query for shifts, one
+    /// for cancellations, and one for the clocks.
+    pub async fn unsettled(&self, first: NaiveDate, last: NaiveDate) -> Result<Unsettled, DbErr> {
+        // A day more at either end: places have clocks of their own.
+        let days = u64::try_from((last - first).num_days()).unwrap_or_default().saturating_add(3);
+        let around = first.checked_sub_days(Days::new(1)).and_then(|before| Period::of_days(before, days, Tz::UTC));
+        let Some(around) = around else { return Ok(Unsettled::default()) };
+        let (open, pending) = tokio::try_join!(self.open_within(around), self.pending_within(around))?;
+        let mut sites: Vec<i64> = open.iter().map(|one| one.0).chain(pending.iter().map(|one| one.0)).collect();
+        sites.sort_unstable();
+        sites.dedup();
+        let sites = Sites::of_app(self.app()).with_ids(&sites).await?;
+        let zones: BTreeMap<i64, Tz> = sites.iter().map(|site| (site.id, site.about.time_zone)).collect();
+        let day_of = |site_id: i64, at: i64| {
+            let day = local(Millis(at), zones.get(&site_id).copied().unwrap_or(Tz::UTC)).date();
+            (first..=last).contains(&day).then_some(day)
+        };
+        let shifts = open.into_iter().filter_map(|(site_id, at, id)| Some((day_of(site_id, at)?, id)));
+        let mut shifts: Vec<_> = shifts.collect();
+        shifts.sort_unstable();
+        let cancellations = pending.into_iter().filter(|(site_id, at)| day_of(*site_id, *at).is_some()).count();
+        Ok(Unsettled { shifts, cancellations })
+    }
+
+    /// Site, start and number of each shift that is open.
+    async fn open_within(&self, around: Period) -> Result<Vec<(i64, i64, i64)>, DbErr> {
+        shift::Entity::find()
+            // An index knows it in these words.
+            .filter(Expr::cust("status = 'active'"))
+            .filter(shift::Column::StartedAt.gte(around.from.0).and(shift::Column::StartedAt.lt(around.to.0)))
+            .select_only()
+            .column(shift::Column::SiteId)
+            .column(shift::Column::StartedAt)
+            .column(shift::Column::Id)
+            .into_tuple()
+            .all(self.reading())
+            .await
+    }
+
+    /// Site and start of each plan whose cancellation waits to be judged: a fine belongs to the day of the plan.
+    async fn pending_within(&self, around: Period) -> Result<Vec<(i64, i64)>, DbErr> {
+        let of_plan =
+            Expr::col((plan::Entity, plan::Column::Id)).equals((cancellation::Entity, cancellation::Column::PlanId));
+        let mut found = cancellation::Entity::find()
+            .filter(Expr::cust("plan_cancellations.status = 'pending'"))
+            .filter(plan::Column::StartsAt.gte(around.from.0).and(plan::Column::StartsAt.lt(around.to.0)))
+            .select_only()
+            .column(plan::Column::SiteId)
+            .column(plan::Column::StartsAt)
+            // The order of the index that has those alone.
+            .order_by_asc(cancellation::Column::Id);
+        QuerySelect::query(&mut found).join(JoinType::InnerJoin, plan::Entity, of_plan);
+        found.into_tuple().all(self.reading()).await
+    }
+}
