@@ -86,7 +86,7 @@ pub async fn note_missed(app: App) -> anyhow::Result<()> {
         let (Some(site), Some(person)) = (site, people.iter().find(|one| one.id == plan.user_id)) else { continue };
         let (name, when) = (site.about.name.clone(), when(plan.period, site));
         let mut told = vec![(person.id, Notice::YouMissed { site: name.clone(), when: when.clone() })];
-        let staff = judges.get(&site.id).into_iter().flatten();
+        let staff = judges.get(&site.id).into_iter().flatten().filter(|id| **id != person.id);
         let missed = Notice::Missed { name: person.full_name.clone(), site: name, when };
         told.extend(staff.map(|id| (*id, missed.clone())));
         let noted = app.domain.write(move |db| Box::pin(miss(db, id, told, now))).await;

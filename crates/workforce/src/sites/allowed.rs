@@ -60,6 +60,11 @@ impl Sites {
         rows.into_iter().map(read).collect()
     }
 
+    /// Nobody decides on themselves but owners, above whom there is nobody.
+    pub fn not_on_oneself(by: &Person, user_id: i64) -> Result<(), Why> {
+        if by.id != user_id || by.may(OWNERS) { Ok(()) } else { Err(Why::OwnCase) }
+    }
+
     pub(super) fn owners_only(&self, by: &Person) -> Result<(), NotDone> {
         allowed(by.may(OWNERS))
     }

@@ -256,21 +256,24 @@ impl Sites {
             .await
     }
 
+    /// Nobody gives one to themselves but owners.
     pub async fn create_contract(&self, by: &Person, user_id: i64, about: AboutContract) -> Result<i64, NotDone> {
         self.permitted_at_all(by, Permission::Employees, &about.sites).await?;
         if about.rate_kopecks.is_some() {
             self.permitted_at_all(by, Permission::Rates, &about.sites).await?;
         }
+        Self::not_on_oneself(by, user_id)?;
         self.change(by, move |db, by| Box::pin(contracts::create_contract(db, user_id, about, by))).await
     }
 
-    /// Whoever changes a contract needs to be permitted wherever it counts, before and after.
+    /// Whoever changes a contract needs to be permitted wherever it counts, before and after; one's own is for owners.
     pub async fn edit_contract(&self, by: &Person, id: i64, version: i64, about: AboutContract) -> Result<(), NotDone> {
         let contract = self.contract(id).await?.ok_or(Why::Gone)?;
         self.permitted_with(by, Permission::Employees, &contract, &about.sites).await?;
         if contract.about.rate_kopecks != about.rate_kopecks {
             self.permitted_with(by, Permission::Rates, &contract, &about.sites).await?;
         }
+        Self::not_on_oneself(by, contract.user_id)?;
         self.change(by, move |db, by| Box::pin(contracts::edit_contract(db, id, version, about, by))).await
     }
 

@@ -32,6 +32,7 @@ mod news_in_the_chat;
 mod office;
 mod onboarding;
 mod operator;
+mod own_case;
 mod own_schedule;
 mod owners_week;
 mod page;

@@ -174,7 +174,8 @@ pub fn coming(visitor: &Visitor, whole: &Whole) -> Markup {
 
 fn planned(visitor: &Visitor, whole: &Whole, plan: &Plan) -> Markup {
     let language = visitor.language();
-    let may_cancel = whole.access.may(Permission::Schedule, plan.site_id) && plan.status == PlanStatus::Planned;
+    let may_handle = whole.access.may(Permission::Schedule, plan.site_id) && whole.access.decides_on(plan.user_id);
+    let may_cancel = may_handle && plan.status == PlanStatus::Planned;
     html! {
         li data-testid={ "plan-" (plan.id) } {
             span { (whole.names.get(&plan.user_id).map_or("–", String::as_str)) }
