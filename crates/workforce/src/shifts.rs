@@ -15,6 +15,7 @@ use serde_json::Value;
 
 pub use self::chat::{caption, fit, timed_out};
 pub use self::doors::{Overview, Shifts};
+pub use self::leaving::give_places_back;
 pub use self::listing::{From, Listed, Mark, Whose};
 pub use self::plans::{
     Excuse, Fines, cancel, cancel_by_staff, cancel_plans, is_site_in_use, judge, move_plans, plan, restore_plans,

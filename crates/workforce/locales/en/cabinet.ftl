@@ -204,6 +204,7 @@ cabinet-to-bot = To the bot
 cabinet-warns-long = { $hours } h: more than a day's work
 cabinet-warns-meets = overlaps another slot: { $when }
 cabinet-warns-long-day = { $name }: { $hours } h on this day
+cabinet-warns-cannot-come = { $name } has no active contract for this site any more
 cabinet-day-warns = { $count ->
     [one] { $count } slot to look at
    *[other] { $count } slots to look at

@@ -208,6 +208,7 @@ cabinet-to-bot = Перейти в бот
 cabinet-warns-long = { $hours } ч: длиннее рабочего дня
 cabinet-warns-meets = пересекается с другим слотом: { $when }
 cabinet-warns-long-day = { $name }: { $hours } ч в этот день
+cabinet-warns-cannot-come = { $name }: договор на этот объект больше не действует
 cabinet-day-warns = { $count ->
     [one] { $count } слот требует внимания
     [few] { $count } слота требуют внимания

@@ -76,19 +76,31 @@ pub async fn forget(db: &Writing<'_, '_>, user_id: i64, at: Millis) -> Result<Ve
         ..Default::default()
     };
     cancellation::Entity::update_many().set(wordless).filter(reasons).exec(db).await?;
-    give_places_back(db, user_id, at).await?;
+    // Those of before too: nobody misses a number.
+    give_places_back(db, user_id, Millis(0), By { person: None, at }).await?;
     attachments::forget(db, &nobody_elses(db, files).await?).await
 }
 
-async fn give_places_back(db: &Writing<'_, '_>, user_id: i64, at: Millis) -> Result<(), WriteError> {
+/// Gives the places back that somebody has in slots which end after this. Nobody is told, and nothing has to be judged.
+pub async fn give_places_back(
+    db: &Writing<'_, '_>,
+    user_id: i64,
+    ending_after: Millis,
+    by: By,
+) -> Result<(), WriteError> {
     let planned = plan::Entity::find()
         .filter(plan::Column::UserId.eq(user_id))
-        .filter(plan::Column::Status.eq(PlanStatus::Planned.name()));
+        .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
+        .filter(plan::Column::EndsAt.gt(ending_after.0))
+        // Whoever holds several slots takes them in one order.
+        .order_by_asc(plan::Column::SlotId);
     for row in planned.all(db).await? {
         sites::hold_slot(db, row.slot_id).await?;
-        plans::end(db, row.id, PlanStatus::Cancelled, at).await?;
-        sites::free_place(db, row.slot_id).await?;
-        By { person: None, at }.note(db, "plan cancelled", ("plan", row.id), json!({})).await?;
+        // Who has begun to work meanwhile keeps the place.
+        if plans::is_ended(db, row.id, PlanStatus::Cancelled, by.at).await? {
+            sites::free_place(db, row.slot_id).await?;
+            by.note(db, "plan cancelled", ("plan", row.id), json!({})).await?;
+        }
     }
     Ok(())
 }

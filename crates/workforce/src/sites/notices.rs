@@ -17,6 +17,7 @@ use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::front::menu_button;
 use crate::payroll::Money;
+use crate::people::Status;
 use crate::text;
 use crate::texts::Language;
 
@@ -141,7 +142,9 @@ pub async fn tell(app: App) -> anyhow::Result<()> {
     }
     let people = app.people.with_ids(&rows.iter().map(|row| row.1).collect::<Vec<_>>()).await?;
     for (id, user_id, notice) in &rows {
-        if let Some(person) = people.iter().find(|person| person.id == *user_id) {
+        // Who is kept out, or forgotten, is not written to any more; it counts as told.
+        let member = people.iter().find(|person| person.id == *user_id && person.status == Status::Verified);
+        if let Some(person) = member {
             let said = Say::text(notice.words(person.language)).buttons([[menu_button(person.language)]]);
             app.bot.post(&format!("notice-{id}"), person.telegram_id, said).await?;
         }

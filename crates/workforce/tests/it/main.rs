@@ -22,6 +22,7 @@ mod hostile;
 mod inspector;
 mod judging;
 mod keeping;
+mod kept_out;
 mod large_firm;
 mod leaving;
 mod live_loads;

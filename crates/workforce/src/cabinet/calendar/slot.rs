@@ -9,6 +9,7 @@ use chrono::Days;
 use maud::{Markup, html};
 
 use super::super::access::Access;
+use super::expected;
 use super::view;
 use super::warnings::{self, Warning};
 use crate::application::App;
@@ -107,14 +108,18 @@ pub async fn page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Re
     // A day to either side: nights begin on one and end on another.
     let before = slot.about.day.checked_sub_days(Days::new(1)).unwrap_or(slot.about.day);
     let around = Period::of_days(before, 3, site.about.time_zone).ok_or(Oops::NotFound)?;
-    let (ids, here) = (people.iter().copied().collect::<Vec<_>>(), [site.id]);
-    let (everywhere, people, beside, tasks) = tokio::try_join!(
+    let (ids, here, now) = (people.iter().copied().collect::<Vec<_>>(), [site.id], app.clock.now());
+    let expected = expected::people(&plans, now);
+    let (everywhere, people, beside, tasks, work) = tokio::try_join!(
         shifts.plans_of_people(&people, around),
         app.people.with_ids(&ids),
         doors.slots(&here, around),
-        doors.tasks_of_slot(id)
+        doors.tasks_of_slot(id),
+        doors.where_they_work(&expected)
     )?;
-    let warnings = warnings::about(&slot, &site, &beside, &everywhere);
+    let mut warnings = HashMap::from([(id, warnings::about(&slot, &site, &beside, &everywhere))]);
+    expected::look(&plans, &work, now, &mut warnings);
+    let warnings = warnings.remove(&id).unwrap_or_default();
     let free = may_put.then(|| free(&people, &workers, &everywhere, &slot));
     let names = people.into_iter().map(|person| (person.id, person.full_name)).collect();
     let whole = Whole { access, site, slot, plans, free, tasks, names, warnings };
