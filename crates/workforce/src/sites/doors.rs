@@ -167,7 +167,7 @@ impl Sites {
 
     /// Undoes a deletion.
     pub async fn restore(&self, by: &Person, id: i64) -> Result<(), NotDone> {
-        self.owners_only(by)?;
+        self.permitted(by, Permission::Delete, id).await?;
         self.change(by, move |db, by| Box::pin(changes::restore_site(db, id, by))).await
     }
 

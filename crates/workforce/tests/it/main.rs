@@ -11,6 +11,7 @@ mod calendar_page;
 mod calendar_sums;
 mod chromedriver;
 mod days;
+mod deleted_sites;
 mod demo;
 mod dialogue;
 mod doctor;
