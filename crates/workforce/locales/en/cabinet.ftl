@@ -20,6 +20,7 @@ cabinet-all-sites = All sites
 cabinet-no-sites = There are no sites yet.
 cabinet-new-site = New site
 cabinet-deleted-sites = Deleted sites
+cabinet-deleted-site = { $site } (deleted)
 cabinet-hours = Opening hours
 cabinet-state = State
 cabinet-open = open

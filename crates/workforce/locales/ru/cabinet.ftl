@@ -20,6 +20,7 @@ cabinet-all-sites = Все объекты
 cabinet-no-sites = Объектов пока нет.
 cabinet-new-site = Новый объект
 cabinet-deleted-sites = Удалённые объекты
+cabinet-deleted-site = { $site } (удалён)
 cabinet-hours = Часы работы
 cabinet-state = Состояние
 cabinet-open = открыт

@@ -61,6 +61,13 @@ impl Access {
         sites.retain(|site| self.may(Permission::View, site.id));
         Ok(sites)
     }
+
+    /// The same with deleted ones behind them, for what has been: it is still listed and judged.
+    pub async fn sites_ever(&self, app: &App) -> Result<Vec<Site>, Oops> {
+        let mut sites = Sites::of_app(app).all().await?;
+        sites.retain(|site| self.may(Permission::View, site.id));
+        Ok(sites)
+    }
 }
 
 /// What was refused, for whoever may read it; what failed goes to the log.

@@ -78,7 +78,7 @@ async fn page(app: &App, visitor: &Visitor, refused: Option<Why>) -> Result<Resp
     if !access.may_somewhere(Permission::Employees) {
         return Err(Oops::Forbidden);
     }
-    let mut sites = access.sites(app).await?;
+    let mut sites = access.sites_ever(app).await?;
     sites.retain(|site| access.may(Permission::Employees, site.id));
     let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
     let waiting = Shifts::of_app(app).cancellations(&ids).await?;

@@ -98,7 +98,7 @@ pub async fn list(
     let (from_mark, site) = (from_mark(&wanted)?, wanted.site.parse::<i64>().ok());
     let may_see_others = access.may_somewhere(Permission::View);
     let is_mine = !may_see_others || !wanted.mine.is_empty();
-    let sites = if may_see_others { access.sites(&app).await? } else { Vec::new() };
+    let sites = if may_see_others { access.sites_ever(&app).await? } else { Vec::new() };
     let ids: Vec<i64> = sites.iter().map(|one| one.id).filter(|id| site.is_none_or(|site| site == *id)).collect();
     let whose = if is_mine { Whose::Person(visitor.person.id) } else { Whose::Sites(&ids) };
     let Listed { shifts, newer, older } = Shifts::of_app(&app).listed(whose, period, from_mark, PAGE).await?;

@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
-use sea_orm::{ColumnTrait, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
 
 use super::changes::{self, By};
@@ -49,6 +49,13 @@ impl Sites {
     /// Every site that is not deleted, by name.
     pub async fn list(&self) -> Result<Vec<Site>, DbErr> {
         self.sites(site::Column::DeletedAt.is_null()).await
+    }
+
+    /// Every site: those that are there by name, then deleted ones.
+    pub async fn all(&self) -> Result<Vec<Site>, DbErr> {
+        let mut sites = self.sites(Condition::all()).await?;
+        sites.sort_by_key(|site| site.deleted_at.is_some());
+        Ok(sites)
     }
 
     /// Those that can be brought back, the last deleted first.

@@ -67,7 +67,7 @@ async fn today(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
     let lines = overview(&app, &sites, now, language).await?;
     turn.say(Say::text(fit(lines.join("\n"))).buttons([[menu_button(language)]]));
     // Why somebody does not come is for those who judge it, and not for all who see the site.
-    let judged = doors.where_may(&person, Permission::Employees).await?;
+    let judged = doors.where_ever_may(&person, Permission::Employees).await?;
     let ids: Vec<_> = judged.iter().map(|site| site.id).collect();
     let waiting = Shifts::of_app(&app).cancellations(&ids).await?;
     let people = app.people.with_ids(&waiting.iter().map(|(one, _)| one.user_id).collect::<Vec<_>>()).await?;
