@@ -128,7 +128,7 @@ fn way_to_cancel(app: &App, language: Language) -> Markup {
     html! {
         p.quiet data-testid="how-to-cancel" {
             (text!(language, "cabinet-cancel-in-bot", button = button)) " "
-            a href={ "tg://user?id=" (app.bot_id) } { (text!(language, "cabinet-to-bot")) }
+            @if let Some(bot) = app.bot_link() { a href=(bot) { (text!(language, "cabinet-to-bot")) } }
         }
     }
 }

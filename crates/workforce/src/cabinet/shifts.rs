@@ -77,6 +77,8 @@ struct Whole {
     lines: Vec<crate::payroll::Line>,
     /// Amounts are for owners, for whoever may see finances, and for the person.
     may_see_pay: bool,
+    /// The site's page is for those who run it.
+    may_see_site: bool,
     may_close: bool,
 }
 
@@ -173,7 +175,8 @@ async fn whole(app: &App, visitor: &Visitor, id: i64) -> Result<Whole, Oops> {
     let files = attachments::of(app.domain.read(), media.iter().map(|one| one.telegram_file.as_str())).await?;
     let lines = if may_see_pay { app.payroll.of_shift(id).await? } else { Vec::new() };
     let may_close = shift.ended_at.is_none() && access.may(Permission::Schedule, shift.site_id);
-    Ok(Whole { shift, person, site, tasks, media, files, lines, may_see_pay, may_close })
+    let may_see_site = access.may(Permission::View, shift.site_id);
+    Ok(Whole { shift, person, site, tasks, media, files, lines, may_see_pay, may_see_site, may_close })
 }
 
 /// A shift, for whoever may see it: whose it is, and whoever may look at its site.

@@ -68,7 +68,7 @@ async fn a_deleted_slot_is_brought_back_by_those_who_may_and_others_are_not_offe
 }
 
 /// Boris has worked at the site and cancelled another plan there; answers the shift and the cancellation.
-async fn worked(cabinet: &Cabinet, site: i64) -> (i64, i64) {
+pub async fn worked(cabinet: &Cabinet, site: i64) -> (i64, i64) {
     let (anna, boris, doors) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await, Sites::of_app(&cabinet.app));
     doors.create_contract(&anna, boris.id, contract(site)).await.unwrap();
     let start = Start { user_id: boris.id, site_id: site, plan_id: None, position: None, at: NOON };
@@ -86,8 +86,8 @@ async fn worked(cabinet: &Cabinet, site: i64) -> (i64, i64) {
     let slot = doors.create_slot(&anna, site, about).await.unwrap();
     let plan = Shifts::of_app(&cabinet.app).plan(&boris, boris.id, slot).await.unwrap();
     let who = (boris.id, "Boris".to_owned());
-    let cancelling = move |db| Box::pin(cancel(db, plan, who, excuse(), 24, Vec::new(), NOON)) as _;
-    cabinet.app.domain.write(cancelling).await.unwrap();
+    let write = cabinet.app.domain.write(move |db| Box::pin(cancel(db, plan, who, excuse(), 24, Vec::new(), NOON)));
+    write.await.unwrap();
     (shift, Shifts::of_app(&cabinet.app).cancellations(&[site]).await.unwrap()[0].0.id)
 }
 
@@ -136,8 +136,8 @@ async fn in_the_bot_a_reason_of_a_deleted_site_still_waits_to_be_judged() {
     let (anna, shifts) = (person(&yard.firm, &anna).await, Shifts::of_app(&yard.firm.app));
     let plan = shifts.plan(&anna, anna.id, slot).await.unwrap();
     let who = (anna.id, "Anna".to_owned());
-    let cancelling = move |db| Box::pin(cancel(db, plan, who, excuse(), 24, Vec::new(), NOON)) as _;
-    yard.firm.app.domain.write(cancelling).await.unwrap();
+    let write = yard.firm.app.domain.write(move |db| Box::pin(cancel(db, plan, who, excuse(), 24, Vec::new(), NOON)));
+    write.await.unwrap();
     yard.sites.delete(&yard.owner, site, 1).await.unwrap();
     let ida = yard.firm.member("Ida", &[Role::Manager]).await;
     let id = person(&yard.firm, &ida).await.id;

@@ -5,6 +5,7 @@ use workforce::shifts::Shifts;
 use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites};
 
 use crate::cabinet::Cabinet;
+use crate::deleted_sites::worked;
 use crate::demo::{ANNA, BORIS};
 use crate::firm::{Kind, NOON};
 use crate::running_a_business::make_site;
@@ -83,5 +84,19 @@ async fn a_plan_is_shown_with_its_place_and_time_also_where_the_contract_rests()
         own.get(page).await.is(200, "<strong>Cafe &lt;One&gt;</strong>").is(200, "Mon 05.01.2026 08:00 – 16:00");
     }
     own.get("/schedule").await.is(200, "There are no free places");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn ones_own_shift_leads_to_no_page_that_is_for_others() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, own) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await);
+    let site = make_site(&cabinet, &owner).await;
+    let (shift, _) = worked(&cabinet, site).await;
+    let (page, link) = (format!("/shifts/{shift}"), format!("href=\"/sites/{site}\""));
+    owner.get(&page).await.is(200, &link);
+    let shown = own.get(&page).await;
+    shown.is(200, "<dd>Cafe &lt;One&gt;</dd>");
+    assert!(!shown.body.contains(&link), "{}", shown.body);
     cabinet.close().await;
 }

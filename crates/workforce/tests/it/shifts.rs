@@ -28,6 +28,7 @@ mod regressions;
 mod shown;
 mod timeouts;
 mod told;
+mod two_contracts;
 mod two_instances;
 mod without_redis;
 mod worked;

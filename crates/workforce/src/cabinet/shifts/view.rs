@@ -179,7 +179,11 @@ fn facts(whole: &Whole, language: Language) -> Markup {
     let (shift, clock) = (&whole.shift, |at| by_clock(whole, at));
     html! {
         dl.facts {
-            dt { (text!(language, "cabinet-site")) } dd { a href={ "/sites/" (whole.site.id) } { (whole.site.about.name) } }
+            dt { (text!(language, "cabinet-site")) }
+            dd {
+                @if whole.may_see_site { a href={ "/sites/" (whole.site.id) } { (whole.site.about.name) } }
+                @else { (whole.site.about.name) }
+            }
             dt { (text!(language, "cabinet-planned")) }
             dd {
                 @match shift.planned {
