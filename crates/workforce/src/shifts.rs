@@ -24,7 +24,9 @@ pub use self::records::{
     Cancellation, ClosedBy, Judgement, Medium, MediumKind, Opening, Plan, PlanStatus, Reason, Shift, ShiftStatus,
     ShiftTask, tasks_of,
 };
-pub use self::rules::{LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, reckon, too_far};
+pub use self::rules::{
+    LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, plannable, reckon, too_far,
+};
 pub use self::updates::{Happened, Update};
 pub use self::working::{End, Proof, Start, attach, close, close_site, mark, open, open_site, post, unmark};
 use crate::application::App;

@@ -192,7 +192,7 @@ cabinet-nav-schedule = My schedule
 cabinet-my-plans = What I have planned
 cabinet-no-plans = You have planned nothing yet.
 cabinet-free-now = Free places
-cabinet-nothing-free = There are no free places in the next two weeks.
+cabinet-nothing-free = There are no free places in the next three weeks.
 cabinet-free-places-here = { $count ->
     [0] No free places now
     [one] { $count } free place

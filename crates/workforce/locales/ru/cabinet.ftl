@@ -195,7 +195,7 @@ cabinet-nav-schedule = Моё расписание
 cabinet-my-plans = Мои планы
 cabinet-no-plans = Вы пока ничего не запланировали.
 cabinet-free-now = Свободные места
-cabinet-nothing-free = В ближайшие две недели свободных мест нет.
+cabinet-nothing-free = В ближайшие три недели свободных мест нет.
 cabinet-free-places-here = { $count ->
     [0] Свободных мест сейчас нет
     [one] { $count } свободное место

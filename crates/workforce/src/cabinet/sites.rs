@@ -19,7 +19,7 @@ use crate::web::{Oops, SignedIn, Visitor};
 
 mod view;
 
-pub use self::view::{day_name, open_label};
+pub use self::view::{day_name, open_label, pager};
 
 /// The names of the boxes for the days, Monday first.
 const DAYS: [&str; 7] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6"];
