@@ -38,6 +38,7 @@ const STEPS: &[Step] = &[
     Step { name: "sent_forms", sql: include_str!("migrations/sent_forms.sql") },
     Step { name: "late_shifts", sql: include_str!("migrations/late_shifts.sql") },
     Step { name: "video_notes", sql: include_str!("migrations/video_notes.sql") },
+    Step { name: "ended_shifts", sql: include_str!("migrations/ended_shifts.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";

@@ -1,6 +1,6 @@
 //! The front door, where it is asked who may do what: owners everything, managers what they were permitted, and where.
 
-use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
+use sea_orm::sea_query::{IntoCondition, Query};
 use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
 use super::contracts::{Contract, Permission, Scope};

@@ -153,6 +153,22 @@ async fn who_is_expected_without_a_contract_is_pointed_out_in_the_calendar_and_o
     cabinet.close().await;
 }
 
+#[tokio::test]
+async fn all_that_waits_is_told_in_one_run() {
+    const NEWS: usize = 250;
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (app, boris) = (cabinet.app.clone(), cabinet.person(BORIS).await);
+    let news = |number: usize| Notice::Reminder { site: "Shop".into(), when: format!("No. {number:03}") };
+    let waiting: Vec<_> = (0..NEWS).map(|number| (boris.id, news(number))).collect();
+    app.domain.write(move |db| Box::pin(notices::write(db, waiting, NOON))).await.unwrap();
+    notices::tell(app.clone()).await.unwrap();
+    assert_eq!(notices::untold(&app.domain).await.unwrap(), []);
+    cabinet.emulator.hears(BORIS, &news(NEWS - 1).words(Language::En)).await;
+    let told = cabinet.emulator.texts(BORIS).await;
+    assert_eq!(told.iter().filter(|text| text.contains("No. ")).count(), NEWS);
+    cabinet.close().await;
+}
+
 /// Boris comes to a slot with two places; answers it and his contract.
 async fn planned(cabinet: &Cabinet) -> (i64, i64) {
     let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);

@@ -18,6 +18,7 @@ mod invariants;
 mod killed;
 mod leaving;
 mod long_lists;
+mod many;
 mod money_rules;
 mod owners_chat;
 mod permitted;
