@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::extract::State;
@@ -12,8 +12,10 @@ use axum::routing::get;
 use opora::bot::{Bot, Handle};
 use opora::clock::Clock;
 use opora::dialogue::Script;
+use opora::telegram::{Api, ApiError, Telegram};
 use opora::turn::{Context, Turn};
 use sea_orm::{ConnectionTrait, DbErr};
+use serde::Deserialize;
 
 use crate::config::{Config, Networks};
 use crate::domain::{self, Domain};
@@ -48,6 +50,8 @@ pub struct Parts {
     pub bot: Handle,
     /// The bot's number, with which its token begins.
     pub bot_id: i64,
+    /// What the bot is called in Telegram, once Telegram has said so.
+    bot_name: OnceLock<String>,
     pub clock: Clock,
     /// Tells open pages what has changed.
     pub events: Events,
@@ -93,6 +97,7 @@ impl App {
             rooms,
             bot,
             bot_id: config.bot_token.0.split(':').next().and_then(|number| number.parse().ok()).unwrap_or_default(),
+            bot_name: OnceLock::new(),
             clock,
             events: Events::default(),
             limits: Limits::default(),
@@ -102,6 +107,24 @@ impl App {
             data_dir: config.data_dir.clone(),
             language: config.language,
         }))
+    }
+
+    /// The way to the bot from any browser; none before its name is known.
+    pub fn bot_link(&self) -> Option<String> {
+        self.bot_name.get().map(|name| format!("https://t.me/{name}"))
+    }
+
+    /// Asks Telegram what the bot is called.
+    pub async fn learn_bot_name(&self, telegram: &Telegram) -> Result<(), ApiError> {
+        #[derive(Deserialize)]
+        struct Me {
+            username: Option<String>,
+        }
+        let me = telegram.call("getMe", "{}", &[]).await?;
+        if let Ok(Me { username: Some(name) }) = serde_json::from_str(me.get()) {
+            self.bot_name.get_or_init(|| name);
+        }
+        Ok(())
     }
 
     /// Who speaks, and in which language to answer: the person's own choice, else Telegram's, else the application's.

@@ -3,6 +3,7 @@
 //! The front door of the room is [`People`] for questions and the functions of [`changes`] for writes. A role is a
 //! guard, not a place: whoever has several sees what each of them may see.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use opora::clock::Millis;
@@ -140,6 +141,13 @@ impl People {
 pub async fn by_telegram(db: &impl ConnectionTrait, telegram_id: i64) -> Result<Option<Person>, DbErr> {
     let found = find(db, user::Column::TelegramId.eq(telegram_id)).await?;
     Ok(found.into_iter().next())
+}
+
+/// Those of these people who are verified, as a commit under way has them.
+pub async fn verified_of(db: &impl ConnectionTrait, ids: impl Iterator<Item = i64>) -> Result<BTreeSet<i64>, DbErr> {
+    let verified =
+        Condition::all().add(user::Column::Id.is_in(ids)).add(user::Column::Status.eq(Status::Verified.name()));
+    Ok(find(db, verified).await?.into_iter().map(|person| person.id).collect())
 }
 
 /// Whether a person waits to be looked at, as a commit under way has it.

@@ -26,6 +26,9 @@ use crate::{failpoints, front, jobs, serve, web};
 /// How long calls of pages that are under way may take at the end.
 const LAST_CALLS: Duration = Duration::from_secs(1);
 
+/// While Telegram is away it is asked so seldom what the bot is called.
+const BETWEEN_QUESTIONS: Duration = Duration::from_secs(30);
+
 /// The application, whole and not yet running.
 #[derive(Debug)]
 pub struct Product {
@@ -99,7 +102,7 @@ impl Product {
         let beside = app.clone();
         let beside = tokio::spawn(async move {
             let begun = async { tokio::join!(offer_commands(&config), jobs::begin(&beside)) };
-            tokio::join!(begun, web::across(&beside), web::send_left_pins(&beside))
+            tokio::join!(begun, learn_bot_name(&config, &beside), web::across(&beside), web::send_left_pins(&beside))
         });
         let ran = bot.run_until(stop).await;
         beside.abort();
@@ -153,6 +156,15 @@ impl Pages {
         if tokio::time::timeout(LAST_CALLS, &mut self.server).await.is_err() {
             self.server.abort();
         }
+    }
+}
+
+/// Asks until Telegram says what the bot is called: pages lead to it by that name.
+async fn learn_bot_name(config: &Config, app: &App) {
+    let Ok(telegram) = Telegram::new(&config.bot_token.0, &config.bot_api_url) else { return };
+    while let Err(error) = app.learn_bot_name(&telegram).await {
+        tracing::debug!(%error, "the bot's name is not known yet");
+        tokio::time::sleep(BETWEEN_QUESTIONS).await;
     }
 }
 

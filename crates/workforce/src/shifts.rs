@@ -15,6 +15,7 @@ use serde_json::Value;
 
 pub use self::chat::{caption, fit, timed_out};
 pub use self::doors::{Ending, Overview, Shifts};
+pub use self::leaving::give_places_back;
 pub use self::listing::{From, Listed, Mark, Whose};
 pub use self::plans::{
     Excuse, Fines, cancel, cancel_by_staff, cancel_plans, is_site_in_use, judge, move_plans, plan, restore_plans,
@@ -23,7 +24,9 @@ pub use self::records::{
     Cancellation, ClosedBy, Judgement, Medium, MediumKind, Opening, Plan, PlanStatus, Reason, Shift, ShiftStatus,
     ShiftTask, tasks_of,
 };
-pub use self::rules::{LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, reckon, too_far};
+pub use self::rules::{
+    LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, plannable, reckon, too_far,
+};
 pub use self::unsettled::Unsettled;
 pub use self::updates::{Happened, Update};
 pub use self::working::{End, Proof, Start, attach, close, close_site, mark, open, open_next, open_site, post, unmark};

@@ -20,6 +20,7 @@ cabinet-all-sites = All sites
 cabinet-no-sites = There are no sites yet.
 cabinet-new-site = New site
 cabinet-deleted-sites = Deleted sites
+cabinet-deleted-site = { $site } (deleted)
 cabinet-hours = Opening hours
 cabinet-state = State
 cabinet-open = open
@@ -196,7 +197,7 @@ cabinet-nav-schedule = My schedule
 cabinet-my-plans = What I have planned
 cabinet-no-plans = You have planned nothing yet.
 cabinet-free-now = Free places
-cabinet-nothing-free = There are no free places in the next two weeks.
+cabinet-nothing-free = There are no free places in the next three weeks.
 cabinet-free-places-here = { $count ->
     [0] No free places now
     [one] { $count } free place
@@ -209,6 +210,7 @@ cabinet-to-bot = To the bot
 cabinet-warns-long = { $hours } h: more than a day's work
 cabinet-warns-meets = overlaps another slot: { $when }
 cabinet-warns-long-day = { $name }: { $hours } h on this day
+cabinet-warns-cannot-come = { $name } has no active contract for this site any more
 cabinet-day-warns = { $count ->
     [one] { $count } slot to look at
    *[other] { $count } slots to look at

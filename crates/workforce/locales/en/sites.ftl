@@ -24,6 +24,7 @@ why-site-open-toast = This site is open already.
 why-site-closed-toast = This site is closed already.
 why-others-work-toast = Others still work here. The site closes when they are done.
 why-decided-toast = This has been decided already.
+why-own-case-toast = This is about yourself: an owner decides it.
 
 # News for those who are concerned.
 notice-plan-moved = Your shift at { $site } has been moved: { $before } is now { $after }.

@@ -20,6 +20,7 @@ cabinet-all-sites = Все объекты
 cabinet-no-sites = Объектов пока нет.
 cabinet-new-site = Новый объект
 cabinet-deleted-sites = Удалённые объекты
+cabinet-deleted-site = { $site } (удалён)
 cabinet-hours = Часы работы
 cabinet-state = Состояние
 cabinet-open = открыт
@@ -199,7 +200,7 @@ cabinet-nav-schedule = Моё расписание
 cabinet-my-plans = Мои планы
 cabinet-no-plans = Вы пока ничего не запланировали.
 cabinet-free-now = Свободные места
-cabinet-nothing-free = В ближайшие две недели свободных мест нет.
+cabinet-nothing-free = В ближайшие три недели свободных мест нет.
 cabinet-free-places-here = { $count ->
     [0] Свободных мест сейчас нет
     [one] { $count } свободное место
@@ -213,6 +214,7 @@ cabinet-to-bot = Перейти в бот
 cabinet-warns-long = { $hours } ч: длиннее рабочего дня
 cabinet-warns-meets = пересекается с другим слотом: { $when }
 cabinet-warns-long-day = { $name }: { $hours } ч в этот день
+cabinet-warns-cannot-come = { $name }: договор на этот объект больше не действует
 cabinet-day-warns = { $count ->
     [one] { $count } слот требует внимания
     [few] { $count } слота требуют внимания

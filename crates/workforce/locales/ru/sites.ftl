@@ -24,6 +24,7 @@ why-site-open-toast = Объект уже открыт.
 why-site-closed-toast = Объект уже закрыт.
 why-others-work-toast = Здесь ещё работают другие. Объект закроется, когда они закончат.
 why-decided-toast = Это уже решено.
+why-own-case-toast = Это касается вас самих: решает владелец.
 
 # Новости для тех, кого они касаются.
 notice-plan-moved = Ваша смена на объекте { $site } перенесена: вместо { $before } теперь { $after }.

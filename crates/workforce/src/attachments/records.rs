@@ -1,6 +1,6 @@
 //! Where each file stands, and changes of that.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use opora::clock::Millis;
@@ -19,6 +19,9 @@ use crate::files::{Kept, MediaType, under_way};
 /// as long.
 const TRIES_MOST: u32 = 5;
 const FIRST_TRY_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// Databases take only so many values at once.
+const FILES_AT_ONCE: usize = 500;
 
 /// Where a file stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,8 +66,13 @@ pub async fn of(
     db: &impl ConnectionTrait,
     telegram_files: impl IntoIterator<Item = &str>,
 ) -> Result<HashMap<String, Attachment>, DbErr> {
-    let rows = Entity::find().filter(Column::TelegramFile.is_in(telegram_files)).all(db).await?;
-    Ok(rows.into_iter().map(|row| (row.telegram_file.clone(), Attachment::from(row))).collect())
+    let wanted: BTreeSet<&str> = telegram_files.into_iter().collect();
+    let mut found = HashMap::with_capacity(wanted.len());
+    for these in wanted.into_iter().collect::<Vec<_>>().chunks(FILES_AT_ONCE) {
+        let rows = Entity::find().filter(Column::TelegramFile.is_in(these.iter().copied())).all(db).await?;
+        found.extend(rows.into_iter().map(|row| (row.telegram_file.clone(), Attachment::from(row))));
+    }
+    Ok(found)
 }
 
 /// That there is no row of a file, for queries of those who name it.
@@ -87,7 +95,7 @@ pub(super) async fn again(db: &Writing<'_, '_>, telegram_file: String) -> Result
 /// Takes rows away; answers the names of their files.
 pub async fn forget(db: &Writing<'_, '_>, telegram_files: &[String]) -> Result<Vec<String>, WriteError> {
     let mut names = Vec::new();
-    for these in telegram_files.chunks(500) {
+    for these in telegram_files.chunks(FILES_AT_ONCE) {
         let of_these = Column::TelegramFile.is_in(these.iter().map(String::as_str));
         let rows = Entity::find().filter(of_these.clone()).all(db).await?;
         names.extend(rows.into_iter().filter_map(|row| row.name));

@@ -10,6 +10,7 @@ use crate::web::{OWNERS, Oops};
 /// Asked once for a page.
 #[derive(Clone, Debug)]
 pub struct Access {
+    person_id: i64,
     is_owner: bool,
     permitted: HashSet<(Scope, Permission)>,
 }
@@ -20,7 +21,7 @@ impl Access {
         let is_manager = person.may(&[Role::Manager]);
         let permitted =
             if is_manager && !is_owner { Sites::of_app(app).permissions_of(person.id).await? } else { Vec::new() };
-        Ok(Self { is_owner, permitted: permitted.into_iter().collect() })
+        Ok(Self { person_id: person.id, is_owner, permitted: permitted.into_iter().collect() })
     }
 
     pub const fn is_owner(&self) -> bool {
@@ -29,6 +30,11 @@ impl Access {
 
     pub fn may(&self, what: Permission, site_id: i64) -> bool {
         self.is_owner || self.permitted.contains(&(Scope::Site(site_id), what))
+    }
+
+    /// Whether this person may decide on somebody: everybody but themselves, which is for owners.
+    pub const fn decides_on(&self, user_id: i64) -> bool {
+        self.is_owner || self.person_id != user_id
     }
 
     /// Whether there is anything that this person may do so.
@@ -52,6 +58,13 @@ impl Access {
     /// The sites that this person may see.
     pub async fn sites(&self, app: &App) -> Result<Vec<Site>, Oops> {
         let mut sites = Sites::of_app(app).list().await?;
+        sites.retain(|site| self.may(Permission::View, site.id));
+        Ok(sites)
+    }
+
+    /// The same with deleted ones behind them, for what has been: it is still listed and judged.
+    pub async fn sites_ever(&self, app: &App) -> Result<Vec<Site>, Oops> {
+        let mut sites = Sites::of_app(app).all().await?;
         sites.retain(|site| self.may(Permission::View, site.id));
         Ok(sites)
     }

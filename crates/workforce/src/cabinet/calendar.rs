@@ -22,6 +22,7 @@ use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, 
 use crate::web::{Oops, SignedIn, Visitor};
 
 mod days;
+mod expected;
 mod grid;
 mod slot;
 mod view;
@@ -258,7 +259,9 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
     let counted = doors.days(&ids, period).await?;
     let slots = doors.slots_on(&ids, period, &limits.read(&counted)).await?;
     let plans = Shifts::of_app(app).plans_around(&ids, &slots).await?;
-    let warnings = warnings::about_each(&slots, &sites, &plans);
+    let (mut warnings, now) = (warnings::about_each(&slots, &sites, &plans), app.clock.now());
+    let work = doors.where_they_work(&expected::people(&plans, now)).await?;
+    expected::look(&plans, &work, now, &mut warnings);
     let last = first.checked_add_days(Days::new(days.saturating_sub(1))).unwrap_or(first);
     let by_day = limits.arrange(counted, &(first..=last), slots, &warnings);
     let coming = coming(&by_day, &plans);

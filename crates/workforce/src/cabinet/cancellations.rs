@@ -78,7 +78,7 @@ async fn page(app: &App, visitor: &Visitor, refused: Option<Why>) -> Result<Resp
     if !access.may_somewhere(Permission::Employees) {
         return Err(Oops::Forbidden);
     }
-    let mut sites = access.sites(app).await?;
+    let mut sites = access.sites_ever(app).await?;
     sites.retain(|site| access.may(Permission::Employees, site.id));
     let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
     let waiting = Shifts::of_app(app).cancellations(&ids).await?;
@@ -97,7 +97,7 @@ async fn page(app: &App, visitor: &Visitor, refused: Option<Why>) -> Result<Resp
             @for (one, plan) in &waiting {
                 @let name = names.get(&one.user_id).map_or("–", String::as_str);
                 @let photo = one.photo_file.as_ref().map(|file| photos.get(file).unwrap_or(&Attachment::Awaited));
-                (card(visitor, (one, plan), sites.iter().find(|site| site.id == plan.site_id), name, photo))
+                (card(visitor, &access, (one, plan), sites.iter().find(|site| site.id == plan.site_id), name, photo))
             }
         }
     };
@@ -107,6 +107,7 @@ async fn page(app: &App, visitor: &Visitor, refused: Option<Why>) -> Result<Resp
 
 fn card(
     visitor: &Visitor,
+    access: &Access,
     (one, plan): (&Cancellation, &Plan),
     site: Option<&Site>,
     name: &str,
@@ -137,10 +138,12 @@ fn card(
             @if let Some(file) = photo {
                 div.papers { (media::medium(visitor, &Paper { path: format!("/cancellations/{}/photo", one.id), file, sent: String::new() })) }
             }
-            div.row {
-                (button(true, "", text!(language, "cabinet-accept")))
-                (button(false, "danger", text!(language, "cabinet-reject")))
-            }
+            @if access.decides_on(one.user_id) {
+                div.row {
+                    (button(true, "", text!(language, "cabinet-accept")))
+                    (button(false, "danger", text!(language, "cabinet-reject")))
+                }
+            } @else { p.quiet data-testid="own-case" { (Why::OwnCase.words(language)) } }
         }
     }
 }

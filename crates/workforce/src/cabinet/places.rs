@@ -1,25 +1,30 @@
 //! Everybody's own schedule: what one has planned, and free places to take, with a warning where a day gets long.
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use opora::clock::Millis;
+use serde::Deserialize;
 
 use crate::application::App;
 use crate::people::Person;
-use crate::shifts::{LONG_DAY_MINUTES, Plan, Shifts, WORKERS, minutes_of_day};
+use crate::shifts::{LONG_DAY_MINUTES, Plan, Shifts, WORKERS, minutes_of_day, plannable};
 use crate::sites::{Period, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Attempt, Fields, carry_out, seen};
 use crate::web::{Oops, Section, SignedIn, Visit, Visitor};
 
-use super::sites::day_name;
+use super::sites::{day_name, pager};
 
-/// So far ahead places are offered.
-const AHEAD_MS: i64 = 14 * 24 * 60 * 60 * 1000;
-/// How many places are shown at most.
-const PLACES_MOST: usize = 60;
+/// How many places a page has.
+const PAGE: usize = 60;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    /// Counted from one.
+    page: usize,
+}
 
 /// What somebody has before them.
 struct Schedule {
@@ -55,8 +60,12 @@ pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, Oops> 
 }
 
 /// `GET /schedule`.
-pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Response, Oops> {
-    page(&app, &visitor, &Attempt::default()).await
+pub async fn show(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Oops> {
+    page(&app, &visitor, wanted.page, &Attempt::default()).await
 }
 
 /// `POST /schedule/slots/<id>/take`.
@@ -66,7 +75,7 @@ pub async fn take(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id):
     let act = async |_| doors.plan(&visitor.person, own, id).await.map(drop);
     match carry_out(&visitor, Fields::new(), seen, act).await? {
         Ok(()) => Ok(Redirect::to("/schedule").into_response()),
-        Err(attempt) => page(&app, &visitor, &attempt).await,
+        Err(attempt) => page(&app, &visitor, 1, &attempt).await,
     }
 }
 
@@ -74,9 +83,13 @@ fn worker(visitor: &Visitor) -> Result<(), Oops> {
     if visitor.person.may(WORKERS) { Ok(()) } else { Err(Oops::Forbidden) }
 }
 
-async fn page(app: &App, visitor: &Visitor, attempt: &Attempt) -> Result<Response, Oops> {
+async fn page(app: &App, visitor: &Visitor, number: usize, attempt: &Attempt) -> Result<Response, Oops> {
     worker(visitor)?;
     let (schedule, language) = (schedule(app, &visitor.person).await?, visitor.language());
+    // A list that has become shorter is shown from its last page on.
+    let pages = schedule.places.len().div_ceil(PAGE).max(1);
+    let number = number.clamp(1, pages);
+    let shown = schedule.places.iter().skip((number - 1) * PAGE).take(PAGE);
     let title = text!(language, "cabinet-nav-schedule");
     let body = html! {
         h1 { (title) }
@@ -90,7 +103,8 @@ async fn page(app: &App, visitor: &Visitor, attempt: &Attempt) -> Result<Respons
             section.card {
                 h2 { (text!(language, "cabinet-free-now")) }
                 @if schedule.places.is_empty() { p.quiet { (text!(language, "cabinet-nothing-free")) } }
-                ul.rows data-testid="places" { @for slot in &schedule.places { (place(&visitor.visit, &schedule, slot, language)) } }
+                ul.rows data-testid="places" { @for slot in shown { (place(&visitor.visit, &schedule, slot, language)) } }
+                (pager("/schedule", number, pages, language))
             }
         }
     };
@@ -101,16 +115,15 @@ async fn schedule(app: &App, person: &Person) -> Result<Schedule, Oops> {
     let (doors, now) = (Sites::of_app(app), app.clock.now());
     let mut sites = doors.of_worker(person.id).await?;
     let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
-    let ahead = Period { from: now, to: Millis(now.0 + AHEAD_MS) };
     let own = Shifts::of_app(app);
-    let (mut places, plans) = tokio::try_join!(doors.slots(&ids, ahead), own.plans_of(person.id, now))?;
+    let (mut places, plans) = tokio::try_join!(doors.slots(&ids, plannable(now)), own.plans_of(person.id, now))?;
     let hours = own.hours_of(person.id, &plans, now).await?;
     let elsewhere: Vec<i64> = plans.iter().map(|plan| plan.site_id).filter(|id| !ids.contains(id)).collect();
     if !elsewhere.is_empty() {
         sites.extend(doors.with_ids(&elsewhere).await?);
     }
-    places.retain(|slot| slot.places_left() > 0 && plans.iter().all(|plan| plan.slot_id != slot.id));
-    places.truncate(PLACES_MOST);
+    let is_free = |slot: &Slot| slot.places_left() > 0 && slot.period.to > now;
+    places.retain(|slot| is_free(slot) && plans.iter().all(|plan| plan.slot_id != slot.id));
     Ok(Schedule { sites, plans, hours, places })
 }
 
@@ -131,7 +144,7 @@ fn way_to_cancel(app: &App, language: Language) -> Markup {
     html! {
         p.quiet data-testid="how-to-cancel" {
             (text!(language, "cabinet-cancel-in-bot", button = button)) " "
-            a href={ "tg://user?id=" (app.bot_id) } { (text!(language, "cabinet-to-bot")) }
+            @if let Some(bot) = app.bot_link() { a href=(bot) { (text!(language, "cabinet-to-bot")) } }
         }
     }
 }

@@ -87,6 +87,8 @@ struct Whole {
     lines: Vec<crate::payroll::Line>,
     /// Amounts are for owners, for whoever may see finances, and for the person.
     may_see_pay: bool,
+    /// The site's page is for those who run it.
+    may_see_site: bool,
     may_close: bool,
     /// When it would have ended by itself, where that is over.
     over_since: Option<Millis>,
@@ -111,7 +113,7 @@ pub async fn list(
     let (from_mark, site) = (from_mark(&wanted)?, wanted.site.parse::<i64>().ok());
     let may_see_others = access.may_somewhere(Permission::View);
     let is_mine = !may_see_others || !wanted.mine.is_empty();
-    let sites = if may_see_others { access.sites(&app).await? } else { Vec::new() };
+    let sites = if may_see_others { access.sites_ever(&app).await? } else { Vec::new() };
     let ids: Vec<i64> = sites.iter().map(|one| one.id).filter(|id| site.is_none_or(|site| site == *id)).collect();
     let whose = if is_mine { Whose::Person(visitor.person.id) } else { Whose::Sites(&ids) };
     let Listed { shifts, newer, older } = Shifts::of_app(&app).listed(whose, period, from_mark, PAGE).await?;
@@ -197,7 +199,8 @@ async fn whole(app: &App, visitor: &Visitor, id: i64) -> Result<Whole, Oops> {
     let now = app.clock.now();
     let over = overdue(shift.started_at, shift.planned.map(|planned| planned.to), &site.about).ends_at;
     let over_since = (over <= now).then_some(over);
-    Ok(Whole { shift, person, site, tasks, media, files, lines, may_see_pay, may_close, over_since, now })
+    let may_see_site = access.may(Permission::View, shift.site_id);
+    Ok(Whole { shift, person, site, tasks, media, files, lines, may_see_pay, may_see_site, may_close, over_since, now })
 }
 
 /// When a shift has ended, as its form says it: by the clock of its site. A form that says nothing means now.

@@ -19,7 +19,7 @@ use crate::web::{Oops, SignedIn, Visitor};
 
 mod view;
 
-pub use self::view::{day_name, open_label};
+pub use self::view::{day_name, open_label, pager};
 
 /// The names of the boxes for the days, Monday first.
 const DAYS: [&str; 7] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6"];
@@ -170,7 +170,9 @@ async fn list_page(app: &App, visitor: &Visitor, page: usize, attempt: Attempt) 
     let shown: Vec<Site> = sites.into_iter().skip((number - 1) * PAGE).take(PAGE).collect();
     let ids: Vec<i64> = shown.iter().map(|site| site.id).collect();
     let open: BTreeSet<i64> = Shifts::of_app(app).openings(&ids).await?.iter().map(|opening| opening.site_id).collect();
-    let deleted = if access.is_owner() { Sites::of_app(app).deleted().await? } else { Vec::new() };
+    let is_deleting = access.may_somewhere(Permission::Delete);
+    let mut deleted = if is_deleting { Sites::of_app(app).deleted().await? } else { Vec::new() };
+    deleted.retain(|site| access.may(Permission::Delete, site.id));
     let usual = write_site(&AboutSite::usual(app.settings.get(&TIME_ZONE).await?));
     let list = view::List { access: &access, sites: &shown, open: &open, deleted: &deleted, number, total };
     Ok((attempt.status(), view::list(visitor, &list, &usual, &attempt)).into_response())

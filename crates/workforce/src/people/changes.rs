@@ -10,6 +10,8 @@ use super::tables::{role as user_role, user};
 use super::{Person, Role, Status, by_telegram};
 use crate::audit;
 use crate::domain::Writing;
+use crate::shifts;
+use crate::sites::By;
 use crate::texts::Language;
 use crate::web::sessions;
 
@@ -129,7 +131,8 @@ pub async fn enrol(db: &Writing<'_, '_>, enrolment: Enrolment, at: Millis) -> Re
     Ok(id)
 }
 
-/// Decides on a person. `by` is the person who does. Whoever is not verified any more is signed out everywhere.
+/// Decides on a person. `by` is the person who does. Whoever is not verified any more is signed out everywhere, and is not
+/// expected anywhere.
 pub async fn set_status(
     db: &Writing<'_, '_>,
     id: i64,
@@ -141,6 +144,7 @@ pub async fn set_status(
     change(db, id, changed, at).await?;
     if status != Status::Verified {
         sessions::end_all(db, id).await?;
+        shifts::give_places_back(db, id, at, By { person: by, at }).await?;
     }
     note(db, id, "status changed", json!({ "status": status.name() }), by, at).await
 }

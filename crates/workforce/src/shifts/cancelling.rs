@@ -167,7 +167,8 @@ async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>
     let site = Sites::of_app(&app).of(plan.site_id).await?;
     let Some(site) = site else { return chat::give_up(turn, Why::Gone, language) };
     let notice_hours = shifts.fines().await?.notice_hours;
-    let told = judges(&app, &[site.id]).await?.remove(&site.id).unwrap_or_default();
+    let mut told = judges(&app, &[site.id]).await?.remove(&site.id).unwrap_or_default();
+    told.retain(|judge| *judge != person.id || person.may(OWNERS));
     let who = (person.id, person.full_name.clone());
     // Only now: what is refused leaves no file that nobody names.
     if let Some((_, file)) = &excuse.photo {
@@ -180,7 +181,7 @@ async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>
     Ok(Next::End)
 }
 
-/// Who judges reasons at each of these sites, by site.
+/// Who judges reasons at each of these sites, by site; each but their own, which is for owners.
 pub async fn judges(app: &App, sites: &[i64]) -> Result<HashMap<i64, Vec<i64>>, DbErr> {
     let staff = app.people.with_any(&[OWNERS, &[Role::Manager]].concat()).await?;
     let permitted = Sites::of_app(app).permitted_at(sites, Permission::Employees).await?;

@@ -288,19 +288,21 @@ impl Shifts {
         self.change(by, update, move |db, by| Box::pin(plans::plan_for(db, user_id, slot_id, by))).await
     }
 
-    /// Cancels somebody's plan; the person is told, and it costs nothing.
+    /// Cancels somebody's plan; the person is told, and it costs nothing. One's own is cancelled in the bot, with a reason.
     pub async fn cancel(&self, by: &Person, plan_id: i64) -> Result<(), NotDone> {
         let plan = self.plan_of(plan_id).await?.ok_or(Why::Gone)?;
         self.permitted(by, Permission::Schedule, plan.site_id).await?;
+        Sites::not_on_oneself(by, plan.user_id)?;
         let update = Update::new(Happened::PlanCancelled, plan.user_id);
         self.change(by, update, move |db, by| Box::pin(plans::cancel_by_staff(db, plan_id, by))).await
     }
 
-    /// Judges the reason of a cancellation.
+    /// Judges the reason of a cancellation; whose it is does not, but owners.
     pub async fn judge(&self, by: &Person, id: i64, is_accepted: bool) -> Result<(), NotDone> {
         let cancelled = self.cancellation(id).await?.ok_or(Why::Gone)?;
         let plan = self.plan_of(cancelled.plan_id).await?.ok_or(Why::Gone)?;
         self.permitted(by, Permission::Employees, plan.site_id).await?;
+        Sites::not_on_oneself(by, plan.user_id)?;
         let fines = self.fines().await?;
         let update = Update::new(Happened::CancellationJudged, plan.user_id);
         self.change(by, update, move |db, by| Box::pin(plans::judge(db, id, is_accepted, fines, by))).await

@@ -1,5 +1,7 @@
 //! What happens to plans and shifts by themselves. Each may run again at any time, and does nothing twice.
 
+use std::sync::Arc;
+
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait};
@@ -23,7 +25,7 @@ const REMINDED_MS: i64 = 2 * HOUR_MS;
 /// From so long after the start on somebody has not come, up to a day.
 const MISSED_MS: i64 = HOUR_MS;
 const FORGOTTEN_MS: i64 = 24 * HOUR_MS;
-/// How many rows one run looks at.
+/// How many rows one commit takes, or one run looks at.
 const AT_ONCE: u64 = 500;
 /// Databases take only so many values at once.
 const IDS_AT_ONCE: usize = 500;
@@ -33,25 +35,33 @@ const LOOKED_AFTER_MS: i64 = 7 * 24 * HOUR_MS;
 /// Reminds people of plans that begin within two hours, once each.
 pub async fn remind(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
-    let sites = Sites::of_app(&app).list().await?;
-    app.domain.write(move |db| Box::pin(remind_all(db, sites, now))).await?;
-    notices::soon(&app).await;
-    Ok(())
+    let sites = Arc::new(Sites::of_app(&app).list().await?);
+    loop {
+        let sites = Arc::clone(&sites);
+        let reminded = app.domain.write_and_get(move |db| Box::pin(remind_some(db, sites, now))).await?;
+        notices::soon(&app).await;
+        if reminded < AT_ONCE {
+            return Ok(());
+        }
+    }
 }
 
-async fn remind_all(db: &Writing<'_, '_>, sites: Vec<Site>, now: Millis) -> Result<(), WriteError> {
+/// Those who begin first; answers how many.
+async fn remind_some(db: &Writing<'_, '_>, sites: Arc<Vec<Site>>, now: Millis) -> Result<u64, WriteError> {
     let rows = plan::Entity::find()
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
         .filter(plan::Column::StartsAt.gt(now.0))
         .filter(plan::Column::StartsAt.lte(now.0 + REMINDED_MS))
         .filter(plan::Column::RemindedAt.is_null())
+        .order_by_asc(plan::Column::StartsAt)
+        .order_by_asc(plan::Column::Id)
         .limit(AT_ONCE)
         .all(db)
         .await?;
     let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
     let noted = plan::ActiveModel { reminded_at: Set(Some(now.0)), ..Default::default() };
     plan::Entity::update_many().set(noted).filter(plan::Column::Id.is_in(ids)).exec(db).await?;
-    let mut told = Vec::with_capacity(rows.len());
+    let (mut told, count) = (Vec::with_capacity(rows.len()), rows.len() as u64);
     for row in rows {
         let plan = Plan::try_from(row)?;
         if let Some(site) = sites.iter().find(|site| site.id == plan.site_id) {
@@ -59,7 +69,8 @@ async fn remind_all(db: &Writing<'_, '_>, sites: Vec<Site>, now: Millis) -> Resu
             told.push((plan.user_id, notice));
         }
     }
-    notices::write(db, told, now).await
+    notices::write(db, told, now).await?;
+    Ok(count)
 }
 
 /// Notes who has not come, and tells the person and staff, once.
@@ -92,7 +103,7 @@ pub async fn note_missed(app: App) -> anyhow::Result<()> {
         let (Some(site), Some(person)) = (site, people.iter().find(|one| one.id == plan.user_id)) else { continue };
         let (name, when) = (site.about.name.clone(), when(plan.period, site));
         let mut told = vec![(person.id, Notice::YouMissed { site: name.clone(), when: when.clone() })];
-        let staff = judges.get(&site.id).into_iter().flatten();
+        let staff = judges.get(&site.id).into_iter().flatten().filter(|id| **id != person.id);
         let missed = Notice::Missed { name: person.full_name.clone(), site: name, when };
         told.extend(staff.map(|id| (*id, missed.clone())));
         let noted = app.domain.write(move |db| Box::pin(miss(db, id, told, now))).await;
@@ -153,7 +164,7 @@ pub async fn post_missing(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     let over = shift::Column::Status.eq(ShiftStatus::Completed.name());
     let found = shift::Entity::find().select_only().column(shift::Column::Id).filter(over);
-    let lately = found.filter(shift::Column::EndedAt.gt(now.0 - LOOKED_AFTER_MS)).order_by_asc(shift::Column::Id);
+    let lately = found.filter(shift::Column::EndedAt.gt(now.0 - LOOKED_AFTER_MS)).order_by_asc(shift::Column::EndedAt);
     let ids: Vec<i64> = lately.into_tuple().all(app.domain.read()).await?;
     let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
     for ids in ids.chunks(IDS_AT_ONCE) {

@@ -37,10 +37,11 @@ pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
     }
     let photos = reasons.iter().filter_map(|one| one.photo_file.as_deref());
     let files = attachments::of(db, media.iter().map(|one| one.telegram_file.as_str()).chain(photos)).await?;
-    let tasks: Vec<_> = tasks.iter().map(|one| (one.shift_id, told_task(one, &media, &files))).collect();
+    let mut sent = told_by(media.iter().map(|one| (one.shift_task_id, told_medium(one, &files))));
+    let mut tasks = told_by(tasks.iter().map(|one| (one.shift_id, told_task(one, sent.remove(&one.id)))));
     Ok(json!({
         "plans": plans.iter().map(told_plan).collect::<Value>(),
-        "shifts": shifts.iter().map(|one| told_shift(one, &tasks)).collect::<Value>(),
+        "shifts": shifts.iter().map(|one| told_shift(one, tasks.remove(&one.id))).collect::<Value>(),
         "cancellations": reasons.iter().map(|one| told_reason(one, &files)).collect::<Value>(),
         "sites_opened": opened.iter().map(|one| json!({ "site": one.site_id, "opened_at_ms": one.opened_at })).collect::<Value>(),
     }))
@@ -76,19 +77,31 @@ pub async fn forget(db: &Writing<'_, '_>, user_id: i64, at: Millis) -> Result<Ve
         ..Default::default()
     };
     cancellation::Entity::update_many().set(wordless).filter(reasons).exec(db).await?;
-    give_places_back(db, user_id, at).await?;
+    // Those of before too: nobody misses a number.
+    give_places_back(db, user_id, Millis(0), By { person: None, at }).await?;
     attachments::forget(db, &nobody_elses(db, files).await?).await
 }
 
-async fn give_places_back(db: &Writing<'_, '_>, user_id: i64, at: Millis) -> Result<(), WriteError> {
+/// Gives the places back that somebody has in slots which end after this. Nobody is told, and nothing has to be judged.
+pub async fn give_places_back(
+    db: &Writing<'_, '_>,
+    user_id: i64,
+    ending_after: Millis,
+    by: By,
+) -> Result<(), WriteError> {
     let planned = plan::Entity::find()
         .filter(plan::Column::UserId.eq(user_id))
-        .filter(plan::Column::Status.eq(PlanStatus::Planned.name()));
+        .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
+        .filter(plan::Column::EndsAt.gt(ending_after.0))
+        // Whoever holds several slots takes them in one order.
+        .order_by_asc(plan::Column::SlotId);
     for row in planned.all(db).await? {
         sites::hold_slot(db, row.slot_id).await?;
-        plans::end(db, row.id, PlanStatus::Cancelled, at).await?;
-        sites::free_place(db, row.slot_id).await?;
-        By { person: None, at }.note(db, "plan cancelled", ("plan", row.id), json!({})).await?;
+        // Who has begun to work meanwhile keeps the place.
+        if plans::is_ended(db, row.id, PlanStatus::Cancelled, by.at).await? {
+            sites::free_place(db, row.slot_id).await?;
+            by.note(db, "plan cancelled", ("plan", row.id), json!({})).await?;
+        }
     }
     Ok(())
 }
@@ -123,25 +136,33 @@ fn told_plan(row: &plan::Model) -> Value {
     })
 }
 
-fn told_shift(row: &shift::Model, tasks: &[(i64, Value)]) -> Value {
-    let own = tasks.iter().filter(|(shift, _)| *shift == row.id).map(|(_, task)| task.clone());
+/// What belongs together by a number, in its order.
+fn told_by(parts: impl Iterator<Item = (i64, Value)>) -> HashMap<i64, Vec<Value>> {
+    let mut by: HashMap<i64, Vec<Value>> = HashMap::new();
+    for (of, part) in parts {
+        by.entry(of).or_default().push(part);
+    }
+    by
+}
+
+fn told_shift(row: &shift::Model, tasks: Option<Vec<Value>>) -> Value {
     json!({
         "id": row.id, "site": row.site_id, "status": row.status, "rate_kopecks": row.rate_kopecks,
         "started_at_ms": row.started_at, "ended_at_ms": row.ended_at,
         "opened_at": position(row.opened_latitude, row.opened_longitude),
         "closed_at": position(row.closed_latitude, row.closed_longitude),
-        "tasks": own.collect::<Value>(),
+        "tasks": tasks.unwrap_or_default(),
     })
 }
 
-fn told_task(row: &task::Model, media: &[medium::Model], files: &HashMap<String, Attachment>) -> Value {
-    let own = media.iter().filter(|one| one.shift_task_id == row.id);
-    let sent = own.map(|one| {
-        json!({ "kind": one.kind, "sent_at_ms": one.created_at, "file": told_file(files.get(&one.telegram_file)) })
-    });
+fn told_task(row: &task::Model, sent: Option<Vec<Value>>) -> Value {
     json!({
-        "text": row.text, "amount_kopecks": row.amount_kopecks, "done_at_ms": row.done_at, "sent": sent.collect::<Value>(),
+        "text": row.text, "amount_kopecks": row.amount_kopecks, "done_at_ms": row.done_at, "sent": sent.unwrap_or_default(),
     })
+}
+
+fn told_medium(row: &medium::Model, files: &HashMap<String, Attachment>) -> Value {
+    json!({ "kind": row.kind, "sent_at_ms": row.created_at, "file": told_file(files.get(&row.telegram_file)) })
 }
 
 fn told_reason(row: &cancellation::Model, files: &HashMap<String, Attachment>) -> Value {

@@ -1,6 +1,8 @@
 //! Opening a shift: one of today's plans, or a site where the contract allows it; then the position, unless nobody knows that
 //! of the site; then it is open.
 
+use std::collections::BTreeMap;
+
 use opora::clock::Millis;
 use opora::prelude::*;
 
@@ -228,8 +230,11 @@ async fn choices(app: &App, person: &Person, now: Millis) -> Result<Choices, Box
     plans.retain(|plan| plan.status == PlanStatus::Planned && plan.period.from.0 - EARLIEST_MS <= now.0);
     let contracts = sites.contracts_of(person.id).await?;
     let active = contracts.iter().filter(|one| one.deleted_at.is_none() && one.about.status == ContractStatus::Active);
+    // Of several contracts for a site the newest decides, as it does when the shift is opened.
+    let newest: BTreeMap<i64, bool> =
+        active.flat_map(|one| one.about.sites.iter().map(|site| (*site, one.about.allows_spontaneous))).collect();
     let spontaneous: Vec<i64> =
-        active.filter(|one| one.about.allows_spontaneous).flat_map(|one| one.about.sites.clone()).collect();
+        newest.into_iter().filter_map(|(site, is_allowed)| is_allowed.then_some(site)).collect();
     let ids: Vec<i64> = plans.iter().map(|plan| plan.site_id).chain(spontaneous.iter().copied()).collect();
     let known = sites.with_ids(&ids).await?;
     let is_planned = |site: &Site| plans.iter().any(|plan| plan.site_id == site.id);

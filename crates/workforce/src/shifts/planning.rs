@@ -6,13 +6,13 @@ use opora::prelude::*;
 
 use super::chat::{self, LIFE, last_words, last_words_and, refused, way_out, worker};
 use super::paging::{self, Page, Question, offset};
-use super::rules::{LONG_DAY_MINUTES, minutes_of_day};
+use super::rules::{LONG_DAY_MINUTES, minutes_of_day, plannable};
 use super::{Happened, Shifts, Update, mine, plans, when};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::payroll::{Money, rate_of};
 use crate::people::Person;
-use crate::sites::{Period, Site, Sites, Slot, Why};
+use crate::sites::{Site, Sites, Slot, Why};
 use crate::texts::Language;
 use crate::{key, text};
 
@@ -26,10 +26,6 @@ const FREE: &str = "plan:free";
 const DAY: &str = "plan:day:";
 const SLOT: &str = "plan:slot:";
 const YES: &str = "plan:yes";
-
-const DAY_MS: i64 = 24 * 3_600_000;
-/// How far ahead people plan.
-const AHEAD_MS: i64 = 21 * DAY_MS;
 
 /// Where planning stands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -269,8 +265,7 @@ async fn free_at(turn: &mut Turn, site_id: i64) -> Result<Option<(Person, Site, 
 /// Free places that do not meet a plan of the person's own.
 async fn free_slots(app: &App, person: &Person, sites: &[Site], now: Millis) -> Result<Vec<Slot>, BoxError> {
     let ids: Vec<_> = sites.iter().map(|site| site.id).collect();
-    let period = Period { from: Millis(now.0 - DAY_MS), to: Millis(now.0 + AHEAD_MS) };
-    let mut slots = Sites::of_app(app).slots(&ids, period).await?;
+    let mut slots = Sites::of_app(app).slots(&ids, plannable(now)).await?;
     let own = Shifts::of_app(app).plans_of(person.id, now).await?;
     slots.retain(|slot| {
         let is_free = slot.places_left() > 0 && slot.period.to > now;

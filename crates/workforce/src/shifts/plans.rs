@@ -18,6 +18,7 @@ use super::tables::{cancellation, plan, shift};
 use super::{records, when};
 use crate::domain::Writing;
 use crate::payroll::{Basis, Kind, Money, Payroll, Row, Source};
+use crate::people;
 use crate::sites::{self, By, Notice, Site, Slot, Why, kept, local, notices};
 
 const MINUTE_MS: i64 = 60_000;
@@ -274,7 +275,10 @@ pub async fn restore_plans(db: &Writing<'_, '_>, slot: &Slot, site: &Site, by: B
         .filter(plan::Column::EndsAt.gt(slot.period.from.0))
         .all(db)
         .await?;
-    let back: Vec<_> = gone.iter().filter(|row| busy.iter().all(|other| other.user_id != row.user_id)).collect();
+    // Who was kept out meanwhile does not come either.
+    let members = people::verified_of(db, gone.iter().map(|row| row.user_id)).await?;
+    let is_free = |row: &&plan::Model| busy.iter().all(|other| other.user_id != row.user_id);
+    let back: Vec<_> = gone.iter().filter(is_free).filter(|row| members.contains(&row.user_id)).collect();
     let ids: Vec<_> = back.iter().map(|row| row.id).collect();
     // What is yet to begin was called off in between, so people are reminded of it, and missed, as of something new.
     let is_to_come = slot.period.from > by.at;
@@ -327,6 +331,11 @@ pub async fn works_somebody(db: &impl ConnectionTrait, site_id: i64) -> Result<b
 
 /// Uses a plan up: refused if that was done before.
 pub(super) async fn end(db: &Writing<'_, '_>, id: i64, to: PlanStatus, at: Millis) -> Result<(), WriteError> {
+    if is_ended(db, id, to, at).await? { Ok(()) } else { Err(Why::PlanUsed.refusal()) }
+}
+
+/// The same; false if it was used before.
+pub(super) async fn is_ended(db: &Writing<'_, '_>, id: i64, to: PlanStatus, at: Millis) -> Result<bool, WriteError> {
     let ended = plan::Entity::update_many()
         .set(plan::ActiveModel { status: Set(to.name().to_owned()), updated_at: Set(at.0), ..Default::default() })
         .col_expr(plan::Column::Version, Expr::col(plan::Column::Version).add(1))
@@ -334,7 +343,7 @@ pub(super) async fn end(db: &Writing<'_, '_>, id: i64, to: PlanStatus, at: Milli
         .filter(plan::Column::Status.eq(PlanStatus::Planned.name()))
         .exec(db)
         .await?;
-    if ended.rows_affected == 0 { Err(Why::PlanUsed.refusal()) } else { Ok(()) }
+    Ok(ended.rows_affected > 0)
 }
 
 /// A plan whose slot, and so whose hours, nobody changes until this commits.

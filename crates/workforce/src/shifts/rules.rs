@@ -5,7 +5,7 @@ use opora::clock::Millis;
 
 use super::records::{Shift, ShiftTask};
 use crate::payroll::{self, LatenessFacts, Money, Row, ShiftFacts, TaskFacts};
-use crate::sites::{AboutSite, Period, Position, Site, local};
+use crate::sites::{AboutSite, LONGEST_DAY_MS, Period, Position, Site, local};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
@@ -15,6 +15,8 @@ const LONGEST_HOURS: i64 = 16;
 pub const LONG_DAY_MINUTES: i64 = 12 * 60;
 /// How long before its start a planned shift may be opened: it is paid from then on.
 pub const EARLIEST_MS: i64 = 2 * HOUR_MS;
+/// How far ahead people plan.
+const AHEAD_MS: i64 = 21 * 24 * HOUR_MS;
 
 /// When a shift that nobody closed ends, and from when on it may be closed for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,11 @@ pub fn overdue(started_at: Millis, planned_end: Option<Millis>, site: &AboutSite
             Overdue { ends_at, due_at: ends_at }
         }
     }
+}
+
+/// When the slots begin that people plan for. Those that have begun are among them until they are over.
+pub const fn plannable(now: Millis) -> Period {
+    Period { from: Millis(now.0 - LONGEST_DAY_MS), to: Millis(now.0 + AHEAD_MS) }
 }
 
 /// How far off somebody is who is too far; none for who is near, and where nobody knows the site's position.

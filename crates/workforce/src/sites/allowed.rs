@@ -1,7 +1,7 @@
 //! The front door, where it is asked who may do what: owners everything, managers what they were permitted, and where.
 
-use sea_orm::sea_query::{ExprTrait, Query};
-use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::sea_query::{IntoCondition, Query};
+use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
 use super::contracts::{Contract, Permission, Scope};
 use super::doors::Sites;
@@ -15,8 +15,17 @@ use crate::web::OWNERS;
 impl Sites {
     /// Where a person may do something: owners everywhere, managers where they were permitted.
     pub async fn where_may(&self, person: &Person, what: Permission) -> Result<Vec<Site>, DbErr> {
+        self.of_those(person, what, site::Column::DeletedAt.is_null().into_condition()).await
+    }
+
+    /// The same with sites that are deleted: what was worked there is still seen, judged and paid.
+    pub async fn where_ever_may(&self, person: &Person, what: Permission) -> Result<Vec<Site>, DbErr> {
+        self.of_those(person, what, Condition::all()).await
+    }
+
+    async fn of_those(&self, person: &Person, what: Permission, which: Condition) -> Result<Vec<Site>, DbErr> {
         if person.may(OWNERS) {
-            return self.list().await;
+            return self.sites(which).await;
         }
         if !person.may(&[Role::Manager]) {
             return Ok(Vec::new());
@@ -28,15 +37,21 @@ impl Sites {
             .and_where(permission::Column::Permission.eq(what.name()))
             .and_where(permission::Column::SiteId.is_not_null())
             .take();
-        self.sites(site::Column::DeletedAt.is_null().and(site::Column::Id.in_subquery(permitted))).await
+        self.sites(which.add(site::Column::Id.in_subquery(permitted))).await
     }
 
-    /// Whether a person may do something at a site.
+    /// Whether a person may do something at a site, deleted or not.
     pub async fn may(&self, person: &Person, what: Permission, site_id: i64) -> Result<bool, DbErr> {
         if person.may(OWNERS) {
             return Ok(true);
         }
-        Ok(self.where_may(person, what).await?.iter().any(|site| site.id == site_id))
+        if !person.may(&[Role::Manager]) {
+            return Ok(false);
+        }
+        let here = permission::Entity::find().filter(permission::Column::UserId.eq(person.id));
+        let here = here.filter(permission::Column::SiteId.eq(site_id));
+        let found = here.filter(permission::Column::Permission.eq(what.name())).one(self.reading()).await?;
+        Ok(found.is_some())
     }
 
     /// The managers who may do something at these sites: pairs of site and person.
@@ -58,6 +73,11 @@ impl Sites {
             Ok((scope, row.permission.parse().map_err(DbErr::Custom)?))
         };
         rows.into_iter().map(read).collect()
+    }
+
+    /// Nobody decides on themselves but owners, above whom there is nobody.
+    pub fn not_on_oneself(by: &Person, user_id: i64) -> Result<(), Why> {
+        if by.id != user_id || by.may(OWNERS) { Ok(()) } else { Err(Why::OwnCase) }
     }
 
     pub(super) fn owners_only(&self, by: &Person) -> Result<(), NotDone> {

@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
-use sea_orm::{ColumnTrait, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::json;
 
 use super::changes::{self, By};
@@ -49,6 +49,13 @@ impl Sites {
     /// Every site that is not deleted, by name.
     pub async fn list(&self) -> Result<Vec<Site>, DbErr> {
         self.sites(site::Column::DeletedAt.is_null()).await
+    }
+
+    /// Every site: those that are there by name, then deleted ones.
+    pub async fn all(&self) -> Result<Vec<Site>, DbErr> {
+        let mut sites = self.sites(Condition::all()).await?;
+        sites.sort_by_key(|site| site.deleted_at.is_some());
+        Ok(sites)
     }
 
     /// Those that can be brought back, the last deleted first.
@@ -167,7 +174,7 @@ impl Sites {
 
     /// Undoes a deletion.
     pub async fn restore(&self, by: &Person, id: i64) -> Result<(), NotDone> {
-        self.owners_only(by)?;
+        self.permitted(by, Permission::Delete, id).await?;
         self.change(by, move |db, by| Box::pin(changes::restore_site(db, id, by))).await
     }
 
@@ -256,21 +263,24 @@ impl Sites {
             .await
     }
 
+    /// Nobody gives one to themselves but owners.
     pub async fn create_contract(&self, by: &Person, user_id: i64, about: AboutContract) -> Result<i64, NotDone> {
         self.permitted_at_all(by, Permission::Employees, &about.sites).await?;
         if about.rate_kopecks.is_some() {
             self.permitted_at_all(by, Permission::Rates, &about.sites).await?;
         }
+        Self::not_on_oneself(by, user_id)?;
         self.change(by, move |db, by| Box::pin(contracts::create_contract(db, user_id, about, by))).await
     }
 
-    /// Whoever changes a contract needs to be permitted wherever it counts, before and after.
+    /// Whoever changes a contract needs to be permitted wherever it counts, before and after; one's own is for owners.
     pub async fn edit_contract(&self, by: &Person, id: i64, version: i64, about: AboutContract) -> Result<(), NotDone> {
         let contract = self.contract(id).await?.ok_or(Why::Gone)?;
         self.permitted_with(by, Permission::Employees, &contract, &about.sites).await?;
         if contract.about.rate_kopecks != about.rate_kopecks {
             self.permitted_with(by, Permission::Rates, &contract, &about.sites).await?;
         }
+        Self::not_on_oneself(by, contract.user_id)?;
         self.change(by, move |db, by| Box::pin(contracts::edit_contract(db, id, version, about, by))).await
     }
 

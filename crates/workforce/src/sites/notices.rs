@@ -3,6 +3,8 @@
 //! Whoever changes something on a page or by a job has no turn to speak in. So a notice is a row first; the bot sends what
 //! was not sent, after turns that ask for it and every minute.
 
+use std::time::Duration;
+
 use opora::bot::Bot;
 use opora::clock::Millis;
 use opora::store::WriteError;
@@ -17,12 +19,16 @@ use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::front::menu_button;
 use crate::payroll::{Money, PayNews, Period};
+use crate::people::Status;
 use crate::text;
 use crate::texts::Language;
 
 const EFFECT: &str = "notices";
-/// How many are read at once; a run sends twice as many at most.
+/// How many are read at once; before they are marked twice as many are sent at most.
 const AT_ONCE: usize = 100;
+/// How long a run of the job takes at most, and how long somebody waits who has only done something that others are told of.
+const RUN: Duration = Duration::from_secs(30);
+const SOON: Duration = Duration::from_secs(1);
 
 /// What somebody is told. Times are written by the clock of the place already.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,27 +139,41 @@ pub fn work(app: &App, bot: Bot) -> Bot {
 
 /// Tells what was not told yet; what cannot be told now is by the job.
 pub async fn soon(app: &App) {
-    if let Err(error) = tell(app.clone()).await {
+    if let Err(error) = tell_for(app, SOON).await {
         tracing::debug!(error = format!("{error:#}"), "notices will be sent later");
     }
 }
 
 /// The job.
 pub async fn tell(app: App) -> anyhow::Result<()> {
+    tell_for(&app, RUN).await
+}
+
+/// Tells all that waits, as far as it goes in this time; at least some of it.
+async fn tell_for(app: &App, time: Duration) -> anyhow::Result<()> {
+    let until = app.clock.now().plus(time);
+    while tell_some(app).await? && app.clock.now() < until {}
+    Ok(())
+}
+
+/// False if nothing waits.
+async fn tell_some(app: &App) -> anyhow::Result<bool> {
     let rows = untold(&app.domain).await?;
     if rows.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let people = app.people.with_ids(&rows.iter().map(|row| row.1).collect::<Vec<_>>()).await?;
     for (id, user_id, notice) in &rows {
-        if let Some(person) = people.iter().find(|person| person.id == *user_id) {
+        // Who is kept out, or forgotten, is not written to any more; it counts as told.
+        let member = people.iter().find(|person| person.id == *user_id && person.status == Status::Verified);
+        if let Some(person) = member {
             let said = Say::text(notice.words(person.language)).buttons([[menu_button(person.language)]]);
             app.bot.post(&format!("notice-{id}"), person.telegram_id, said).await?;
         }
     }
     let told: Vec<_> = rows.iter().map(|row| row.0).collect();
     app.domain.write(move |db| Box::pin(mark_told(db, told))).await?;
-    Ok(())
+    Ok(true)
 }
 
 /// What waits to be told, the oldest first: number, person, notice. What cannot be read is passed over and goes on
@@ -174,7 +194,8 @@ pub async fn untold(domain: &Domain) -> Result<Vec<(i64, i64, Notice)>, DbErr> {
             break;
         }
     }
-    if let Some((id, error)) = unreadable.first() {
+    // A run asks until there is nothing left to tell: so it says this once.
+    if let Some((id, error)) = unreadable.first().filter(|_| found.is_empty()) {
         let count = unreadable.len();
         tracing::error!(%error, id, count, "notices that cannot be read are passed over; this is the first of them");
     }

@@ -67,11 +67,13 @@ async fn today(turn: &mut Turn, _: Press) -> Step<OwnerSites> {
     let lines = overview(&app, &sites, now, language).await?;
     turn.say(Say::text(fit(lines.join("\n"))).buttons([[menu_button(language)]]));
     // Why somebody does not come is for those who judge it, and not for all who see the site.
-    let judged = doors.where_may(&person, Permission::Employees).await?;
+    let judged = doors.where_ever_may(&person, Permission::Employees).await?;
     let ids: Vec<_> = judged.iter().map(|site| site.id).collect();
     let waiting = Shifts::of_app(&app).cancellations(&ids).await?;
     let people = app.people.with_ids(&waiting.iter().map(|(one, _)| one.user_id).collect::<Vec<_>>()).await?;
-    for (one, plan) in waiting.iter().take(SHOWN_MOST) {
+    // One's own is judged by owners, on whom it waits.
+    let others = waiting.iter().filter(|(one, _)| Sites::not_on_oneself(&person, one.user_id).is_ok());
+    for (one, plan) in others.take(SHOWN_MOST) {
         let site = judged.iter().find(|site| site.id == plan.site_id);
         let (Some(site), Some(who)) = (site, people.iter().find(|who| who.id == one.user_id)) else { continue };
         turn.say(to_judge(one, plan, site, who, language));
@@ -259,6 +261,9 @@ async fn judge(turn: &mut Turn, press: &Press, is_accepted: bool) -> Step<OwnerS
     let Some(plan) = shifts.plan_of(cancelled.plan_id).await? else { return turn.refuse(Why::Gone.words(language)) };
     if !Sites::of_app(&app).may(&person, Permission::Employees, plan.site_id).await? {
         return turn.refuse(Why::NotAllowed.words(language));
+    }
+    if let Err(why) = Sites::not_on_oneself(&person, plan.user_id) {
+        return turn.refuse(why.words(language));
     }
     let (fines, by) = (shifts.fines().await?, By { person: Some(person.id), at });
     turn.write(move |db| Box::pin(shifts::judge(db, id, is_accepted, fines, by)));

@@ -60,6 +60,8 @@ pub enum Why {
     OthersWork,
     /// Somebody else has decided.
     Decided,
+    /// It is about whoever wants it, and somebody else is to decide.
+    OwnCase,
 }
 
 /// Why something did not happen that was asked for outside of a turn.
@@ -82,7 +84,7 @@ const KEPT: [(&str, Why); 12] = [
 ];
 
 impl Why {
-    const ALL: [Self; 25] = [
+    const ALL: [Self; 26] = [
         Self::Stale,
         Self::Gone,
         Self::NotAllowed,
@@ -108,6 +110,7 @@ impl Why {
         Self::SiteClosed,
         Self::OthersWork,
         Self::Decided,
+        Self::OwnCase,
     ];
 
     /// The key of its sentence; also its name in a refusal. All of them fit a toast.
@@ -138,6 +141,7 @@ impl Why {
             Self::SiteClosed => key!("why-site-closed-toast"),
             Self::OthersWork => key!("why-others-work-toast"),
             Self::Decided => key!("why-decided-toast"),
+            Self::OwnCase => key!("why-own-case-toast"),
         }
     }
 

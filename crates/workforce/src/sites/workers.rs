@@ -1,8 +1,8 @@
 //! The front door, where pages ask who works where.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
-use sea_orm::sea_query::Query;
+use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Select};
 
 use super::contracts::ContractStatus;
@@ -20,6 +20,21 @@ impl Sites {
     /// Who has a contract for any of these sites, however it stands; one that is deleted does not count.
     pub async fn people_at(&self, sites: &[i64]) -> Result<BTreeSet<i64>, DbErr> {
         self.people(for_any_of(sites)).await
+    }
+
+    /// Where these people work by contracts that are active: pairs of site and person.
+    pub async fn where_they_work(&self, people: &BTreeSet<i64>) -> Result<HashSet<(i64, i64)>, DbErr> {
+        let (of, at) = ((contract::Entity, contract::Column::Id), |column| (contract_site::Entity, column));
+        let mut theirs = contract::Entity::find()
+            .filter(contract::Column::DeletedAt.is_null())
+            .filter(contract::Column::Status.eq(ContractStatus::Active.name()))
+            .filter(contract::Column::UserId.is_in(people.iter().copied()))
+            .select_only();
+        QuerySelect::query(&mut theirs)
+            .column(at(contract_site::Column::SiteId))
+            .column((contract::Entity, contract::Column::UserId))
+            .inner_join(contract_site::Entity, Expr::col(at(contract_site::Column::ContractId)).equals(of));
+        Ok(theirs.into_tuple().all(self.reading()).await?.into_iter().collect())
     }
 
     async fn people(&self, contracts: Select<contract::Entity>) -> Result<BTreeSet<i64>, DbErr> {

@@ -20,6 +20,7 @@ use crate::application::App;
 use crate::audit;
 use crate::people::{self, Person, Role, Status};
 use crate::registration;
+use crate::shifts::{Happened, Update};
 
 mod view;
 
@@ -183,6 +184,8 @@ fn may_give(visitor: &Visitor, role: Role) -> Result<(), Oops> {
 async fn set_status(app: &App, visitor: &Visitor, id: i64, status: Status) -> Result<Redirect, Oops> {
     let (by, at) = (Some(visitor.person.id), app.clock.now());
     app.domain.write(move |db| Box::pin(people::set_status(db, id, status, by, at))).await?;
+    // Their places are free.
+    Update::new(Happened::PlanCancelled, id).publish(app);
     Ok(changed(app, id))
 }
 

@@ -5,6 +5,7 @@ use workforce::shifts::Shifts;
 use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites};
 
 use crate::cabinet::Cabinet;
+use crate::deleted_sites::worked;
 use crate::demo::{ANNA, BORIS};
 use crate::firm::{Kind, NOON};
 use crate::running_a_business::make_site;
@@ -83,5 +84,59 @@ async fn a_plan_is_shown_with_its_place_and_time_also_where_the_contract_rests()
         own.get(page).await.is(200, "<strong>Cafe &lt;One&gt;</strong>").is(200, "Mon 05.01.2026 08:00 – 16:00");
     }
     own.get("/schedule").await.is(200, "There are no free places");
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn ones_own_shift_leads_to_no_page_that_is_for_others() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, own) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(BORIS).await);
+    let site = make_site(&cabinet, &owner).await;
+    let (shift, _) = worked(&cabinet, site).await;
+    let (page, link) = (format!("/shifts/{shift}"), format!("href=\"/sites/{site}\""));
+    owner.get(&page).await.is(200, &link);
+    let shown = own.get(&page).await;
+    shown.is(200, "<dd>Cafe &lt;One&gt;</dd>");
+    assert!(!shown.body.contains(&link), "{}", shown.body);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn places_are_offered_for_three_weeks_also_where_they_have_begun_and_all_can_be_reached() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
+    let owner = cabinet.signed_in(ANNA).await;
+    let (site, doors) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
+    let status = ContractStatus::Active;
+    let about = AboutContract { status, rate_kopecks: None, allows_spontaneous: false, sites: vec![site] };
+    doors.create_contract(&anna, boris.id, about).await.unwrap();
+    let slot = async |day: &str, from: i64, to: i64, title: &str| {
+        let about = AboutSlot::usual(day.parse().unwrap(), Hours::new(from * 60, to * 60));
+        doors.create_slot(&anna, site, AboutSlot { title: title.into(), ..about }).await.unwrap()
+    };
+    // It is three in the afternoon there.
+    let (over, begun) = (slot("2026-01-01", 8, 15, "").await, slot("2026-01-01", 10, 18, "").await);
+    let (far, too_far) = (slot("2026-01-22", 8, 14, "").await, slot("2026-01-23", 8, 14, "").await);
+    let own = cabinet.signed_in(BORIS).await;
+    let page = own.get("/schedule").await;
+    page.is(200, &format!("take-{begun}")).is(200, &format!("take-{far}"));
+    for hidden in [over, too_far] {
+        assert!(!page.body.contains(&format!("take-{hidden}")), "{}", page.body);
+    }
+    assert!(!page.body.contains("page=2"), "{}", page.body);
+    own.post(&format!("/schedule/slots/{begun}/take"), &[]).await.leads_to("/schedule");
+
+    for number in 0..60 {
+        slot("2026-01-06", 10, 12, &format!("Post {number:02}")).await;
+    }
+    own.get("/").await.is(200, "61 free places");
+    let first = own.get("/schedule").await;
+    first.is(200, "Post 59").is(200, "href=\"/schedule?page=2\"");
+    assert!(!first.body.contains(&format!("take-{far}")), "{}", first.body);
+    for after in ["2", "3"] {
+        let last = own.get(&format!("/schedule?page={after}")).await;
+        last.is(200, &format!("take-{far}")).is(200, "href=\"/schedule?page=1\"");
+        assert!(!last.body.contains("Post 59"), "{}", last.body);
+    }
     cabinet.close().await;
 }

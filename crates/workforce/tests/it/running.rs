@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::demo::{ANNA, Demo, OPORA, PATIENCE, STOPS_WITHIN};
+use crate::demo::{ANNA, Demo, OPORA, PATIENCE, STOPS_WITHIN, until};
 
 #[tokio::test]
 async fn it_says_where_to_click_who_is_there_and_what_is_kept() {
@@ -43,6 +43,13 @@ async fn the_links_that_it_prints_lead_somewhere_for_those_whom_it_lets_in() {
         assert_eq!(page.status() == 200, ["1001", "1002"].contains(&number), "{number}: {}", page.status());
     }
     assert_eq!(signed_in(&demo, "1007").await, None);
+    // Whoever has planned something is led to the bot, by the name that Telegram has told the process.
+    let session = signed_in(&demo, "1005").await.unwrap();
+    let is_led = async || {
+        let page = demo.http.get(format!("{}/schedule", demo.base)).header("cookie", &session).send().await.unwrap();
+        page.text().await.unwrap().contains("href=\"https://t.me/opora_demo_bot\"").then_some(())
+    };
+    until("the page leads to the bot", is_led).await;
     demo.stop().await;
 }
 

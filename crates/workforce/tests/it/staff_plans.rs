@@ -1,12 +1,13 @@
 //! Staff handle plans and sites on the pages: somebody is put into a slot and taken out, a site is opened and closed.
 
+use opora::telegram::Telegram;
 use workforce::audit;
 use workforce::people::{Person, Role};
 use workforce::shifts::{PlanStatus, Shifts};
 use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Permission, Scope, Sites};
 use workforce::texts::Language;
 
-use crate::cabinet::{Browser, Cabinet};
+use crate::cabinet::{Answer, Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
 use crate::firm::{Kind, NOON};
 use crate::permissions::hire_may;
@@ -71,8 +72,14 @@ impl Cafe {
     }
 }
 
-async fn put(browser: &Browser, slot: i64, person: &Person) -> crate::cabinet::Answer {
+async fn put(browser: &Browser, slot: i64, person: &Person) -> Answer {
     browser.post(&format!("/calendar/slots/{slot}/plans"), &[("user", &person.id.to_string())]).await
+}
+
+/// What the calendar shows of a slot.
+fn card(calendar: &Answer, slot: i64) -> String {
+    let begin = calendar.body.split(&format!("data-testid=\"slot-{slot}\"")).nth(1);
+    begin.and_then(|rest| rest.split("</a>").next()).unwrap_or_else(|| panic!("{}", calendar.body)).to_owned()
 }
 
 #[tokio::test]
@@ -85,6 +92,9 @@ async fn staff_put_somebody_who_is_free_into_a_slot_and_cancel_it_again() {
     assert!(!page.body.contains(">Zoe</option>"), "she has no contract here: {}", page.body);
     put(owner, early, &cafe.boris).await.leads_to(&path);
     assert_eq!(cafe.coming(early).await, [cafe.boris.id]);
+    let card = async |slot: i64| card(&owner.get("/calendar?day=2026-01-05").await, slot);
+    assert!(card(early).await.contains("1/2") && card(early).await.contains("Boris"), "{}", card(early).await);
+    assert!(card(late).await.contains("nobody yet") && !card(late).await.contains("Boris"), "{}", card(late).await);
     // He is not offered where he would be in two places at once, and who asks for it all the same is told.
     owner.get(&format!("/calendar/slots/{late}")).await.is(200, "data-testid=\"nobody-free\"");
     put(owner, late, &cafe.boris)
@@ -103,13 +113,20 @@ async fn staff_put_somebody_who_is_free_into_a_slot_and_cancel_it_again() {
     owner.post(&format!("/calendar/slots/{late}/plans/{plan}/cancel"), &[]).await.is(404, "There is no such page");
     owner.post(&cancel, &[]).await.leads_to(&path);
     assert_eq!(shifts.plan_of(plan).await.unwrap().unwrap().status, PlanStatus::Cancelled);
+    assert!(card(early).await.contains("nobody yet") && !card(early).await.contains("Boris"), "{}", card(early).await);
     let noted = ["Somebody put down for a shift", "Planned shift cancelled"];
     assert_eq!(cafe.noted("plan", plan).await, noted.map(|words| (Some(cafe.anna.id), words.to_owned())));
     owner.post(&cancel, &[]).await.is(409, "data-testid=\"notice\"");
     put(owner, late, &cafe.boris).await.leads_to(&format!("/calendar/slots/{late}"));
-    // Boris reads on his own page how he cancels himself.
-    let own = cafe.cabinet.signed_in(BORIS).await.get("/schedule").await;
-    own.is(200, "You cancel a shift in the bot").is(200, "href=\"tg://user?id=");
+    // Boris reads on his own page how he cancels himself, with the way there once Telegram has told the bot's name.
+    let (own, emulator) = (cafe.cabinet.signed_in(BORIS).await, &cafe.cabinet.emulator);
+    let page = own.get("/schedule").await;
+    page.is(200, "You cancel a shift in the bot");
+    assert!(!page.body.contains("To the bot"), "{}", page.body);
+    let telegram = Telegram::new(&emulator.token, &emulator.base).unwrap();
+    cafe.cabinet.app.learn_bot_name(&telegram).await.unwrap();
+    let name = emulator.bot("getMe", serde_json::json!({})).await["result"]["username"].clone();
+    own.get("/schedule").await.is(200, &format!("href=\"https://t.me/{}\"", name.as_str().unwrap()));
     cafe.cabinet.close().await;
 }
 

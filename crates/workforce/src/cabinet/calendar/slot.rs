@@ -9,6 +9,7 @@ use chrono::Days;
 use maud::{Markup, html};
 
 use super::super::access::Access;
+use super::expected;
 use super::view;
 use super::warnings::{self, Warning};
 use crate::application::App;
@@ -107,14 +108,18 @@ pub async fn page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Re
     // A day to either side: nights begin on one and end on another.
     let before = slot.about.day.checked_sub_days(Days::new(1)).unwrap_or(slot.about.day);
     let around = Period::of_days(before, 3, site.about.time_zone).ok_or(Oops::NotFound)?;
-    let (ids, here) = (people.iter().copied().collect::<Vec<_>>(), [site.id]);
-    let (everywhere, people, beside, tasks) = tokio::try_join!(
+    let (ids, here, now) = (people.iter().copied().collect::<Vec<_>>(), [site.id], app.clock.now());
+    let expected = expected::people(&plans, now);
+    let (everywhere, people, beside, tasks, work) = tokio::try_join!(
         shifts.plans_of_people(&people, around),
         app.people.with_ids(&ids),
         doors.slots(&here, around),
-        doors.tasks_of_slot(id)
+        doors.tasks_of_slot(id),
+        doors.where_they_work(&expected)
     )?;
-    let warnings = warnings::about(&slot, &site, &beside, &everywhere);
+    let mut warnings = HashMap::from([(id, warnings::about(&slot, &site, &beside, &everywhere))]);
+    expected::look(&plans, &work, now, &mut warnings);
+    let warnings = warnings.remove(&id).unwrap_or_default();
     let free = may_put.then(|| free(&people, &workers, &everywhere, &slot));
     let names = people.into_iter().map(|person| (person.id, person.full_name)).collect();
     let whole = Whole { access, site, slot, plans, free, tasks, names, warnings };
@@ -174,7 +179,8 @@ pub fn coming(visitor: &Visitor, whole: &Whole) -> Markup {
 
 fn planned(visitor: &Visitor, whole: &Whole, plan: &Plan) -> Markup {
     let language = visitor.language();
-    let may_cancel = whole.access.may(Permission::Schedule, plan.site_id) && plan.status == PlanStatus::Planned;
+    let may_handle = whole.access.may(Permission::Schedule, plan.site_id) && whole.access.decides_on(plan.user_id);
+    let may_cancel = may_handle && plan.status == PlanStatus::Planned;
     html! {
         li data-testid={ "plan-" (plan.id) } {
             span { (whole.names.get(&plan.user_id).map_or("–", String::as_str)) }

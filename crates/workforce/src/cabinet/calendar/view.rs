@@ -188,7 +188,7 @@ pub fn slot(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
                 (slot::coming(visitor, whole))
                 (tasks(visitor, whole, attempt))
             }
-            @if slot.deleted_at.is_some() { (deleted(visitor, slot)) }
+            @if slot.deleted_at.is_some() { (deleted(visitor, whole)) }
             @else if may_edit { (edit(visitor, slot, whole.access.may(Permission::Rates, site.id), attempt)) }
             @else { section.card { p { (text!(language, "cabinet-rate")) ": " (rate.shown(language)) } } }
         },
@@ -225,12 +225,14 @@ fn edit(visitor: &Visitor, slot: &Slot, may_rate: bool, attempt: &Attempt) -> Ma
     }
 }
 
-fn deleted(visitor: &Visitor, slot: &Slot) -> Markup {
-    let language = visitor.language();
+/// That a slot is deleted, and the way back for those who may, while its site is there.
+fn deleted(visitor: &Visitor, whole: &Whole) -> Markup {
+    let (language, site) = (visitor.language(), &whole.site);
+    let may_restore = whole.access.may(Permission::Schedule, site.id) && site.deleted_at.is_none();
     html! {
         section.card.removed {
             p { (text!(language, "cabinet-slot-deleted")) }
-            (restore(visitor, slot))
+            @if may_restore { (restore(visitor, &whole.slot)) }
         }
     }
 }

@@ -20,6 +20,8 @@ pub enum Warning {
     Meets { from_minute: i64, to_minute: i64 },
     /// Somebody who comes works longer that day than a day of work should be.
     LongDay { user_id: i64, minutes: i64 },
+    /// Somebody who is expected has no contract for the site by now.
+    CannotCome { user_id: i64 },
 }
 
 impl Warning {
@@ -34,6 +36,10 @@ impl Warning {
             Self::LongDay { user_id, minutes } => {
                 let name = names.get(user_id).map_or("–", String::as_str);
                 text!(language, "cabinet-warns-long-day", name = name, hours = hours(*minutes))
+            }
+            Self::CannotCome { user_id } => {
+                let name = names.get(user_id).map_or("–", String::as_str);
+                text!(language, "cabinet-warns-cannot-come", name = name)
             }
         }
     }

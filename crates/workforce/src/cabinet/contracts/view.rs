@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{Desk, NEW, path};
 use crate::payroll::Money;
 use crate::people::Person;
-use crate::sites::{AboutContract, Contract, ContractStatus, Permission, Site};
+use crate::sites::{AboutContract, Contract, ContractStatus, Permission, Site, Why};
 use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;
@@ -32,9 +32,11 @@ pub fn page(visitor: &Visitor, desk: &Desk, person: &Person, contracts: &[Contra
         h1 { (text!(language, "cabinet-contracts")) @if !desk.access.is_owner() { ": " (person.full_name) } }
         (attempt.notice(language))
         @for contract in alive { (one(visitor, desk, contract, attempt)) }
-        section.card data-testid="new-contract" {
-            h2 { (text!(language, "cabinet-new-contract")) }
-            (visitor.sheet(attempt, new, |form| inputs(form, &desk.sites, desk.may_rate())))
+        @if desk.access.decides_on(person.id) {
+            section.card data-testid="new-contract" {
+                h2 { (text!(language, "cabinet-new-contract")) }
+                (visitor.sheet(attempt, new, |form| inputs(form, &desk.sites, desk.may_rate())))
+            }
         }
         @if !gone.is_empty() { (deleted(visitor, &gone, &desk.sites)) }
     };
@@ -67,8 +69,9 @@ pub fn offering(visitor: &Visitor, desk: &Desk, attempt: &Attempt) -> Markup {
 /// One contract: with its form where it may be changed, else what it says.
 fn one(visitor: &Visitor, desk: &Desk, contract: &Contract, attempt: &Attempt) -> Markup {
     let (language, access) = (visitor.language(), &desk.access);
-    let (may_edit, may_rate) =
+    let (is_theirs, may_rate) =
         (access.may_with(Permission::Employees, contract), access.may_with(Permission::Rates, contract));
+    let may_edit = is_theirs && access.decides_on(contract.user_id);
     let (own, form, now) = (path(contract.user_id), format!("/contracts/{}", contract.id), write(&contract.about));
     let (version, caption) = (Some(contract.version), text!(language, "cabinet-save"));
     let sheet = Sheet { path: &form, now: &now, version, back: &own, caption: &caption, testid: "save-contract" };
@@ -77,7 +80,8 @@ fn one(visitor: &Visitor, desk: &Desk, contract: &Contract, attempt: &Attempt) -
             @if may_edit { (visitor.sheet(attempt, sheet, |form| inputs(form, &desk.sites, may_rate))) }
             @else {
                 (drawn(contract, &desk.sites, may_rate, language))
-                p.quiet { (text!(language, "cabinet-contract-elsewhere")) }
+                @if is_theirs { p.quiet data-testid="own-case" { (Why::OwnCase.words(language)) } }
+                @else { p.quiet { (text!(language, "cabinet-contract-elsewhere")) } }
             }
             @if access.is_owner() {
                 (visitor.visit.form(&format!("{form}/delete"), &html! {

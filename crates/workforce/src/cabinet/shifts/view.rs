@@ -10,7 +10,7 @@ use super::{DAYS_MOST, END_AT, END_BY_ITSELF, END_NOW, List, TYPED_TIME, Whole, 
 use crate::attachments::{self, Attachment};
 use crate::payroll::{Hours, Money};
 use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, minutes_late};
-use crate::sites::{Position, local};
+use crate::sites::{Position, Site, Why, local};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Attempt, fields};
@@ -32,7 +32,7 @@ pub fn list(visitor: &Visitor, list: &List, may_see_others: bool) -> Markup {
                         select name="site" {
                             option value="" { (text!(language, "cabinet-all-sites")) }
                             @for site in &list.sites {
-                                option value=(site.id) selected[list.site == Some(site.id)] { (site.about.name) }
+                                option value=(site.id) selected[list.site == Some(site.id)] { (called(site, language)) }
                             }
                         }
                     }
@@ -51,6 +51,12 @@ pub fn list(visitor: &Visitor, list: &List, may_see_others: bool) -> Markup {
             }
         },
     )
+}
+
+/// A site by its name, and whether it is deleted.
+fn called(site: &Site, language: Language) -> String {
+    let name = site.about.name.as_str();
+    if site.deleted_at.is_none() { name.to_owned() } else { text!(language, "cabinet-deleted-site", site = name) }
 }
 
 /// The list of some days, chosen as this one is.
@@ -193,7 +199,11 @@ fn facts(whole: &Whole, language: Language) -> Markup {
     let (shift, clock) = (&whole.shift, |at| by_clock(whole, at));
     html! {
         dl.facts {
-            dt { (text!(language, "cabinet-site")) } dd { a href={ "/sites/" (whole.site.id) } { (whole.site.about.name) } }
+            dt { (text!(language, "cabinet-site")) }
+            dd {
+                @if whole.may_see_site { a href={ "/sites/" (whole.site.id) } { (whole.site.about.name) } }
+                @else { (whole.site.about.name) }
+            }
             dt { (text!(language, "cabinet-planned")) }
             dd {
                 @match shift.planned {

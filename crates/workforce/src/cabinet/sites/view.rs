@@ -64,7 +64,7 @@ pub fn list(visitor: &Visitor, list: &List<'_>, usual: &Fields, attempt: &Attemp
                 @if list.sites.is_empty() { div.card.empty { (text!(language, "cabinet-no-sites")) } }
                 @else { (table(list, language)) }
                 (pager("/sites", list.number, list.total.div_ceil(PAGE), language))
-                @if !list.deleted.is_empty() { (deleted(visitor, list.deleted)) }
+                @if !list.deleted.is_empty() { (deleted(visitor, list.access, list.deleted)) }
             }
             @if list.access.is_owner() {
                 details.card open[list.sites.is_empty() || attempt.status() != axum::http::StatusCode::OK] {
@@ -113,7 +113,8 @@ fn hours(site: &Site) -> String {
     format!("{} – {}", time_of(site.about.hours.from_minute), time_of(site.about.hours.to_minute))
 }
 
-fn deleted(visitor: &Visitor, sites: &[Site]) -> Markup {
+/// Sites that were deleted, to be brought back by those who may.
+fn deleted(visitor: &Visitor, access: &Access, sites: &[Site]) -> Markup {
     let language = visitor.language();
     html! {
         details.card {
@@ -122,9 +123,11 @@ fn deleted(visitor: &Visitor, sites: &[Site]) -> Markup {
                 @for site in sites {
                     li.removed {
                         span { (site.about.name) }
-                        (visitor.visit.form(&format!("/sites/{}/restore", site.id), &html! {
-                            button.plain.small type="submit" data-testid="restore" { (text!(language, "cabinet-restore")) }
-                        }))
+                        @if access.may(Permission::Delete, site.id) {
+                            (visitor.visit.form(&format!("/sites/{}/restore", site.id), &html! {
+                                button.plain.small type="submit" data-testid="restore" { (text!(language, "cabinet-restore")) }
+                            }))
+                        }
                     }
                 }
             }
@@ -161,7 +164,7 @@ pub fn site(visitor: &Visitor, shown: &Shown, attempt: &Attempt) -> Markup {
                 a.button.plain href={ "/shifts?site=" (site.id) } { (text!(language, "cabinet-nav-shifts")) }
             }
             (attempt.notice(language))
-            @if site.deleted_at.is_some() { (deleted(visitor, std::slice::from_ref(site))) } @else { (doors(visitor, shown)) }
+            @if site.deleted_at.is_some() { (deleted(visitor, access, std::slice::from_ref(site))) } @else { (doors(visitor, shown)) }
             section.card #tasks {
                 h2 { (text!(language, "cabinet-tasks")) }
                 p.quiet { (text!(language, "cabinet-tasks-about")) }

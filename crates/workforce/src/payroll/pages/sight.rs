@@ -24,7 +24,7 @@ impl Sight {
         if person.may(OWNERS) {
             return Ok(Self::All);
         }
-        let sites = Sites::of_app(app).where_may(person, Permission::Finances).await?;
+        let sites = Sites::of_app(app).where_ever_may(person, Permission::Finances).await?;
         if sites.is_empty() { Err(Oops::Forbidden) } else { Ok(Self::Sites(sites)) }
     }
 

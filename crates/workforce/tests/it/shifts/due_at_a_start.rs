@@ -116,7 +116,9 @@ async fn what_was_due_before_the_start_is_done_and_told_once(kind: Kind) {
         emulator.hears(chat, words).await;
     }
     // Half an hour, and the hour after which the other one was over, at a hundred an hour.
-    let amounts = async || first_column::<String>(&domain, "SELECT CAST(amount_kopecks AS TEXT) FROM adjustments ORDER BY 1").await;
+    let amounts = async || {
+        first_column::<String>(&domain, "SELECT CAST(amount_kopecks AS TEXT) FROM adjustments ORDER BY 1").await
+    };
     until("both shifts are paid", async || (amounts().await == ["10000", "5000"]).then_some(())).await;
     run.stops().await;
     // A start lets every job run again, and none finds anything to do.

@@ -112,6 +112,47 @@ async fn a_picture_that_somebody_else_has_sent_too_stays_with_them() {
     assert!(app.files.all().await.unwrap().is_empty());
 }
 
+#[tokio::test]
+async fn what_somebody_sent_in_years_is_given_out_and_forgotten_whole() {
+    const PHOTOS: usize = 40_000;
+    let yard = Yard::open(Kind::Sqlite).await;
+    let anna = at_work(&yard).await;
+    let app = yard.firm.app.clone();
+    let numbers = format!("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {PHOTOS})");
+    // Four tasks with ten thousand photos each, of which those of the first are kept.
+    for sql in [
+        "INSERT INTO shift_tasks (shift_id, source, place, text, amount_kopecks, is_mandatory, needs_media)
+            SELECT id, 'site', 100 + i, 'Task ' || i, 0, FALSE, TRUE
+            FROM shifts, (SELECT 0 AS i UNION SELECT 1 UNION SELECT 2 UNION SELECT 3)"
+            .to_owned(),
+        format!(
+            "{numbers} INSERT INTO task_media (shift_task_id, kind, telegram_file, unique_id, created_at)
+            SELECT (SELECT id FROM shift_tasks WHERE place = 100 + i % 4), 'photo', 'file-' || i, 'unique-' || i, i FROM n"
+        ),
+        format!(
+            "{numbers} INSERT INTO attachments (telegram_file, name, media_type, size_bytes, sha256)
+            SELECT 'file-' || i, 'name-' || i, 'image/png', i, 'x' FROM n WHERE i % 4 = 0"
+        ),
+    ] {
+        app.domain.write(move |db| Box::pin(run(db, sql))).await.unwrap();
+    }
+    let who = person(&yard.firm, &anna).await;
+    let known = export(&yard, &who).await;
+    let tasks = known["shifts"]["shifts"][0]["tasks"].as_array().unwrap();
+    let (first, second) = (&tasks[tasks.len() - 4], &tasks[tasks.len() - 3]);
+    assert_eq!((&first["text"], &second["text"]), (&json!("Task 0"), &json!("Task 1")));
+    let sent: Vec<_> = tasks.iter().flat_map(|task| task["sent"].as_array().unwrap()).collect();
+    assert_eq!(sent.len(), PHOTOS);
+    let last = json!({ "kind": "photo", "sent_at_ms": 40_000, "file":
+        { "name": "name-40000", "media_type": "image/png", "size_bytes": 40_000, "sha256": "x" } });
+    assert_eq!(first["sent"].as_array().unwrap().last(), Some(&last));
+    assert_eq!(second["sent"][0], json!({ "kind": "photo", "sent_at_ms": 1, "file": null }));
+    forget(&yard, &who).await;
+    for table in ["task_media", "attachments"] {
+        assert_eq!(yard.rows(&format!("SELECT COUNT(*) FROM {table}")).await, [["0"]], "{table}");
+    }
+}
+
 async fn run(db: &Writing<'_, '_>, sql: String) -> Result<(), WriteError> {
     db.execute_unprepared(&sql).await?;
     Ok(())
