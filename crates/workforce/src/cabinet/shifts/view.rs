@@ -10,7 +10,7 @@ use super::{DAYS_MOST, END_AT, END_BY_ITSELF, END_NOW, List, TYPED_TIME, Whole, 
 use crate::attachments::{self, Attachment};
 use crate::payroll::{Hours, Money};
 use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, minutes_late};
-use crate::sites::{Position, Site, Why, local};
+use crate::sites::{Position, Site, local};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Attempt, fields};
