@@ -113,12 +113,14 @@ impl Shared {
             return self.book.store().post(epoch, once, outgoing, at).await;
         }
         let (keys, posted): (Vec<_>, Vec<_>) = outgoing.iter().cloned().unzip();
-        let ids = self.there()?.store().post(epoch, once, outgoing, at).await;
+        let (there, under_way) = (self.there()?, self.copies.sets_out(keys.clone()));
+        let ids = there.store().post(epoch, once, outgoing, at).await;
         match &ids {
             Ok(ids) => self.copies.posted(ids, &posted),
             Err(error) if may_have_happened(error) => keys.iter().for_each(|key| self.copies.forget(key)),
             Err(_) => {}
         }
+        under_way.answered();
         ids
     }
 

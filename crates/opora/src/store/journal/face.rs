@@ -3,7 +3,7 @@
 //! A call with an epoch goes to the store that gave it, another one to where its bot's lease is. What passes through to
 //! Redis is noted in the copies.
 
-use super::copies::Copies;
+use super::copies::{Copies, UnderWay};
 use super::{Journal, Shared, There};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -263,12 +263,15 @@ impl Shared {
     }
 
     async fn finish_there(&self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> StoreResult<Receipt> {
-        let finished = self.there()?.store().finish_effect(epoch, effect, outcome.clone()).await;
+        let there = self.there()?;
+        let under_way = self.copies.sets_out(vec![outcome.key.clone()]);
+        let finished = there.store().finish_effect(epoch, effect, outcome.clone()).await;
         match &finished {
             Ok(receipt) => self.copies.received(&[outcome], &[*receipt]),
             Err(error) if may_have_happened(error) => self.copies.forget(&outcome.key),
             Err(_) => {}
         }
+        under_way.answered();
         finished
     }
 
@@ -280,11 +283,22 @@ impl Shared {
         Ok(opened)
     }
 
-    async fn commit_there(&self, epoch: Epoch, commit: Commit) -> StoreResult<Committed> {
-        if self.is_on_journal(commit.key.bot) {
-            return Err(StoreError::Fenced { mine: epoch, holder: ON_JOURNAL.to_owned() });
-        }
+    /// Says that something which takes inputs of a conversation goes to Redis, unless the journal goes on.
+    fn sets_out(&self, epoch: Epoch, key: &DialogueKey) -> StoreResult<(&There, UnderWay<'_>)> {
+        let is_not_over = || match self.is_on_journal(key.bot) {
+            true => Err(StoreError::Fenced { mine: epoch, holder: ON_JOURNAL.to_owned() }),
+            false => Ok(()),
+        };
+        is_not_over()?;
         let there = self.there()?;
+        let under_way = self.copies.sets_out(vec![key.clone()]);
+        // Once more: whoever goes on with the journal from here on finds that there is no copy.
+        is_not_over()?;
+        Ok((there, under_way))
+    }
+
+    async fn commit_there(&self, epoch: Epoch, commit: Commit) -> StoreResult<Committed> {
+        let (there, under_way) = self.sets_out(epoch, &commit.key)?;
         let (key, change, writes) = (commit.key.clone(), Copies::change(&commit), commit.writes.is_some());
         let committed = there.store().commit(epoch, commit).await;
         match &committed {
@@ -294,6 +308,7 @@ impl Shared {
             Err(StoreError::Unavailable(why)) if !writes && why.is::<NotReached>() => {}
             Err(_) => self.copies.forget(&key),
         }
+        under_way.answered();
         committed
     }
 
@@ -304,7 +319,7 @@ impl Shared {
         parked: Parked,
         outgoing: Vec<Outgoing>,
     ) -> StoreResult<SetAside> {
-        let (there, key) = (self.there()?, parked.key.clone());
+        let ((there, under_way), key) = (self.sets_out(epoch, &parked.key)?, parked.key.clone());
         let chats: Vec<_> = outgoing.iter().map(|outgoing| outgoing.chat).collect();
         let set_aside = there.store().park(epoch, taken.clone(), parked, outgoing).await;
         match &set_aside {
@@ -315,6 +330,7 @@ impl Shared {
             Err(error) if may_have_happened(error) => self.copies.forget(&key),
             Err(_) => {}
         }
+        under_way.answered();
         set_aside
     }
 }
