@@ -89,6 +89,11 @@ impl Copies {
         self.states.forget(key);
     }
 
+    /// Redis has forgotten conversations that have ended: those begin at another version there.
+    pub(super) fn forget_ended(&self, bot: i64) {
+        self.states.forget_ended(bot);
+    }
+
     /// Redis has lost something: no copy is worth anything.
     pub(super) fn forget_all(&self) {
         self.states.forget_all();

@@ -213,7 +213,12 @@ impl StoreLayer for Journal {
     }
 
     fn clean<'a>(&'a self, epoch: Epoch, bounds: Bounds) -> Answer<'a, Cleaned> {
-        Box::pin(async move { self.0.of_epoch(epoch)?.clean(epoch, bounds).await })
+        Box::pin(async move {
+            if is_ours(epoch) {
+                return self.0.book.store().clean(epoch, bounds).await;
+            }
+            self.0.clean_there(epoch, bounds).await
+        })
     }
 
     fn statistics<'a>(&'a self, bot: Option<i64>) -> Answer<'a, Statistics> {
@@ -273,6 +278,17 @@ impl Shared {
         }
         under_way.answered();
         finished
+    }
+
+    async fn clean_there(&self, epoch: Epoch, bounds: Bounds) -> StoreResult<Cleaned> {
+        let there = self.there()?;
+        let (bot, before) = (there.redis().bot_of(epoch)?, there.redis().ended_cleaned());
+        let cleaned = there.store().clean(epoch, bounds).await;
+        let may_be_cleaned = cleaned.as_ref().is_err_and(may_have_happened);
+        if may_be_cleaned || there.redis().ended_cleaned() != before {
+            self.copies.forget_ended(bot);
+        }
+        cleaned
     }
 
     async fn open_there(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {
