@@ -38,8 +38,11 @@ mod record;
 mod tables;
 mod takeover;
 
+pub(super) use self::keep::unless_decided;
+
 /// How long a cleaning waits for turns that are being decided; who comes meanwhile waits with it.
 const CLEANS_WITHIN: Duration = Duration::from_secs(1);
+
 /// Keeps conversations in a Redis and carries the application's writes out in an SQL database, once for each turn.
 ///
 /// While the database is away, turns with writes wait, and so do those of conversations that are not in memory. While Redis
@@ -173,17 +176,20 @@ impl DecidedStore {
             self.unsure.lock().insert(decision.commit.key);
             return error;
         }
-        self.unsure.lock().remove(&decision.commit.key);
+        let key = decision.commit.key.clone();
+        if matches!(error, StoreError::AlreadyTaken)
+            && let Err(error) = self.take_again(epoch, decision.commit).await
+        {
+            // What was decided on that input stands, and Redis does not know it yet.
+            self.unsure.lock().insert(key);
+            return error;
+        }
+        self.unsure.lock().remove(&key);
         if matches!(error, StoreError::WritesFailed(_))
             && let Some(lost) = self.database.lost().await
         {
             // No turn is at fault: none is given up.
             return lost;
-        }
-        if matches!(error, StoreError::AlreadyTaken)
-            && let Err(error) = self.take_again(epoch, decision.commit).await
-        {
-            return error;
         }
         error
     }

@@ -29,6 +29,8 @@ on_both_databases! {
     a_turn_of_redis_is_refused_once_the_journal_goes_on,
     who_finds_that_another_instance_has_led_meanwhile_stops,
     a_journal_that_has_something_is_not_left_behind,
+    an_update_that_was_decided_on_before_writes_nothing_while_redis_is_away,
+    an_input_that_redis_has_forgotten_waits_for_it_until_it_knows_that_again,
 }
 
 /// Writes a line to the application's table.
@@ -324,6 +326,45 @@ async fn who_finds_that_another_instance_has_led_meanwhile_stops(scene: Scene) {
     assert!(matches!(&refused, Err(StoreError::Lost { what }) if what.contains("another instance")), "{refused:?}");
     other.commit(epoch, noted(1, 2)).await.unwrap();
     assert_eq!((scene.version().await, scene.tables().notes().await), (2, 2));
+    store.close().await.unwrap();
+}
+
+async fn an_update_that_was_decided_on_before_writes_nothing_while_redis_is_away(scene: Scene) {
+    scene.noted_once().await.close().await.unwrap();
+    // Another process, which has never seen that update.
+    let store = scene.store().await;
+    lead(&*store, "restarted").await;
+    store.open(&anna(), None).await.unwrap();
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    let away = lead(&*store, "away").await;
+    store.open(&anna(), None).await.unwrap();
+    let again = store.commit(away, noted(1, 1)).await;
+    assert!(matches!(again, Err(StoreError::AlreadyTaken)), "{again:?}");
+    store.commit(away, noted(1, 2)).await.unwrap();
+    comes_back(&scene, &*store).await;
+    assert_eq!((scene.version().await, scene.tables().notes().await), (2, 2));
+    assert_eq!(scene.redis.parked(Some(BOT), 9).await.unwrap(), [], "there is no conflict");
+    store.close().await.unwrap();
+}
+
+async fn an_input_that_redis_has_forgotten_waits_for_it_until_it_knows_that_again(scene: Scene) {
+    scene.noted_once().await.close().await.unwrap();
+    let store = scene.store().await;
+    let epoch = lead(&*store, "restarted").await;
+    store.open(&anna(), None).await.unwrap();
+    let forget = "for _, key in ipairs(redis.call('KEYS', '*:marks')) do redis.call('DEL', key) end";
+    scene.server.say(&["EVAL", forget, "0"]);
+    // The database knows it, and Redis cannot be told.
+    scene.proxy.cut_after(b"_open");
+    let lost = store.commit(epoch, noted(1, 1)).await;
+    assert!(matches!(lost, Err(StoreError::Unavailable(_))) && scene.proxy.has_cut(), "{lost:?}");
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    lead(&*store, "away").await;
+    let waits = store.open(&anna(), None).await;
+    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "{waits:?}");
+    assert_eq!(scene.tables().notes().await, 1);
     store.close().await.unwrap();
 }
 
