@@ -51,7 +51,7 @@ impl StoreLayer for Journal {
     }
 
     fn renew<'a>(&'a self, bot: i64, epoch: Epoch) -> Answer<'a, ()> {
-        Box::pin(async move { self.0.of_epoch(epoch)?.renew(bot, epoch).await })
+        Box::pin(self.0.renew(bot, epoch))
     }
 
     fn release<'a>(&'a self, bot: i64, epoch: Epoch) -> Answer<'a, ()> {

@@ -89,7 +89,8 @@ impl Shared {
         // Before that: should its answer be lost, nobody of these is here.
         self.forget_imported(bot);
         self.book.empty(bot).await?;
-        if self.book.store().release(bot, here).await.is_ok() {
+        // Where others can reach it, it is held from now on.
+        if self.book.tables().is_none() && self.book.store().release(bot, here).await.is_ok() {
             self.leases.lock().remove(&(bot, true));
         }
         let Count { turns, conflicts, messages, failed, updates } = count;
