@@ -50,6 +50,14 @@ impl StateCache {
         drop(self.take(key));
     }
 
+    /// Forgets a bot's conversations of which nothing is open.
+    pub(crate) fn forget_ended(&self, bot: i64) {
+        let stays = |key: &DialogueKey, (_, stored): &mut Held| key.bot != bot || stored.is_some();
+        let mut generations = self.generations.lock();
+        generations.young.retain(stays);
+        generations.old.retain(stays);
+    }
+
     pub(crate) fn forget_all(&self) {
         *self.generations.lock() = Generations::default();
     }

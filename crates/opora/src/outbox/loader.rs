@@ -219,10 +219,12 @@ impl Memory {
 }
 
 fn drop_unsure(shared: &Shared, row: OutboxRow) {
-    let reason = "it may have been sent when an instance ended, and it is not to be sent twice";
-    shared.tell_failed(&row, reason.into(), false);
-    shared.settler.push(Settled { id: row.id, outcome: Settlement::Failed(reason.into()) });
+    shared.tell_failed(&row, MAY_BE_SENT.into(), false);
+    shared.settler.push(Settled { id: row.id, outcome: Settlement::Failed(MAY_BE_SENT.into()) });
 }
+
+/// Why a message is not sent that was in the act and is to be sent once at most.
+pub(crate) const MAY_BE_SENT: &str = "it may have been sent when an instance ended, and it is not to be sent twice";
 
 #[cfg(test)]
 mod tests {

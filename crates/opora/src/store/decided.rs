@@ -11,9 +11,11 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::{join, try_join};
 use parking_lot::Mutex;
+use tokio::sync::RwLock;
 
 use self::keep::Record;
 use self::recent::Recent;
@@ -36,6 +38,11 @@ mod record;
 mod tables;
 mod takeover;
 
+pub(super) use self::keep::unless_decided;
+
+/// How long a cleaning waits for turns that are being decided; who comes meanwhile waits with it.
+const CLEANS_WITHIN: Duration = Duration::from_secs(1);
+
 /// Keeps conversations in a Redis and carries the application's writes out in an SQL database, once for each turn.
 ///
 /// While the database is away, turns with writes wait, and so do those of conversations that are not in memory. While Redis
@@ -46,6 +53,10 @@ pub struct DecidedStore {
     database: Arc<SqlDatabase>,
     /// Conversations whose last decision of this process may not be carried out, or not be known here as decided.
     unsure: Mutex<HashSet<DialogueKey>>,
+    /// Shared by turns from the first look at Redis until they are carried out there. A cleaning has it alone: of a
+    /// conversation that Redis does not know, the floor of versions says whether a turn was carried out, and a cleaning
+    /// raises it.
+    deciding: RwLock<()>,
     settled: Mutex<Recent>,
     /// The epochs to which the fences of bots were raised here.
     raised: Mutex<HashMap<i64, Epoch>>,
@@ -65,7 +76,8 @@ impl DecidedStore {
 
     /// Puts the two together where the tables are made.
     pub(super) fn beside(redis: RedisStore, database: Arc<SqlDatabase>) -> Self {
-        Self { redis, database, unsure: Mutex::default(), settled: Mutex::default(), raised: Mutex::default() }
+        let (unsure, deciding, settled, raised) = Default::default();
+        Self { redis, database, unsure, deciding, settled, raised }
     }
 
     pub(super) fn redis(&self) -> &RedisStore {
@@ -134,6 +146,7 @@ impl DecidedStore {
 
     /// Commits a turn with writes.
     async fn decide(&self, epoch: Epoch, commit: Commit, writes: DomainWrites) -> StoreResult<Committed> {
+        let _deciding = self.deciding.read().await;
         self.redis.stands(epoch, &commit).await?;
         let numbers = self.redis.numbers_for(epoch, &commit)?;
         failpoints::hit(failpoints::STORE_BEFORE_WRITES).await;
@@ -163,17 +176,20 @@ impl DecidedStore {
             self.unsure.lock().insert(decision.commit.key);
             return error;
         }
-        self.unsure.lock().remove(&decision.commit.key);
+        let key = decision.commit.key.clone();
+        if matches!(error, StoreError::AlreadyTaken)
+            && let Err(error) = self.take_again(epoch, decision.commit).await
+        {
+            // What was decided on that input stands, and Redis does not know it yet.
+            self.unsure.lock().insert(key);
+            return error;
+        }
+        self.unsure.lock().remove(&key);
         if matches!(error, StoreError::WritesFailed(_))
             && let Some(lost) = self.database.lost().await
         {
             // No turn is at fault: none is given up.
             return lost;
-        }
-        if matches!(error, StoreError::AlreadyTaken)
-            && let Err(error) = self.take_again(epoch, decision.commit).await
-        {
-            return error;
         }
         error
     }
@@ -197,9 +213,23 @@ impl DecidedStore {
 
     /// The records go with the marks.
     async fn clean_both(&self, epoch: Epoch, bounds: Bounds) -> StoreResult<Cleaned> {
-        let mut cleaned = self.redis.clean(epoch, bounds).await?;
-        cleaned.aged += self.database.clean(self.redis.bot_of(epoch)?, epoch, bounds.marks_before).await?;
+        let bot = self.redis.bot_of(epoch)?;
+        let Some(mut cleaned) = self.clean_redis(bot, epoch, bounds).await? else {
+            tracing::warn!(bot, "turns take long to be decided; old rows are removed later");
+            return Ok(Cleaned::default());
+        };
+        cleaned.aged += self.database.clean(bot, epoch, bounds.marks_before).await?;
         Ok(cleaned)
+    }
+
+    /// Cleans Redis while nothing is being decided, and once it knows of everything that was; none if that takes too long.
+    async fn clean_redis(&self, bot: i64, epoch: Epoch, bounds: Bounds) -> StoreResult<Option<Cleaned>> {
+        // One whose writes hang keeps the others waiting for this no longer than that.
+        let Ok(_alone) = tokio::time::timeout(CLEANS_WITHIN, self.deciding.write()).await else { return Ok(None) };
+        for key in self.unsure_of(bot) {
+            self.open_turn(&key, None).await?;
+        }
+        self.redis.clean(epoch, bounds).await.map(Some)
     }
 }
 

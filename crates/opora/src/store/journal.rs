@@ -10,7 +10,9 @@
 //! Where an application has tables beside its Redis, the journal lies in their database, so that a turn commits with what it
 //! writes there, as it does otherwise. What was decided there and is not known to be in Redis waits for Redis.
 //!
-//! By naming a journal the operator declares that there is no second instance: nobody else is asked before it goes on.
+//! By naming a journal the operator declares that there is no second instance: nobody else is asked before it goes on. A
+//! journal in a database can be reached from elsewhere all the same; so whoever leads on Redis holds its lease, too, and one
+//! from whom alone Redis is away stands by.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -66,6 +68,9 @@ struct Shared {
     copies: Copies,
     /// The tokens of our leases, by bot and whether they are on the journal.
     leases: Mutex<HashMap<(i64, bool), String>>,
+    /// The epochs under which the journal's lease is held beside the one on Redis, so that nobody else goes on with a
+    /// journal that several can reach.
+    held: Mutex<HashMap<i64, Epoch>>,
     /// The bots of the latest epochs that were given here.
     epochs: Mutex<HashMap<Epoch, i64>>,
     /// The epochs to which the fences of bots were raised from here, where the journal lies beside an application's tables.
@@ -152,6 +157,7 @@ impl Journal {
             imported: Mutex::default(),
             copies: Copies::new(COPIES),
             leases: Mutex::default(),
+            held: Mutex::default(),
             epochs: Mutex::default(),
             raised: Mutex::default(),
             accepted: AtomicU64::default(),

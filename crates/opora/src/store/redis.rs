@@ -10,6 +10,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 
@@ -83,6 +84,8 @@ pub struct RedisStore {
     // The tokens of claims whose answers were lost, by bot.
     lost_claims: Mutex<HashMap<i64, String>>,
     sent: SentNotes,
+    // How many ended conversations were cleaned away.
+    ended_cleaned: AtomicU64,
 }
 
 /// How the server's side of the store is kept.

@@ -21,6 +21,7 @@ use crate::redis_store::holder;
 mod addresses;
 pub mod apart;
 mod away;
+mod cleaning;
 mod emptied;
 mod fences;
 mod loss;
@@ -192,6 +193,18 @@ fn note(person: i64) -> DomainWrites {
             } else {
                 sqlx::query(insert).bind(person).execute(database.sqlite()).await?;
             }
+            Ok(())
+        })
+    })
+}
+
+/// A write of the application's that Redis does not outlive.
+fn note_and_kill(bench: &Bench, person: i64) -> DomainWrites {
+    let redis = Arc::clone(&bench.redis);
+    DomainWrites::new(move |database| {
+        Box::pin(async move {
+            note(person).run(database).await?;
+            redis.lock().kill();
             Ok(())
         })
     })

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use opora::bot::BotError;
+use opora::bot::{BotError, Instances, WebhookSettings};
 use opora::instance::NotLeading;
 use opora::key::DialogueKey;
 use opora::prelude::*;
@@ -16,6 +16,7 @@ use crate::proxy::Proxy;
 use crate::redis_server::RedisServer;
 use crate::runtime::effects::{Tries, purchase, slow_bank};
 use crate::runtime::form::{AGE, NAME, form};
+use crate::runtime::webhook::Server;
 use crate::stage::{BOT, Person, Running, Stage, until};
 
 mod left;
@@ -206,6 +207,7 @@ on_every_journal! {
     a_bot_that_starts_while_redis_is_away_waits_for_it_with_everybody,
     who_lost_the_lease_while_redis_was_away_stops_and_keeps_the_journal,
     work_that_was_asked_for_while_redis_was_away_has_the_same_key_when_it_is_back,
+    a_bot_by_webhook_goes_on_while_redis_is_away_too,
 }
 
 async fn whom_the_bot_knows_goes_on_while_redis_is_away_and_others_are_told_once_to_wait(scene: Scene) {
@@ -234,6 +236,29 @@ async fn whom_the_bot_knows_goes_on_while_redis_is_away_and_others_are_told_once
     anna.says("/start").await;
     until("she begins anew", async || anna.heard().await.len() == 4).await;
     assert_eq!(scene.row(&anna).await.version.0, 4);
+    bot.stops().await;
+}
+
+async fn a_bot_by_webhook_goes_on_while_redis_is_away_too(scene: Scene) {
+    let (anna, boris) = (scene.stage.person("Anna").await, scene.stage.person("Boris").await);
+    let (store, mut server) = (scene.store().await, Server::new(&scene.stage).await);
+    let settings = WebhookSettings { instances: Instances::Alone, ..server.settings() };
+    let (bot, webhook) = scene.stage.bot(&store).dialogue(form()).webhook(settings);
+    server.mount(&webhook);
+    let bot = Running::start(bot);
+    scene.is_cut_off(&anna, &store).await;
+    anna.says("Anna").await;
+    anna.hears_just(&[NAME, AGE]).await;
+    boris.says("/start").await;
+    boris.hears_just(&[ONE_MOMENT]).await;
+    until("Telegram need not keep it", async || scene.stage.unacknowledged() == 0).await;
+    scene.proxy.cut_off(false);
+    boris.hears_just(&[ONE_MOMENT, NAME]).await;
+    scene.is_replayed().await;
+    anna.says("33").await;
+    anna.hears_just(&[NAME, AGE, "Anna is 33."]).await;
+    assert_eq!((scene.row(&anna).await.version.0, scene.row(&boris).await.version.0), (3, 1));
+    assert_eq!(scene.stage.polls(), 0);
     bot.stops().await;
 }
 

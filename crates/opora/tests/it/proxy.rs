@@ -24,6 +24,8 @@ enum Mode {
     Passing,
     /// Everything comes so much later.
     Delaying(Duration),
+    /// Everything waits until the way is free again, and comes then.
+    Holding,
     /// Connections are taken and everything said on them, and nothing comes of it.
     Swallowing,
     /// All connections end, and none come about.
@@ -79,6 +81,11 @@ impl Proxy {
     /// From now on everything comes so much later.
     pub fn delay(&self, by: Duration) {
         self.shared.mode.send_replace(Mode::Delaying(by));
+    }
+
+    /// From now on everything is held up, as by a server that has stalled; when the way is free again, it comes through.
+    pub fn hold(&self) {
+        self.shared.mode.send_replace(Mode::Holding);
     }
 
     /// From now on nothing comes through and nobody is told. Connections that are there, or come about meanwhile, stay dead
@@ -201,8 +208,11 @@ fn is_said(awaited: &mut Option<Vec<u8>>, said: &[u8]) -> bool {
 impl Shared {
     async fn delays(&self) {
         let mode = *self.mode.borrow();
-        if let Mode::Delaying(by) = mode {
-            tokio::time::sleep(by).await;
+        match mode {
+            Mode::Delaying(by) => tokio::time::sleep(by).await,
+            // The sender lives as long as this.
+            Mode::Holding => drop(self.mode.subscribe().wait_for(|mode| *mode != Mode::Holding).await),
+            Mode::Passing | Mode::Swallowing | Mode::CutOff => {}
         }
     }
 }

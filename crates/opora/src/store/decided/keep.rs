@@ -3,13 +3,13 @@
 //! It is refused as a commit would be: to whoever may not write any more, for an input that was decided on before, and
 //! where another turn was decided first.
 
-use super::record::Decision;
+use super::record::{Decision, input};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::database::{change, numbers};
 use crate::store::sql::columns::{Value, count};
 use crate::store::sql::rows::Rows;
-use crate::store::{Database, Epoch, StoreError, StoreResult, WriteError};
+use crate::store::{Commit, Database, DomainWrites, Epoch, StoreError, StoreResult, Taken, WriteError};
 
 /// A decision as its tables take it.
 pub(super) struct Record {
@@ -105,6 +105,26 @@ impl Record {
         let record = change(database, RECORD, vec![key, bot, to, body, hour]).await?;
         Ok((i64::try_from(inputs).unwrap_or(i64::MAX), i64::try_from(record).unwrap_or(i64::MAX)))
     }
+}
+
+/// Writes of a turn that is committed in the database itself, while Redis is away: refused if an update was decided on
+/// before, which the database may be the only one to know.
+pub(in crate::store) fn unless_decided(commit: &Commit, writes: DomainWrites) -> StoreResult<DomainWrites> {
+    const KNOWN: &str = "SELECT count(*) FROM opora_decided_inputs WHERE bot = $1 AND input = $2";
+    let bot = commit.key.bot;
+    let updates = commit.takes.iter().filter(|taken| matches!(taken, Taken::Update { .. } | Taken::Fresh(_)));
+    let updates = updates.map(input).collect::<Result<Vec<_>, _>>();
+    let updates = updates.map_err(|error| StoreError::WritesFailed(error.into()))?;
+    Ok(DomainWrites::new(move |database| {
+        Box::pin(async move {
+            for update in updates {
+                if numbers(database, KNOWN, vec![Value::Number(bot), Value::Text(update)]).await? != Some([0]) {
+                    return Err(StoreError::AlreadyTaken.into());
+                }
+            }
+            writes.run(database).await
+        })
+    }))
 }
 
 /// Refuses unless this epoch may write, and holds that until the commit.

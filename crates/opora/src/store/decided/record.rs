@@ -42,14 +42,6 @@ impl Decision {
 
     /// What recognises the inputs that it takes, among those of its bot.
     pub(super) fn inputs(&self) -> Result<Vec<String>, serde_json::Error> {
-        let input = |taken: &Taken| match taken {
-            Taken::Update { mark, .. } | Taken::Fresh(mark) => {
-                serde_json::to_string(&("update", mark.update_id, &mark.identity))
-            }
-            Taken::Outcome(seq) => serde_json::to_string(&("outcome", seq)),
-            Taken::Timer(id) => serde_json::to_string(&("timer", id)),
-            Taken::Parked(id) => serde_json::to_string(&("parked", id)),
-        };
         self.commit.takes.iter().map(input).collect()
     }
 
@@ -61,6 +53,18 @@ impl Decision {
             Ok(decision) => Err(unreadable(format!("a decision has the form {}", decision.form).into())),
             Err(error) => Err(unreadable(error.into())),
         }
+    }
+}
+
+/// What recognises an input among those of its bot.
+pub(super) fn input(taken: &Taken) -> Result<String, serde_json::Error> {
+    match taken {
+        Taken::Update { mark, .. } | Taken::Fresh(mark) => {
+            serde_json::to_string(&("update", mark.update_id, &mark.identity))
+        }
+        Taken::Outcome(seq) => serde_json::to_string(&("outcome", seq)),
+        Taken::Timer(id) => serde_json::to_string(&("timer", id)),
+        Taken::Parked(id) => serde_json::to_string(&("parked", id)),
     }
 }
 

@@ -6,6 +6,8 @@ use super::face::may_have_happened;
 use super::{OneMoment, Shared};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
+use crate::store::database::as_it_was;
+use crate::store::decided::unless_decided;
 use crate::store::{
     Commit, Committed, ConversationRow, Epoch, Incoming, Mark, Opened, Origin, OutboxId, Outgoing, Parked, Receipt,
     SetAside, Settled, Settlement, StoreError, StoreResult, Taken,
@@ -56,7 +58,7 @@ impl Shared {
 
     /// Commits a turn and writes it down, in one step.
     pub(super) async fn commit_away(&self, epoch: Epoch, mut commit: Commit) -> StoreResult<Committed> {
-        let writes = commit.writes.take();
+        let writes = commit.writes.take().map(|writes| unless_decided(&commit, writes)).transpose()?;
         if writes.is_some() && self.book.tables().is_none() {
             return Err(StoreError::Unsupported(NO_WRITES));
         }
@@ -64,7 +66,7 @@ impl Shared {
             return Err(StoreError::AlreadyTaken);
         }
         commit.writes = Some(Book::writing(&Entry::of_turn(&commit, writes.is_some()), writes)?);
-        self.book.store().commit(epoch, commit).await.map_err(|error| self.book.away(error))
+        self.book.store().commit(epoch, commit).await.map_err(|error| self.book.away(as_it_was(error)))
     }
 
     /// Sets an input aside and writes that down, in one step.
@@ -113,12 +115,14 @@ impl Shared {
             return self.book.store().post(epoch, once, outgoing, at).await;
         }
         let (keys, posted): (Vec<_>, Vec<_>) = outgoing.iter().cloned().unzip();
-        let ids = self.there()?.store().post(epoch, once, outgoing, at).await;
+        let (there, under_way) = (self.there()?, self.copies.sets_out(keys.clone()));
+        let ids = there.store().post(epoch, once, outgoing, at).await;
         match &ids {
             Ok(ids) => self.copies.posted(ids, &posted),
             Err(error) if may_have_happened(error) => keys.iter().for_each(|key| self.copies.forget(key)),
             Err(_) => {}
         }
+        under_way.answered();
         ids
     }
 

@@ -1,6 +1,12 @@
 //! The lease, on Redis or on the journal. It changes its place only when it is asked for anew.
+//!
+//! Beside an application's tables the journal's lease is held along with the one on Redis. That one decides: whoever gets it
+//! takes the journal's, whoever had that.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::future::join;
 
 use super::Shared;
 use super::book::is_ours;
@@ -9,6 +15,8 @@ use crate::store::{Epoch, Filter, Holder, Lease, LeaseAnswer, Store, StoreError,
 
 /// How many conversations of the journal are read at once.
 const PAGE: usize = 1_000;
+/// How long the database may take to renew the journal's lease beside the one on Redis, which is not to wait for it.
+const RENEWS_WITHIN: Duration = Duration::from_secs(1);
 
 impl Shared {
     pub(super) async fn claim(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
@@ -30,7 +38,50 @@ impl Shared {
         }
         self.of_epoch(epoch)?.release(bot, epoch).await?;
         self.leases.lock().remove(&(bot, is_here));
+        let held = self.held.lock().remove(&bot);
+        if let Some(here) = held
+            && self.book.store().release(bot, here).await.is_ok()
+        {
+            // Else it runs out.
+            self.leases.lock().remove(&(bot, true));
+        }
         Ok(())
+    }
+
+    pub(super) async fn renew(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
+        let store = self.of_epoch(epoch)?;
+        if is_ours(epoch) {
+            return store.renew(bot, epoch).await;
+        }
+        let (renewed, held) = join(store.renew(bot, epoch), self.renew_held(bot)).await;
+        held.and(renewed)
+    }
+
+    /// Renews the journal's lease beside the one on Redis. A database that is away ends nothing; that somebody else has it
+    /// does.
+    async fn renew_held(&self, bot: i64) -> StoreResult<()> {
+        let Some(here) = self.held.lock().get(&bot).copied() else { return Ok(()) };
+        match tokio::time::timeout(RENEWS_WITHIN, self.book.store().renew(bot, here)).await {
+            Ok(Err(error)) if error.ends_the_lease() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the journal's lease beside the one on Redis, whoever had it, where others can reach the journal. One in a file is
+    /// left alone: Redis can be used also while this disk is full.
+    async fn hold_here(&self, bot: i64, holder: &Holder) -> StoreResult<()> {
+        if self.book.tables().is_none() {
+            return Ok(());
+        }
+        let seen = self.book.store().lease(bot).await?;
+        match self.book.store().claim(bot, holder, seen.as_ref()).await? {
+            LeaseAnswer::Granted(here) => {
+                self.leases.lock().insert((bot, true), holder.token.clone());
+                self.held.lock().insert(bot, here);
+                Ok(())
+            }
+            LeaseAnswer::Held(_) => Err(StoreError::Unavailable("the journal is in use".into())),
+        }
     }
 
     /// Claims on the journal.
@@ -38,6 +89,7 @@ impl Shared {
         let answer = self.claim_from(self.book.store(), (bot, true), holder, seen).await?;
         if let LeaseAnswer::Granted(epoch) = answer {
             self.granted((bot, true), epoch, holder);
+            self.held.lock().remove(&bot);
             self.end_decisions(bot, epoch).await?;
             // What a turn has decided stands, and nobody here knows it: such a conversation goes on when Redis has that
             // turn. By now none is on its way any more.
@@ -86,6 +138,7 @@ impl Shared {
                     self.copies.forget_all();
                 }
                 self.replay(bot, *epoch, holder).await?;
+                self.hold_here(bot, holder).await?;
                 self.copies.begin_term();
                 self.on_journal.write().remove(&bot);
             }

@@ -1,7 +1,8 @@
 //! What is known in memory of Redis: states, updates that were taken, and what lies there and must come first.
 //!
 //! A conversation can go on without Redis only if nothing of it waits there: an input that was acknowledged, or a message
-//! to its chat that has not been sent.
+//! to its chat that has not been sent. And only if nothing of it is on its way there: a Redis that has stalled may take it
+//! long after somebody else was asked.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -26,6 +27,17 @@ pub(super) struct Copies {
     states: StateCache,
     taken: Mutex<(HashSet<Mark>, VecDeque<Mark>)>,
     ahead: Mutex<Ahead>,
+    /// Conversations of which something is on its way to Redis, and how many calls that is.
+    under_way: Mutex<HashMap<DialogueKey, usize>>,
+}
+
+/// A call that is on its way to Redis. Until it is answered, there are no copies of its conversations; of one that is let go
+/// before, nobody knows what becomes of it.
+#[derive(Debug)]
+pub(super) struct UnderWay<'a> {
+    copies: &'a Copies,
+    keys: Vec<DialogueKey>,
+    is_answered: bool,
 }
 
 /// What lies in Redis and must come first.
@@ -50,7 +62,8 @@ pub(super) struct Change {
 
 impl Copies {
     pub(super) fn new(limit: usize) -> Self {
-        Self { states: StateCache::new(limit), taken: Mutex::default(), ahead: Mutex::default() }
+        let (taken, ahead, under_way) = Default::default();
+        Self { states: StateCache::new(limit), taken, ahead, under_way }
     }
 
     /// A state as Redis has it.
@@ -58,14 +71,27 @@ impl Copies {
         self.states.put(key, version, stored);
     }
 
-    /// The copy of a conversation that nothing in Redis comes before.
+    /// The copy of a conversation that nothing in Redis, or on its way there, comes before.
     pub(super) fn take(&self, key: &DialogueKey) -> Option<(Version, Option<Stored>)> {
-        if self.ahead.lock().is_before(key) { None } else { self.states.take(key) }
+        let waits = self.under_way.lock().contains_key(key) || self.ahead.lock().is_before(key);
+        if waits { None } else { self.states.take(key) }
+    }
+
+    /// Something of these conversations goes to Redis.
+    pub(super) fn sets_out(&self, keys: Vec<DialogueKey>) -> UnderWay<'_> {
+        let mut under_way = self.under_way.lock();
+        keys.iter().for_each(|key| *under_way.entry(key.clone()).or_default() += 1);
+        UnderWay { copies: self, keys, is_answered: false }
     }
 
     /// Nobody knows how it stands there.
     pub(super) fn forget(&self, key: &DialogueKey) {
         self.states.forget(key);
+    }
+
+    /// Redis has forgotten conversations that have ended: those begin at another version there.
+    pub(super) fn forget_ended(&self, bot: i64) {
+        self.states.forget_ended(bot);
     }
 
     /// Redis has lost something: no copy is worth anything.
@@ -180,6 +206,30 @@ impl Copies {
     }
 }
 
+impl UnderWay<'_> {
+    /// It is answered, and what that means for the copies is noted.
+    pub(super) fn answered(mut self) {
+        self.is_answered = true;
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.keys.iter().for_each(|key| self.copies.forget(key));
+        }
+        let mut under_way = self.copies.under_way.lock();
+        for key in &self.keys {
+            if let Some(calls) = under_way.get_mut(key) {
+                *calls -= 1;
+                if *calls == 0 {
+                    under_way.remove(key);
+                }
+            }
+        }
+    }
+}
+
 impl Ahead {
     fn is_before(&self, key: &DialogueKey) -> bool {
         self.are_too_many || self.inputs.contains_key(key) || self.chats.contains_key(&key.chat)
@@ -252,6 +302,21 @@ mod tests {
         copies.settled(&[Settled { id: OutboxId(4), outcome: Settlement::Sent { labelled: None } }]);
         assert_eq!(copies.take(&anna()), Some((Version(3), None)));
         assert!(copies.has_taken(&mark(1)) && !copies.has_taken(&mark(2)));
+    }
+
+    #[test]
+    fn a_conversation_has_no_copy_while_something_of_it_is_on_its_way() {
+        let copies = Copies::new(100);
+        copies.put(&anna(), Version(3), None);
+        let (first, second) = (copies.sets_out(vec![anna()]), copies.sets_out(vec![anna()]));
+        first.answered();
+        assert_eq!(copies.take(&anna()), None, "the other one is on its way");
+        second.answered();
+        assert_eq!(copies.take(&anna()), Some((Version(3), None)));
+        copies.put(&anna(), Version(3), None);
+        drop(copies.sets_out(vec![anna()]));
+        assert_eq!(copies.take(&anna()), None, "nobody heard what became of it");
+        assert!(copies.under_way.lock().is_empty());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! A call with an epoch goes to the store that gave it, another one to where its bot's lease is. What passes through to
 //! Redis is noted in the copies.
 
-use super::copies::Copies;
+use super::copies::{Copies, UnderWay};
 use super::{Journal, Shared, There};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -51,7 +51,7 @@ impl StoreLayer for Journal {
     }
 
     fn renew<'a>(&'a self, bot: i64, epoch: Epoch) -> Answer<'a, ()> {
-        Box::pin(async move { self.0.of_epoch(epoch)?.renew(bot, epoch).await })
+        Box::pin(self.0.renew(bot, epoch))
     }
 
     fn release<'a>(&'a self, bot: i64, epoch: Epoch) -> Answer<'a, ()> {
@@ -229,7 +229,12 @@ impl StoreLayer for Journal {
     }
 
     fn clean<'a>(&'a self, epoch: Epoch, bounds: Bounds) -> Answer<'a, Cleaned> {
-        Box::pin(async move { self.0.of_epoch(epoch)?.clean(epoch, bounds).await })
+        Box::pin(async move {
+            if is_ours(epoch) {
+                return self.0.book.store().clean(epoch, bounds).await;
+            }
+            self.0.clean_there(epoch, bounds).await
+        })
     }
 
     fn statistics<'a>(&'a self, bot: Option<i64>) -> Answer<'a, Statistics> {
@@ -279,13 +284,27 @@ impl Shared {
     }
 
     async fn finish_there(&self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> StoreResult<Receipt> {
-        let finished = self.there()?.store().finish_effect(epoch, effect, outcome.clone()).await;
+        let there = self.there()?;
+        let under_way = self.copies.sets_out(vec![outcome.key.clone()]);
+        let finished = there.store().finish_effect(epoch, effect, outcome.clone()).await;
         match &finished {
             Ok(receipt) => self.copies.received(&[outcome], &[*receipt]),
             Err(error) if may_have_happened(error) => self.copies.forget(&outcome.key),
             Err(_) => {}
         }
+        under_way.answered();
         finished
+    }
+
+    async fn clean_there(&self, epoch: Epoch, bounds: Bounds) -> StoreResult<Cleaned> {
+        let there = self.there()?;
+        let (bot, before) = (there.redis().bot_of(epoch)?, there.redis().ended_cleaned());
+        let cleaned = there.store().clean(epoch, bounds).await;
+        let may_be_cleaned = cleaned.as_ref().is_err_and(may_have_happened);
+        if may_be_cleaned || there.redis().ended_cleaned() != before {
+            self.copies.forget_ended(bot);
+        }
+        cleaned
     }
 
     async fn open_there(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {
@@ -296,11 +315,22 @@ impl Shared {
         Ok(opened)
     }
 
-    async fn commit_there(&self, epoch: Epoch, commit: Commit) -> StoreResult<Committed> {
-        if self.is_on_journal(commit.key.bot) {
-            return Err(StoreError::Fenced { mine: epoch, holder: ON_JOURNAL.to_owned() });
-        }
+    /// Says that something which takes inputs of a conversation goes to Redis, unless the journal goes on.
+    fn sets_out(&self, epoch: Epoch, key: &DialogueKey) -> StoreResult<(&There, UnderWay<'_>)> {
+        let is_not_over = || match self.is_on_journal(key.bot) {
+            true => Err(StoreError::Fenced { mine: epoch, holder: ON_JOURNAL.to_owned() }),
+            false => Ok(()),
+        };
+        is_not_over()?;
         let there = self.there()?;
+        let under_way = self.copies.sets_out(vec![key.clone()]);
+        // Once more: whoever goes on with the journal from here on finds that there is no copy.
+        is_not_over()?;
+        Ok((there, under_way))
+    }
+
+    async fn commit_there(&self, epoch: Epoch, commit: Commit) -> StoreResult<Committed> {
+        let (there, under_way) = self.sets_out(epoch, &commit.key)?;
         let (key, change, writes) = (commit.key.clone(), Copies::change(&commit), commit.writes.is_some());
         let committed = there.store().commit(epoch, commit).await;
         match &committed {
@@ -310,6 +340,7 @@ impl Shared {
             Err(StoreError::Unavailable(why)) if !writes && why.is::<NotReached>() => {}
             Err(_) => self.copies.forget(&key),
         }
+        under_way.answered();
         committed
     }
 
@@ -320,7 +351,7 @@ impl Shared {
         parked: Parked,
         outgoing: Vec<Outgoing>,
     ) -> StoreResult<SetAside> {
-        let (there, key) = (self.there()?, parked.key.clone());
+        let ((there, under_way), key) = (self.sets_out(epoch, &parked.key)?, parked.key.clone());
         let chats: Vec<_> = outgoing.iter().map(|outgoing| outgoing.chat).collect();
         let set_aside = there.store().park(epoch, taken.clone(), parked, outgoing).await;
         match &set_aside {
@@ -331,6 +362,7 @@ impl Shared {
             Err(error) if may_have_happened(error) => self.copies.forget(&key),
             Err(_) => {}
         }
+        under_way.answered();
         set_aside
     }
 }

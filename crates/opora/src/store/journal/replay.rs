@@ -13,6 +13,7 @@ use super::entry::{Deed, Entry};
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
+use crate::outbox::MAY_BE_SENT;
 use crate::store::{
     Commit, DomainWrites, Effect, Epoch, Holder, InboxRow, LeaseAnswer, Mark, Opened, Origin, OutboxId, OutboxRow,
     RedisStore, Seq, Settled, Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
@@ -88,7 +89,8 @@ impl Shared {
         // Before that: should its answer be lost, nobody of these is here.
         self.forget_imported(bot);
         self.book.empty(bot).await?;
-        if self.book.store().release(bot, here).await.is_ok() {
+        // Where others can reach it, it is held from now on.
+        if self.book.tables().is_none() && self.book.store().release(bot, here).await.is_ok() {
             self.leases.lock().remove(&(bot, true));
         }
         let Count { turns, conflicts, messages, failed, updates } = count;
@@ -235,12 +237,7 @@ impl Replay<'_> {
                 return Ok(());
             }
             count.messages += rows.len();
-            let posted = try_join_all(rows.iter().map(|row| self.post(row))).await?;
-            let unsure = posted.iter().zip(&rows).filter(|(_, row)| row.was_sending);
-            let unsure: Vec<_> = unsure.flat_map(|(ids, _)| ids).copied().collect();
-            if !unsure.is_empty() {
-                self.redis.sending(self.epoch, unsure).await?;
-            }
+            try_join_all(rows.iter().map(|row| self.hand_over(row))).await?;
             failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
             let outcome = Settlement::Sent { labelled: None };
             let moved = rows.iter().map(|row| Settled { id: row.id, outcome: outcome.clone() }).collect();
@@ -248,8 +245,17 @@ impl Replay<'_> {
         }
     }
 
-    async fn post(&self, row: &OutboxRow) -> StoreResult<Vec<OutboxId>> {
-        self.redis.post(self.epoch, &self.once(row), vec![(row.key.clone(), row.outgoing.clone())], row.at).await
+    /// One that was in the act and is to be sent once at most has failed, as it would by the next courier: were it posted,
+    /// and that noted afterwards, an end in between would have it sent again.
+    async fn hand_over(&self, row: &OutboxRow) -> StoreResult<()> {
+        let once = self.once(row);
+        if row.was_sending {
+            self.redis.keep_failed(self.epoch, &once, row, MAY_BE_SENT).await?;
+            tracing::error!(key = %row.key, chat = row.outgoing.chat, reason = MAY_BE_SENT, "a message cannot be sent");
+            return Ok(());
+        }
+        let outgoing = vec![(row.key.clone(), row.outgoing.clone())];
+        self.redis.post(self.epoch, &once, outgoing, row.at).await.map(drop)
     }
 
     /// Messages that Telegram has refused meanwhile, for the operator.

@@ -1,5 +1,7 @@
 //! Time and age: timers, ends of lives, and what is kept for a time only.
 
+use std::sync::atomic::Ordering;
+
 use futures_util::future::try_join_all;
 
 use super::RedisStore;
@@ -75,7 +77,9 @@ impl RedisStore {
         let parts = (0..PARTITIONS).map(|partition| (partition, args())).collect();
         let answers = self.write_rooms("clean", own.bot, Thing::Posts, parts).await?;
         self.all_done(&own, &answers).await?;
-        let mut cleaned = Cleaned { aged: sum(&answers)?, parked: 0 };
+        let ended = sum(&answers, 1)?;
+        self.ended_cleaned.fetch_add(ended, Ordering::AcqRel);
+        let mut cleaned = Cleaned { aged: sum(&answers, 0)?, parked: 0 };
         let surplus = self.surplus_parked(own.bot, parked_most).await?;
         if !surplus.is_empty() {
             cleaned.parked = self.drop_parked_rows(own.bot, own.text(), surplus).await?;
@@ -107,12 +111,17 @@ impl RedisStore {
         for answer in &answers {
             self.done(bot, Epoch(epoch.parse().unwrap_or_default()), &answer.word).await?;
         }
-        sum(&answers)
+        sum(&answers, 0)
+    }
+
+    /// How many ended conversations were cleaned away here.
+    pub(in crate::store) fn ended_cleaned(&self) -> u64 {
+        self.ended_cleaned.load(Ordering::Acquire)
     }
 }
 
-/// The numbers in the answers, together.
-fn sum(answers: &[Written]) -> StoreResult<u64> {
-    let number = |answer: &Written| answer.more.first().and_then(|number| number.parse::<u64>().ok());
+/// The numbers at a place of the answers, together.
+fn sum(answers: &[Written], place: usize) -> StoreResult<u64> {
+    let number = |answer: &Written| answer.more.get(place).and_then(|number| number.parse::<u64>().ok());
     answers.iter().map(number).sum::<Option<u64>>().ok_or_else(|| unreadable("a count is not a number"))
 }

@@ -86,8 +86,8 @@ impl RedisStore {
         let keep_ms = keep_ms(wire.address.keep_days);
         let (wire, keys) = (Arc::new(wire), Arc::new(keys));
         let (numbers, rounds) = (Numbers::default(), Rounds::new(&wire, &keys, &witness));
-        let (lost_claims, sent) = Default::default();
-        Ok(Self { wire, keys, numbers, rounds, server, keep_ms, generation, witness, lost_claims, sent })
+        let (lost_claims, sent, ended_cleaned) = Default::default();
+        Ok(Self { wire, keys, numbers, rounds, server, keep_ms, generation, witness, lost_claims, sent, ended_cleaned })
     }
 }
 

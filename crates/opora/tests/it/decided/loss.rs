@@ -1,15 +1,13 @@
 //! A Redis that ends in the midst, or forgets: what was decided comes back, and is written once.
 
-use std::sync::Arc;
-
 use opora::store::{
     Commit, DecidedStore, DomainWrites, Effect, Epoch, LeaseAnswer, Settled, Settlement, Store, StoreError, Taken,
     Version,
 };
 
 use super::{
-    BOT, Bench, Tables, claim, found_again, is_taken, key, mark, note, standing, try_claim, turn, unsent, write_turn,
-    writing_turn,
+    BOT, Bench, Tables, claim, found_again, is_taken, key, mark, note, note_and_kill, standing, try_claim, turn,
+    unsent, write_turn, writing_turn,
 };
 
 super::on_both_databases! {
@@ -41,18 +39,6 @@ async fn tables_that_are_made_anew_are_not_gone_on_with() {
         .await;
     let refused = try_claim(&store, "next").await;
     assert!(matches!(&refused, Err(StoreError::Lost { what }) if what.contains("is another one")), "{refused:?}");
-}
-
-/// A write of the application's that Redis does not outlive.
-fn note_and_kill(bench: &Bench, person: i64) -> DomainWrites {
-    let redis = Arc::clone(&bench.redis);
-    DomainWrites::new(move |database| {
-        Box::pin(async move {
-            note(person).run(database).await?;
-            redis.lock().kill();
-            Ok(())
-        })
-    })
 }
 
 /// Somebody who has had a turn, and another whose writes are done and of which Redis knows nothing.

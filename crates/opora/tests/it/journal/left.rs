@@ -1,15 +1,15 @@
 //! What is left of a replay that was cut off, or that did not fit: nothing happens twice, and nothing vanishes.
 
 use opora::store::{
-    Commit, ConversationRow, Effect, EffectId, EffectRow, Epoch, LeaseAnswer, Receipt, Store, StoreError, Stored,
-    Taken, TimerChange, Version,
+    Commit, ConversationRow, Effect, EffectId, EffectRow, Epoch, IfUnsure, LeaseAnswer, OutboxId, Outgoing, Receipt,
+    Store, StoreError, Stored, Taken, TimerChange, Version,
 };
 
 use super::steps::{NOW, anna, asked, begins_anew, lead, parked, update};
 use super::{Scene, on_every_journal};
 use crate::postgres_store::message;
 use crate::redis_store::holder;
-use crate::stage::{BOT, until_some};
+use crate::stage::{BOT, until, until_some};
 
 /// Epochs of a journal are beyond this.
 const FIRST_OF_JOURNALS: i64 = 1 << 22;
@@ -21,6 +21,7 @@ on_every_journal! {
     an_update_that_redis_took_before_it_went_away_is_known_also_after_a_restart_without_it,
     a_redis_that_goes_away_again_after_a_turn_was_replayed_gets_its_wishes_once,
     a_redis_that_goes_away_again_after_all_turns_were_replayed_gets_their_wishes_once,
+    a_message_in_the_act_is_not_sent_again_after_a_replay_that_was_cut_off,
 }
 
 /// A wish as a turn makes it.
@@ -90,6 +91,32 @@ async fn a_redis_that_goes_away_again_after_a_turn_was_replayed_gets_its_wishes_
 
 async fn a_redis_that_goes_away_again_after_all_turns_were_replayed_gets_their_wishes_once(scene: Scene) {
     goes_away_again_after(scene, b"_post", 0).await;
+}
+
+async fn a_message_in_the_act_is_not_sent_again_after_a_replay_that_was_cut_off(scene: Scene) {
+    let (store, epoch) = scene.led_away().await;
+    let once = Outgoing { if_unsure: IfUnsure::Drop, ..message(5, "only once") };
+    let turn = Commit { outgoing: vec![once, message(5, "and more")], ..asked() };
+    let said = store.commit(epoch, turn).await.unwrap().outbox;
+    store.sending(epoch, said).await.unwrap();
+    scene.proxy.cut_off(false);
+    begins_anew(&*store).await;
+    // Redis has heard of it, and that is all.
+    scene.proxy.cut_after(b"only once");
+    let seen = store.lease(BOT).await.unwrap();
+    let cut = store.claim(BOT, &holder("after"), seen.as_ref()).await;
+    assert!(cut.is_err() && scene.proxy.has_cut(), "{cut:?}");
+    until("it is replayed", async || {
+        let claimed = store.claim(BOT, &holder("again"), None).await;
+        matches!(claimed, Ok(LeaseAnswer::Granted(epoch)) if epoch.0 < FIRST_OF_JOURNALS)
+    })
+    .await;
+    let unsent = scene.redis.unsent(BOT, OutboxId::default(), 9).await.unwrap();
+    let sent_again: Vec<_> = unsent.iter().filter(|row| !row.was_sending).map(|row| &*row.outgoing.body).collect();
+    assert!(matches!(sent_again[..], [more] if more.contains("and more")), "{unsent:?}");
+    let failed = scene.redis.failed(BOT, None, 9).await.unwrap();
+    assert!(matches!(&failed[..], [failed] if failed.reason.contains("may have been sent")), "{failed:?}");
+    store.close().await.unwrap();
 }
 
 async fn what_a_turn_wants_is_replayed_also_if_an_input_was_parked_after_it(scene: Scene) {

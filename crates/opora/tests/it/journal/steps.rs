@@ -7,8 +7,8 @@ use opora::bot::{BotError, Instances, WebhookSettings};
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    self, Commit, Effect, Epoch, Incoming, LeaseAnswer, Mark, Origin, Parked, ParkedId, Receipt, RedisStore, Settled,
-    Settlement, Store, StoreError, Taken, Version,
+    self, Bounds, Commit, Effect, Epoch, Incoming, LeaseAnswer, Mark, Opened, Origin, Parked, ParkedId, Receipt,
+    RedisStore, Settled, Settlement, StateChange, Store, StoreError, Stored, Taken, Version,
 };
 use sqlx::{Connection, SqliteConnection};
 
@@ -178,6 +178,8 @@ async fn a_redis_that_takes_no_writes_counts_as_away_until_it_does() {
 
 on_every_journal! {
     what_may_lie_in_redis_since_a_lost_answer_comes_first,
+    what_is_on_its_way_to_a_redis_that_has_stalled_is_not_done_here_too,
+    whose_conversation_redis_has_forgotten_does_not_go_on_from_a_copy,
     what_was_sent_is_noted_also_when_redis_has_just_fallen_silent,
 }
 
@@ -222,6 +224,68 @@ async fn what_may_lie_in_redis_since_a_lost_answer_comes_first(scene: Scene) {
         let waits = store.open(key, None).await;
         assert!(matches!(waits, Err(StoreError::Unavailable(_))), "something comes before what {key} says: {waits:?}");
     }
+    store.close().await.unwrap();
+}
+
+/// Redis stalls with her turn, and takes it after the lease has gone to the journal and Telegram has brought her update again.
+async fn what_is_on_its_way_to_a_redis_that_has_stalled_is_not_done_here_too(scene: Scene) {
+    let store = scene.store().await;
+    let epoch = lead(&*store, "before").await;
+    store.open(&anna(), None).await.unwrap();
+    scene.proxy.hold();
+    let (committing, turn) = (Arc::clone(&store), Commit { outgoing: vec![message(5, "said")], ..asked() });
+    let committing = tokio::spawn(async move { committing.commit(epoch, turn).await });
+    begins_anew(&*store).await;
+    let away = lead(&*store, "away").await;
+    store.receive(away, vec![update(1).0]).await.unwrap();
+    let waits = store.open(&anna(), Some(&update(1).1)).await;
+    if waits.is_ok() {
+        store.commit(away, asked()).await.unwrap();
+    }
+    scene.proxy.let_pass();
+    // Its answer may have come too late.
+    drop(committing.await.unwrap());
+    begins_anew(&*store).await;
+    lead(&*store, "after").await;
+    assert_eq!(scene.redis.parked(Some(BOT), 9).await.unwrap(), [], "there is no conflict");
+    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "{waits:?}");
+    let known = scene.redis.open(&anna(), Some(&update(1).1)).await.unwrap();
+    assert_eq!(known, Opened::AlreadyTaken);
+    assert_eq!(scene.redis.waiting(BOT, Default::default(), 9).await.unwrap(), []);
+    assert_eq!(scene.redis.statistics(Some(BOT)).await.unwrap().outbox, 1);
+    store.close().await.unwrap();
+}
+
+/// Others of the same room have ended at higher versions: where nothing is kept of anybody, the next turn begins above these.
+async fn whose_conversation_redis_has_forgotten_does_not_go_on_from_a_copy(scene: Scene) {
+    let store = scene.store().await;
+    let epoch = lead(&*store, "before").await;
+    let of = |user| DialogueKey { user, ..anna() };
+    let stored = Stored { value: "{}".into(), places: Vec::new(), expires_at: None };
+    for (user, turns) in [(5, 1), (6, 3), (7, 1)] {
+        store.open(&of(user), None).await.unwrap();
+        for from in 0..turns {
+            let state = if user == 7 { StateChange::Set(stored.clone()) } else { StateChange::Clear };
+            store.commit(epoch, Commit { state, ..Commit::new(of(user), Version(from), NOW) }).await.unwrap();
+        }
+    }
+    let later = Millis(NOW.0 + 1);
+    let bounds = Bounds { marks_before: NOW, records_before: later, parked_most: 9, marks_live: None };
+    assert_eq!(store.clean(epoch, bounds).await.unwrap().aged, 2);
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    let away = lead(&*store, "away").await;
+    for (user, from) in [(5, 1), (7, 1)] {
+        if store.open(&of(user), None).await.is_ok() {
+            store.commit(away, Commit::new(of(user), Version(from), NOW)).await.unwrap();
+        }
+    }
+    scene.proxy.cut_off(false);
+    begins_anew(&*store).await;
+    lead(&*store, "after").await;
+    assert_eq!(scene.redis.parked(Some(BOT), 9).await.unwrap(), [], "there is no conflict");
+    let opened = scene.redis.open(&of(7), None).await.unwrap();
+    assert!(matches!(opened, Opened::At { version: Version(2), .. }), "who is in a dialogue goes on: {opened:?}");
     store.close().await.unwrap();
 }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use opora::key::DialogueKey;
 use opora::store::{
-    self, Commit, DomainWrites, Opened, Refusal, StateChange, Store, StoreError, Stored, Taken, Version, WriteError,
+    self, Commit, DomainWrites, LeaseAnswer, Opened, Refusal, StateChange, Store, StoreError, Stored, Taken, Version,
+    WriteError,
 };
 use tokio::sync::Semaphore;
 
@@ -29,6 +30,9 @@ on_both_databases! {
     a_turn_of_redis_is_refused_once_the_journal_goes_on,
     who_finds_that_another_instance_has_led_meanwhile_stops,
     a_journal_that_has_something_is_not_left_behind,
+    who_alone_has_no_redis_stands_by_while_another_leads_with_it,
+    an_update_that_was_decided_on_before_writes_nothing_while_redis_is_away,
+    an_input_that_redis_has_forgotten_waits_for_it_until_it_knows_that_again,
 }
 
 /// Writes a line to the application's table.
@@ -324,6 +328,86 @@ async fn who_finds_that_another_instance_has_led_meanwhile_stops(scene: Scene) {
     assert!(matches!(&refused, Err(StoreError::Lost { what }) if what.contains("another instance")), "{refused:?}");
     other.commit(epoch, noted(1, 2)).await.unwrap();
     assert_eq!((scene.version().await, scene.tables().notes().await), (2, 2));
+    store.close().await.unwrap();
+}
+
+/// Against the operator's word there are two, and Redis is away from one of them.
+async fn who_alone_has_no_redis_stands_by_while_another_leads_with_it(mut scene: Scene) {
+    let address = format!("{}?journal=database", scene.server.url());
+    let leads = store::open_with_database(&address, Some(&scene.tables().url())).await.unwrap();
+    scene.tables().say("CREATE TABLE notes (person BIGINT NOT NULL)").await;
+    let second = scene.store().await;
+    let epoch = lead(&*leads, "leads").await;
+    leads.open(&anna(), None).await.unwrap();
+    scene.proxy.cut_off(true);
+    begins_anew(&*second).await;
+    let claimed = second.claim(BOT, &holder("second"), None).await.unwrap();
+    let LeaseAnswer::Held(seen) = claimed else { panic!("it leads beside the other one: {claimed:?}") };
+    leads.commit(epoch, noted(0, 1)).await.unwrap();
+    // It is seen to work.
+    leads.renew(BOT, epoch).await.unwrap();
+    let claimed = second.claim(BOT, &holder("second"), Some(&*seen)).await.unwrap();
+    assert!(matches!(&claimed, LeaseAnswer::Held(lease) if lease.renewals > seen.renewals), "{claimed:?}");
+
+    // Redis goes away from the one that leads: it goes on at once.
+    scene.server.kill();
+    begins_anew(&*leads).await;
+    let claimed = leads.claim(BOT, &holder("goes on"), None).await.unwrap();
+    let LeaseAnswer::Granted(away) = claimed else { panic!("{claimed:?}") };
+    leads.open(&anna(), None).await.unwrap();
+    leads.commit(away, noted(1, 2)).await.unwrap();
+    scene.server.start_again();
+    begins_anew(&*leads).await;
+    let claimed = leads.claim(BOT, &holder("is back"), None).await.unwrap();
+    let LeaseAnswer::Granted(epoch) = claimed else { panic!("{claimed:?}") };
+    let claimed = second.claim(BOT, &holder("second"), None).await.unwrap();
+    assert!(matches!(claimed, LeaseAnswer::Held(_)), "{claimed:?}");
+    assert_eq!(scene.tables().notes().await, 2);
+
+    // What is given back is to be had at once.
+    leads.release(BOT, epoch).await.unwrap();
+    let claimed = second.claim(BOT, &holder("second"), None).await.unwrap();
+    assert!(matches!(claimed, LeaseAnswer::Granted(_)), "{claimed:?}");
+    leads.close().await.unwrap();
+    second.close().await.unwrap();
+}
+
+async fn an_update_that_was_decided_on_before_writes_nothing_while_redis_is_away(scene: Scene) {
+    scene.noted_once().await.close().await.unwrap();
+    // Another process, which has never seen that update.
+    let store = scene.store().await;
+    lead(&*store, "restarted").await;
+    store.open(&anna(), None).await.unwrap();
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    let away = lead(&*store, "away").await;
+    store.open(&anna(), None).await.unwrap();
+    let again = store.commit(away, noted(1, 1)).await;
+    assert!(matches!(again, Err(StoreError::AlreadyTaken)), "{again:?}");
+    store.commit(away, noted(1, 2)).await.unwrap();
+    comes_back(&scene, &*store).await;
+    assert_eq!((scene.version().await, scene.tables().notes().await), (2, 2));
+    assert_eq!(scene.redis.parked(Some(BOT), 9).await.unwrap(), [], "there is no conflict");
+    store.close().await.unwrap();
+}
+
+async fn an_input_that_redis_has_forgotten_waits_for_it_until_it_knows_that_again(scene: Scene) {
+    scene.noted_once().await.close().await.unwrap();
+    let store = scene.store().await;
+    let epoch = lead(&*store, "restarted").await;
+    store.open(&anna(), None).await.unwrap();
+    let forget = "for _, key in ipairs(redis.call('KEYS', '*:marks')) do redis.call('DEL', key) end";
+    scene.server.say(&["EVAL", forget, "0"]);
+    // The database knows it, and Redis cannot be told.
+    scene.proxy.cut_after(b"_open");
+    let lost = store.commit(epoch, noted(1, 1)).await;
+    assert!(matches!(lost, Err(StoreError::Unavailable(_))) && scene.proxy.has_cut(), "{lost:?}");
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    lead(&*store, "away").await;
+    let waits = store.open(&anna(), None).await;
+    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "{waits:?}");
+    assert_eq!(scene.tables().notes().await, 1);
     store.close().await.unwrap();
 }
 

@@ -81,7 +81,8 @@ local function tell_marks(keys, live_ms)
   end
 end
 
--- epoch, marks before, records before, limit, how long marks live or ''.
+-- epoch, marks before, records before, limit, how long marks live or ''. Answers how many rows went, and how many of these
+-- were conversations.
 function functions.clean(keys, args)
   local epoch, marks_before, records_before, limit = args[1], args[2], args[3], tonumber(args[4])
   if is_fenced(keys, epoch) then
@@ -91,8 +92,8 @@ function functions.clean(keys, args)
     + drop_before(keys[POSTS], marks_before, limit)
     + drop_before(keys[FAILED], records_before, limit)
     + drop_labels(keys, records_before, limit)
-    + drop_ended(keys, records_before, limit)
     + drop_moves(keys, records_before, limit)
+  local ended = drop_ended(keys, records_before, limit)
   tell_marks(keys, args[5])
   -- Should they go by their expiry, it is known that they were here.
   if call('EXISTS', keys[CONV]) == 1 then
@@ -101,7 +102,8 @@ function functions.clean(keys, args)
     call('HDEL', keys[ROOM], 'held')
   end
   local answer = written(keys, 'done')
-  answer[3] = tostring(gone)
+  answer[3] = tostring(gone + ended)
+  answer[4] = tostring(ended)
   return answer
 end
 frees.clean = true
