@@ -79,7 +79,7 @@ pub(super) struct Witness {
     pub(super) accepted: AtomicU64,
     // For the log: whether keeping fails.
     is_failing: AtomicBool,
-    kept: Mutex<String>,
+    kept: Mutex<Option<Record>>,
 }
 
 impl Witness {
@@ -90,8 +90,12 @@ impl Witness {
     ) -> Result<Arc<Self>, io::Error> {
         let mut record = Record::default();
         for keeper in &keepers {
-            if let Some(text) = keeper.load().await? {
-                record.add(serde_json::from_str(&text).map_err(io::Error::other)?);
+            let Some(text) = keeper.load().await? else { continue };
+            match serde_json::from_str(&text) {
+                Ok(kept) => record.add(kept),
+                Err(error) => {
+                    tracing::error!(%error, "what was seen of Redis before cannot be read: its loss may go unnoticed");
+                }
             }
         }
         let clock = Clock::machine();
@@ -159,20 +163,19 @@ impl Witness {
 
     /// Keeps what was seen, if that is news.
     pub(super) async fn keep(&self) {
-        // Names and numbers can always be written.
-        let text = serde_json::to_string(&self.record()).unwrap_or_default();
-        if text.is_empty() || *self.kept.lock() == text {
+        let record = self.record();
+        if self.kept.lock().as_ref() == Some(&record) {
             return;
         }
         let mut failed = None;
         for keeper in &self.keepers {
-            if let Err(error) = keeper.keep(text.clone()).await {
+            if let Err(error) = add_to(&**keeper, record.clone()).await {
                 failed = Some(error);
             }
         }
         let was_failing = self.is_failing.swap(failed.is_some(), Ordering::Relaxed);
         match failed {
-            None => *self.kept.lock() = text,
+            None => *self.kept.lock() = Some(record),
             Some(error) if !was_failing => {
                 tracing::error!(%error, "cannot keep what was seen of Redis: its loss may go unnoticed");
             }
@@ -193,12 +196,30 @@ impl Record {
         }
         self.epoch = self.epoch.max(other.epoch);
         for (bot, theirs) in other.bots {
-            let ours = self.bots.entry(bot).or_default();
-            if theirs.commits.iter().sum::<i64>() > ours.commits.iter().sum() {
-                *ours = BotRecord { top: ours.top.max(theirs.top), ..theirs };
-            }
+            self.bots.entry(bot).or_default().add(&theirs);
         }
     }
+}
+
+impl BotRecord {
+    /// What either has seen.
+    fn add(&mut self, other: &Self) {
+        for (ours, theirs) in [(&mut self.commits, &other.commits), (&mut self.settled, &other.settled)] {
+            ours.resize(ours.len().max(theirs.len()), 0);
+            ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours = (*ours).max(*theirs));
+        }
+        (self.top, self.at) = (self.top.max(other.top), self.at.max(other.at));
+    }
+}
+
+/// Adds a record to what is kept: another instance of this machine may keep there what it has seen.
+async fn add_to(keeper: &dyn WitnessKeeper, mut record: Record) -> io::Result<()> {
+    // What cannot be read is replaced.
+    let kept = keeper.load().await.ok().flatten();
+    if let Some(kept) = kept.and_then(|kept| serde_json::from_str(&kept).ok()) {
+        record.add(kept);
+    }
+    keeper.keep(serde_json::to_string(&record)?).await
 }
 
 /// Keeps what is seen for as long as somebody holds it.
@@ -253,6 +274,42 @@ mod tests {
         broken.is_broken.store(false, Ordering::Relaxed);
         witness.keep().await;
         assert_eq!(*broken.kept.lock(), *sound.kept.lock(), "also where nothing new was seen");
+    }
+
+    #[tokio::test]
+    async fn two_that_keep_in_one_file_forget_nothing_of_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let one = async || {
+            let keeper = Arc::new(FileWitness::of(folder.path(), "redis"));
+            let witness = Witness::load(vec![keeper], AfterLoss::default()).await.unwrap();
+            witness.expect_generation("a");
+            witness
+        };
+        let (leader, standby) = (one().await, one().await);
+        for step in 1..=20 {
+            leader.note(7, 0, step);
+            leader.of(7).note_version(step);
+            leader.keep().await;
+            standby.note(7, 1, 100 + step);
+            standby.saw_epoch(step);
+            standby.keep().await;
+        }
+        let Record { epoch, bots, .. } = one().await.record();
+        assert_eq!((epoch, bots[&7].commits[0], bots[&7].commits[1], bots[&7].top), (20, 20, 120, 20));
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_read_stops_nobody_and_is_replaced() {
+        let shelf = Arc::new(Shelf::default());
+        for broken in ["", "{\"generation\":\"a\",\"ep"] {
+            *shelf.kept.lock() = Some(broken.to_owned());
+            let witness = Witness::load(vec![shelf.clone()], AfterLoss::default()).await.unwrap();
+            assert_eq!(witness.record(), Record::default());
+            witness.note(7, 0, 1);
+            witness.keep().await;
+            let kept: Record = serde_json::from_str(shelf.kept.lock().as_ref().unwrap()).unwrap();
+            assert_eq!(kept, witness.record());
+        }
     }
 
     #[test]
