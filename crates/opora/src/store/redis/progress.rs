@@ -9,8 +9,8 @@ use super::rows::unreadable;
 use super::wire::Call;
 use crate::store::StoreResult;
 
-/// Functions whose first argument is an epoch.
-const UNDER_AN_EPOCH: [&str; 12] = [
+/// Functions whose first argument is a lease.
+const UNDER_A_LEASE: [&str; 12] = [
     "receive",
     "park",
     "carry_out",
@@ -66,11 +66,11 @@ impl RedisStore {
         placed.map(|(partition, answer)| self.read_written(bot, partition, answer)).collect()
     }
 
-    /// Adds to the epoch of a write how many writes of its room were seen.
+    /// Adds to the lease of a write how many writes of its room were seen.
     fn say_what_was_seen(&self, function: &str, (bot, partition): (i64, usize), args: &mut [String]) {
-        // An operator's has no epoch.
-        if let Some(epoch) = args.first_mut().filter(|epoch| !epoch.is_empty() && UNDER_AN_EPOCH.contains(&function)) {
-            *epoch = self.witness.pass(bot, partition, epoch);
+        // An operator's has no lease.
+        if let Some(lease) = args.first_mut().filter(|lease| !lease.is_empty() && UNDER_A_LEASE.contains(&function)) {
+            *lease = self.witness.pass(bot, partition, lease);
         }
     }
 

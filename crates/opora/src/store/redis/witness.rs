@@ -48,7 +48,7 @@ pub trait WitnessKeeper: Send + Sync + fmt::Debug + 'static {
 pub(super) struct Record {
     /// Empty if whatever is there next is to be taken for it.
     pub(super) generation: String,
-    /// The highest epoch that was given to this instance.
+    /// The highest epoch that was given to this instance, or that it has seen another one have.
     pub(super) epoch: i64,
     pub(super) bots: BTreeMap<i64, BotRecord>,
 }
@@ -145,7 +145,7 @@ impl Witness {
         generation.clone_into(&mut self.generation.lock());
     }
 
-    /// The highest epoch that was given here.
+    /// The highest epoch that was given here or seen.
     pub(super) fn epoch(&self) -> i64 {
         self.epoch.load(Ordering::Acquire)
     }

@@ -293,8 +293,8 @@ end
 --   one transition.
 -- Behind the turns: messages that were sent. Answers a word for each turn.
 function functions.commit(keys, args)
-  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms')
-  if is_refused(room[1], room[2], args[1]) then
+  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms', 'token')
+  if is_refused(room[1], room[6], room[2], args[1]) then
     return { 'fenced' }
   end
   local turns, marks = tonumber(args[2]), tonumber(args[3])
