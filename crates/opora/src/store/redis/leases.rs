@@ -144,7 +144,8 @@ impl RedisStore {
 
     /// Notes that a bot has something here.
     pub(super) async fn remember(&self, bot: i64) -> StoreResult<()> {
-        self.wire.ask(redis::cmd("SADD").arg(self.keys.bots()).arg(bot)).await
+        let (keys, args) = ([self.keys.bots()], vec![bot.to_string()]);
+        self.wire.call(Call { function: "remember", keys: &keys, args }).await.map(drop)
     }
 
     /// Turns a function's word into an answer.

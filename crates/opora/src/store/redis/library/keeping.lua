@@ -216,6 +216,7 @@ function functions.accept(keys, args)
   end
   return { 'accepted' }
 end
+frees.accept = true
 
 -- Sizes of inbox, outbox, failed, timers, effects, parked; the oldest row of the outbox or ''; counts by place.
 function functions.numbers(keys)

@@ -1,5 +1,5 @@
 -- Who may write. The lease itself lies apart from the rooms; each room knows the one epoch that may write to it, and the
--- token of its lease in short.
+-- token of its lease in short. A full server refuses none of this: who cannot lead cannot free its memory.
 
 -- The next epoch of all bots, above `floor`.
 function functions.next_epoch(keys, args)
@@ -8,6 +8,14 @@ function functions.next_epoch(keys, args)
   call('SET', keys[1], next_one)
   return { next_one }
 end
+frees.next_epoch = true
+
+-- Notes that a bot has something here.
+function functions.remember(keys, args)
+  call('SADD', keys[1], args[1])
+  return { 'done' }
+end
+frees.remember = true
 
 -- Gives the lease to `holder` if nobody has it, or if it is still as it was seen.
 function functions.claim(keys, args)
@@ -22,6 +30,7 @@ function functions.claim(keys, args)
   call('HSET', keys[1], 'epoch', epoch, 'renewals', '0', 'holder', holder, 'token', token)
   return { 'granted' }
 end
+frees.claim = true
 
 -- Whether the lease is that of an epoch and a token.
 local function is_held(lease, epoch, token)
@@ -37,6 +46,7 @@ function functions.renew(keys, args)
   call('HINCRBY', keys[1], 'renewals', 1)
   return { 'done' }
 end
+frees.renew = true
 
 -- Ends the lease under a new epoch, which is nobody's; only that of `mine` and `token`, if it says them.
 function functions.let_go(keys, args)
