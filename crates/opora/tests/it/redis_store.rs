@@ -18,6 +18,7 @@ mod fences;
 mod loss;
 mod marks;
 mod opening;
+mod standby;
 mod together;
 
 const BOT: i64 = 7_000_000_001;

@@ -7,7 +7,8 @@
 //! and is told who was faster.
 //!
 //! A server that came back older may have forgotten an epoch and give it again. So every write, a renewal and a release are
-//! compared by the token of their lease as well, and a claim goes above every epoch that was ever seen from here.
+//! compared by the token of their lease as well, and a claim goes above every epoch that was ever seen from here. The lease
+//! also says what its holder has seen of the server, so that whoever stands by knows it too.
 
 use super::RedisStore;
 use super::keys::{PARTITIONS, Thing};
@@ -15,7 +16,7 @@ use super::numbers::{Own, in_short};
 use super::progress::Written;
 use super::rows::unreadable;
 use super::wire::Call;
-use super::witness::RedisLoss;
+use super::witness::{RedisLoss, View};
 use crate::store::{Epoch, Holder, Lease, LeaseAnswer, StoreError, StoreResult};
 
 /// What a claim came to.
@@ -53,7 +54,8 @@ impl RedisStore {
         claimed
     }
 
-    /// The lease, if it is not to be had: who stands by learns that by one read, and asks for nothing else.
+    /// The lease, if it is not to be had: who stands by learns that by one read, and asks for nothing else. What its holder
+    /// has seen comes along, and is taken note of.
     pub(in crate::store) async fn held(&self, bot: i64, seen: Option<&Lease>) -> StoreResult<Option<Lease>> {
         let lost = self.lost_claims.lock().get(&bot).cloned();
         let is_in_the_way = |held: &Lease| {
@@ -63,9 +65,9 @@ impl RedisStore {
             // One of our own, whose answer was lost, is claimed again.
             !is_over && lost.as_deref() != Some(&*held.holder.token)
         };
-        let lease = self.lease_of(bot).await?;
+        let (lease, view) = self.lease_and_view(bot).await?;
         if let Some(lease) = &lease {
-            self.witness.saw_epoch(lease.epoch.0);
+            self.witness.saw_lease(bot, lease.epoch.0, view.as_ref());
         }
         Ok(lease.filter(is_in_the_way))
     }
@@ -111,7 +113,7 @@ impl RedisStore {
     pub(super) async fn renew_lease(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
         // A term that a loss has ended is not gone on with.
         let own = self.numbers.own_of(epoch, bot)?;
-        let args = vec![epoch.0.to_string(), own.token.to_string()];
+        let args = vec![epoch.0.to_string(), own.token.to_string(), self.view(bot)?];
         let keys = [self.keys.lease(bot)];
         let answer = self.wire.call(Call { function: "renew", keys: &keys, args }).await?;
         self.done(bot, epoch, word_of(&answer)).await
@@ -134,12 +136,24 @@ impl RedisStore {
     }
 
     pub(super) async fn lease_of(&self, bot: i64) -> StoreResult<Option<Lease>> {
+        self.lease_and_view(bot).await.map(|(lease, _)| lease)
+    }
+
+    /// The lease, and what its holder has seen; that of an earlier version of this store says nothing of it.
+    async fn lease_and_view(&self, bot: i64) -> StoreResult<(Option<Lease>, Option<View>)> {
+        type Fields = (Option<i64>, Option<i64>, Option<String>, Option<String>);
         let mut command = redis::cmd("HMGET");
-        command.arg(self.keys.lease(bot)).arg(&["epoch", "renewals", "holder"]);
-        let (epoch, renewals, holder): (Option<i64>, Option<i64>, Option<String>) = self.wire.ask(&command).await?;
-        let Some(holder) = holder else { return Ok(None) };
+        command.arg(self.keys.lease(bot)).arg(&["epoch", "renewals", "holder", "view"]);
+        let (epoch, renewals, holder, view): Fields = self.wire.ask(&command).await?;
+        let Some(holder) = holder else { return Ok((None, None)) };
         let holder = serde_json::from_str(&holder).map_err(unreadable)?;
-        Ok(Some(Lease { epoch: Epoch(epoch.unwrap_or_default()), holder, renewals: renewals.unwrap_or_default() }))
+        let lease = Lease { epoch: Epoch(epoch.unwrap_or_default()), holder, renewals: renewals.unwrap_or_default() };
+        Ok((Some(lease), view.and_then(|view| serde_json::from_str(&view).ok())))
+    }
+
+    /// What was seen here, as a lease says it.
+    fn view(&self, bot: i64) -> StoreResult<String> {
+        serde_json::to_string(&self.witness.view(bot)).map_err(unreadable)
     }
 
     /// Notes that a bot has something here.
@@ -227,7 +241,7 @@ impl RedisStore {
 
     async fn try_claim(&self, bot: i64, epoch: Epoch, holder: &Holder, seen: Option<&Lease>) -> StoreResult<Claimed> {
         let json = serde_json::to_string(holder).map_err(unreadable)?;
-        let mut args = vec![epoch.0.to_string(), json, holder.token.clone()];
+        let mut args = vec![epoch.0.to_string(), json, holder.token.clone(), self.view(bot)?];
         if let Some(seen) = seen {
             args.extend([seen.epoch.0.to_string(), seen.renewals.to_string(), seen.holder.token.clone()]);
         }

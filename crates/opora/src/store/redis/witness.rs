@@ -2,8 +2,8 @@
 //!
 //! Every change of a room counts up a number there, and every write brings along the number that this instance has seen:
 //! the server refuses it where it has fewer, before anything is written. The numbers, the generation and the highest
-//! version are kept in a file as well, at most once a second, so that also a restarted instance knows them. Missing is
-//! not new: what is lost stops the bot until an operator has decided, unless it is the last moments that a server with
+//! version are kept in a file as well, at most once a second, so that also a restarted instance knows them; and who leads
+//! says them in its lease, so that those who stand by know them too. Missing is not new: what is lost stops the bot until an operator has decided, unless it is the last moments that a server with
 //! `appendfsync everysec` may lose.
 //!
 //! Nothing here repairs anything: what is gone is counted and told.
@@ -64,6 +64,14 @@ pub(super) struct BotRecord {
     pub(super) top: i64,
     /// When the last change was seen.
     pub(super) at: Millis,
+}
+
+/// What a leader has seen of its bot's rooms, as its lease says it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct View {
+    generation: String,
+    commits: Vec<i64>,
+    top: i64,
 }
 
 /// What this instance has seen.
@@ -152,6 +160,23 @@ impl Witness {
 
     pub(super) fn saw_epoch(&self, epoch: i64) {
         self.epoch.fetch_max(epoch, Ordering::AcqRel);
+    }
+
+    /// Takes note of another's lease, and of what its holder has seen. Of another content nothing is to be known here.
+    pub(super) fn saw_lease(&self, bot: i64, epoch: i64, view: Option<&View>) {
+        if view.is_some_and(|view| view.generation != self.generation()) {
+            return;
+        }
+        self.saw_epoch(epoch);
+        if let Some(view) = view {
+            self.of(bot).note_view(&view.commits, view.top, self.clock.now());
+        }
+    }
+
+    /// What a lease says of what was seen here.
+    pub(super) fn view(&self, bot: i64) -> View {
+        let BotRecord { commits, top, .. } = self.of(bot).record();
+        View { generation: self.generation(), commits, top }
     }
 
     /// Everything as it is to be kept.
@@ -310,6 +335,28 @@ mod tests {
             let kept: Record = serde_json::from_str(shelf.kept.lock().as_ref().unwrap()).unwrap();
             assert_eq!(kept, witness.record());
         }
+    }
+
+    #[tokio::test]
+    async fn what_a_leader_has_seen_is_taken_over_unless_it_is_of_another_content() {
+        let witness = async |generation: &str| {
+            let witness = Witness::load(Vec::new(), AfterLoss::default()).await.unwrap();
+            witness.expect_generation(generation);
+            witness
+        };
+        let (leader, standby, other) = (witness("a").await, witness("a").await, witness("b").await);
+        leader.note(7, 3, 12);
+        leader.of(7).note_version(5);
+        standby.note(7, 4, 1);
+        for watching in [&standby, &other] {
+            watching.saw_lease(7, 9, Some(&leader.view(7)));
+        }
+        let Record { epoch, bots, .. } = standby.record();
+        assert_eq!((epoch, bots[&7].commits[3], bots[&7].commits[4], bots[&7].top), (9, 12, 1, 5));
+        assert_eq!(other.record(), Record { generation: "b".to_owned(), ..Record::default() });
+        // Of a leader of an earlier version no more is known than that there is one.
+        other.saw_lease(7, 9, None);
+        assert_eq!(other.epoch(), 9);
     }
 
     #[test]

@@ -17,9 +17,10 @@ function functions.remember(keys, args)
 end
 frees.remember = true
 
--- Gives the lease to `holder` if nobody has it, or if it is still as it was seen.
+-- Gives the lease to `holder` if nobody has it, or if it is still as it was seen. `view` is what the holder has seen of this
+-- server, for those who stand by.
 function functions.claim(keys, args)
-  local epoch, holder, token, seen_epoch, seen_renewals, seen_token = unpack(args)
+  local epoch, holder, token, view, seen_epoch, seen_renewals, seen_token = unpack(args)
   local held = call('HMGET', keys[1], 'epoch', 'renewals', 'holder', 'token')
   if held[3] and not (held[1] == seen_epoch and held[2] == seen_renewals and held[4] == seen_token) then
     return { 'held', held[1], held[2], held[3] }
@@ -27,7 +28,7 @@ function functions.claim(keys, args)
   if held[1] and tonumber(held[1]) >= tonumber(epoch) then
     return { 'late', held[1] }
   end
-  call('HSET', keys[1], 'epoch', epoch, 'renewals', '0', 'holder', holder, 'token', token)
+  call('HSET', keys[1], 'epoch', epoch, 'renewals', '0', 'holder', holder, 'token', token, 'view', view)
   return { 'granted' }
 end
 frees.claim = true
@@ -38,11 +39,12 @@ local function is_held(lease, epoch, token)
   return held[1] == epoch and held[2] == token and held[3]
 end
 
--- epoch, token.
+-- epoch, token, view.
 function functions.renew(keys, args)
   if not is_held(keys[1], args[1], args[2]) then
     return { 'fenced' }
   end
+  call('HSET', keys[1], 'view', args[3])
   call('HINCRBY', keys[1], 'renewals', 1)
   return { 'done' }
 end
@@ -55,7 +57,7 @@ function functions.let_go(keys, args)
     return { 'fenced' }
   end
   local last = call('HGET', keys[1], 'epoch')
-  call('HDEL', keys[1], 'holder', 'token', 'renewals')
+  call('HDEL', keys[1], 'holder', 'token', 'renewals', 'view')
   if not last or tonumber(last) < tonumber(nobodys) then
     call('HSET', keys[1], 'epoch', nobodys)
   end

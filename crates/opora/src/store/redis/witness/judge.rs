@@ -118,8 +118,9 @@ pub(in crate::store::redis) fn judge(witness: &Witness, bot: i64, found: &Found,
     let pairs = || commits.iter().zip(&found.commits);
     let missing: i64 = pairs().map(|(seen, there)| (seen - there).max(0)).sum();
     let (seen, there): (i64, i64) = (commits.iter().sum(), found.commits.iter().sum());
-    // Of one that was never written to nothing can be missing.
-    let is_other = seen > 0 && !expected.is_empty() && expected != found.generation;
+    // Of one that nobody ever led with nothing can be missing.
+    let was_used = seen > 0 || witness.epoch() > 0;
+    let is_other = was_used && !expected.is_empty() && expected != found.generation;
     if !is_other && missing == 0 {
         return None;
     }

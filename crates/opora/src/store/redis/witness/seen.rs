@@ -57,6 +57,27 @@ impl Seen {
         self.last.fetch_max(now.0, Ordering::AcqRel);
     }
 
+    /// Somebody else has seen so many changes in each room, and the server still says so now.
+    pub(in crate::store::redis) fn note_view(&self, numbers: &[i64], top: i64, now: Millis) {
+        self.note_version(top);
+        let ours = self.numbers();
+        let pairs = || numbers.iter().zip(ours);
+        if pairs().any(|(theirs, ours)| *theirs > ours) {
+            pairs().enumerate().for_each(|(partition, (theirs, _))| self.note(partition, *theirs, now));
+        } else if pairs().all(|(theirs, ours)| *theirs == ours) {
+            self.settle(now);
+        }
+    }
+
+    /// What was seen at the last change is still there: once it is old enough, a server does not lose it any more.
+    fn settle(&self, now: Millis) {
+        let last = Millis(self.last.load(Ordering::Acquire));
+        if now.since(last) >= EVERYSEC && self.record().settled != self.numbers() {
+            self.before.lock().push_back((last, self.numbers()));
+            self.last.fetch_max(now.0, Ordering::AcqRel);
+        }
+    }
+
     /// A conversation had this version.
     pub(in crate::store::redis) fn note_version(&self, version: i64) {
         self.top.fetch_max(version, Ordering::AcqRel);
@@ -114,6 +135,18 @@ mod tests {
         assert!(seen.before.lock().len() < 12);
         let again = Seen::of(&record, Millis(99_000)).record();
         assert_eq!(again, record, "a restart changes nothing");
+    }
+
+    #[test]
+    fn what_a_lease_says_for_long_enough_is_not_recent_any_more() {
+        let seen = Seen::of(&BotRecord::default(), Millis(0));
+        let view = [5; PARTITIONS];
+        for (now, settled) in [(10_000, 0), (11_000, 0), (12_000, 5), (30_000, 5)] {
+            seen.note_view(&view, 3, Millis(now));
+            let record = seen.record();
+            assert_eq!((record.commits[0], record.settled[0], record.top), (5, settled, 3), "at {now}");
+        }
+        assert_eq!(seen.record().at, Millis(12_000), "what is no news is not noted each time");
     }
 
     #[test]
