@@ -11,6 +11,7 @@ use crate::redis_server::RedisServer;
 
 mod bot;
 mod counting;
+mod delivered;
 mod deploy;
 mod expiry;
 mod failover;

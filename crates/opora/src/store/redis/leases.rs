@@ -216,9 +216,15 @@ impl RedisStore {
             || self.lost_claims.lock().get(&bot) == Some(&lease.holder.token)
     }
 
-    /// A write without an epoch was refused, because the room has had fewer writes than were seen.
+    /// A delivery was refused, because the room has had less than was seen. What is missing of deliveries alone nobody else may
+    /// know of: that is seen to here, with an epoch or without.
     pub(super) async fn came_back_older(&self, bot: i64) -> StoreError {
         match self.loss_of(bot).await {
+            Ok(Some(loss)) if loss.is_of_deliveries => match self.go_on_after(loss.clone()).await {
+                Ok(()) => StoreError::Unavailable("Redis has lost updates that were delivered; the next go on".into()),
+                Err(StoreError::Lost { .. }) => self.end_by(loss),
+                Err(error) => error,
+            },
             Ok(Some(loss)) => self.end_by(loss),
             _ => StoreError::Unavailable("Redis came back older, and somebody has seen to it".into()),
         }

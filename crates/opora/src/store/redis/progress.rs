@@ -78,9 +78,13 @@ impl RedisStore {
     pub(super) fn read_written(&self, bot: i64, partition: usize, answer: Vec<String>) -> StoreResult<Written> {
         let mut answer = answer.into_iter();
         let word = answer.next().ok_or_else(|| unreadable("a function answered nothing"))?;
-        // A refusal says no number.
-        if let Some(number) = answer.next() {
-            self.witness.note(bot, partition, number.parse().map_err(unreadable)?);
+        // A refusal says no number; a delivery says a second one.
+        if let Some(numbers) = answer.next() {
+            let (writes, delivered) = numbers.split_once(':').map_or((&*numbers, None), |(one, two)| (one, Some(two)));
+            self.witness.note(bot, partition, writes.parse().map_err(unreadable)?);
+            if let Some(delivered) = delivered {
+                self.witness.note_delivered(bot, partition, delivered.parse().map_err(unreadable)?);
+            }
         }
         Ok(Written { word, more: answer.collect() })
     }

@@ -56,7 +56,7 @@ pub(super) struct Record {
 /// What was seen of one bot's rooms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BotRecord {
-    /// The number of changes by partition.
+    /// The number of writes by partition, and behind them what was delivered to each.
     pub(super) commits: Vec<i64>,
     /// The same about two seconds before the last of them.
     pub(super) settled: Vec<i64>,
@@ -137,6 +137,17 @@ impl Witness {
     /// A room answered that it has had so many writes.
     pub(super) fn note(&self, bot: i64, partition: usize, number: i64) {
         self.of(bot).note(partition, number, self.clock.now());
+    }
+
+    /// A room answered that so much was delivered to it.
+    pub(super) fn note_delivered(&self, bot: i64, partition: usize, number: i64) {
+        self.of(bot).note_delivered(partition, number, self.clock.now());
+    }
+
+    /// What a delivery to a room says of itself: how many writes of the room were seen, and how much was delivered there.
+    pub(super) fn delivery_pass(&self, bot: i64, partition: usize) -> String {
+        let seen = self.of(bot);
+        format!("{}:{}", seen.least(partition), seen.least_delivered(partition))
     }
 
     /// What a write to a room says of itself: the epoch, and how many writes of the room were seen.
