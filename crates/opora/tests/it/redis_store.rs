@@ -11,6 +11,7 @@ use crate::redis_server::RedisServer;
 
 mod bot;
 mod counting;
+mod delivered;
 mod deploy;
 mod expiry;
 mod failover;
@@ -20,6 +21,7 @@ mod marks;
 mod moved;
 mod opening;
 mod slots;
+mod standby;
 mod together;
 
 const BOT: i64 = 7_000_000_001;

@@ -44,11 +44,11 @@ impl RedisStore {
         commit: &Commit,
     ) -> impl Future<Output = StoreResult<()>> + Send + use<'a> {
         let own = self.numbers.own_of(epoch, commit.key.bot);
-        let says = own.and_then(|own| Draft::of(Supply::Own(&own), commit).beginning(commit));
+        let says = own.and_then(|own| Ok((own.pass(), Draft::of(Supply::Own(&own), commit).beginning(commit)?)));
         let (room, key) = (Room::of(commit), commit.key.clone());
         async move {
-            let Room { bot, partition, last } = room;
-            let args = together(self.witness.pass(bot, partition, &epoch.0.to_string()), vec![says?], Vec::new());
+            let (Room { bot, partition, last }, (lease, turn)) = (room, says?);
+            let args = together(self.witness.pass(bot, partition, &lease), vec![turn], Vec::new());
             let keys = self.keys.rooms(bot);
             let answer = self.wire.call(Call { function: "stands", keys: keys.up_to(partition, last), args }).await?;
             self.judge(epoch, &key, answer.first().map_or("", String::as_str)).await

@@ -18,8 +18,8 @@ const MOST_BYTES: usize = 64 << 10;
 
 impl RedisStore {
     pub(super) async fn deliver_batch(&self, batch: Vec<Incoming>) -> StoreResult<Vec<Delivered>> {
-        let seen = |bot, partition| self.witness.of(bot).least(partition).to_string();
-        let put = self.put_all("deliver", seen, &batch, |_, incoming| mark_of(incoming)).await?;
+        let pass = |bot, partition| self.witness.delivery_pass(bot, partition);
+        let put = self.put_all("deliver", pass, &batch, |_, incoming| mark_of(incoming)).await?;
         if let Some(bot) = put.older() {
             return Err(self.came_back_older(bot).await);
         }

@@ -6,6 +6,7 @@ use futures_util::future::try_join_all;
 
 use super::RedisStore;
 use super::keys::{PARTITIONS, Thing, partition_of_id};
+use super::numbers::Own;
 use super::ordered::{id_of, key_of};
 use super::progress::Written;
 use super::rows::{self, unreadable};
@@ -82,7 +83,7 @@ impl RedisStore {
         let mut cleaned = Cleaned { aged: sum(&answers, 0)?, parked: 0 };
         let surplus = self.surplus_parked(own.bot, parked_most).await?;
         if !surplus.is_empty() {
-            cleaned.parked = self.drop_parked_rows(own.bot, own.text(), surplus).await?;
+            cleaned.parked = self.drop_parked_rows(own.bot, Some(&own), surplus).await?;
         }
         Ok(cleaned)
     }
@@ -102,14 +103,14 @@ impl RedisStore {
         self.rows_after(bot, Thing::Parked, 0, surplus, read).await
     }
 
-    /// Drops parked turns; how many of them were there. An empty epoch is the operator's.
-    pub(super) async fn drop_parked_rows(&self, bot: i64, epoch: String, ids: Vec<ParkedId>) -> StoreResult<u64> {
-        let mut parts = vec![vec![epoch.clone()]; PARTITIONS];
+    /// Drops parked turns; how many of them were there. The operator does it without a lease.
+    pub(super) async fn drop_parked_rows(&self, bot: i64, own: Option<&Own>, ids: Vec<ParkedId>) -> StoreResult<u64> {
+        let mut parts = vec![vec![own.map(Own::text).unwrap_or_default()]; PARTITIONS];
         ids.iter().for_each(|id| parts[partition_of_id(id.0)].push(id_of(id.0)));
         let parts = parts.into_iter().enumerate().filter(|(_, args)| args.len() > 1);
         let answers = self.write_rooms("drop_parked", bot, Thing::Retry, parts.collect()).await?;
         for answer in &answers {
-            self.done(bot, Epoch(epoch.parse().unwrap_or_default()), &answer.word).await?;
+            self.done(bot, own.map(|own| own.epoch).unwrap_or_default(), &answer.word).await?;
         }
         sum(&answers, 0)
     }

@@ -32,10 +32,10 @@ macro_rules! things {
 }
 
 things! {
-    /// Hash: `epoch`, the one that may write; `floor`, no version of a forgotten conversation is above it;
+    /// Hash: `epoch`, the one that may write; `token`, that of its lease in short; `floor`, no version of a forgotten conversation is above it;
     /// `commits`, how many writes it has seen; `held`, if it had conversations at the last cleaning; `least`,
     /// below which no turn begins, where something was lost; `last`, the last place in the inbox that was given;
-    /// `marks_ms`, how long marks live without a new one.
+    /// `delivered`, how many inputs any instance has put there; `marks_ms`, how long marks live without a new one.
     Room = "room",
     /// List of messages to send.
     Outbox = "outbox",

@@ -5,13 +5,18 @@
 //! dies between the two, some rooms refuse the former holder and some do not; its next renewal fails, and the next claim
 //! has a higher epoch and raises all rooms again. A claimer that was slow raises nothing, for an epoch only ever rises,
 //! and is told who was faster.
+//!
+//! A server that came back older may have forgotten an epoch and give it again. So every write, a renewal and a release are
+//! compared by the token of their lease as well, and a claim goes above every epoch that was ever seen from here. The lease
+//! also says what its holder has seen of the server, so that whoever stands by knows it too.
 
 use super::RedisStore;
-use super::keys::{PARTITIONS, Rooms, Thing};
-use super::numbers::Own;
+use super::keys::{PARTITIONS, Thing};
+use super::numbers::{Own, in_short};
 use super::progress::Written;
 use super::rows::unreadable;
 use super::wire::Call;
+use super::witness::{RedisLoss, View};
 use crate::store::{Epoch, Holder, Lease, LeaseAnswer, StoreError, StoreResult};
 
 /// What a claim came to.
@@ -22,7 +27,8 @@ enum Claimed {
 }
 
 impl RedisStore {
-    /// Claims the lease under an epoch above `floor`, of which others may know more than this Redis does.
+    /// Claims the lease under an epoch above `floor`, of which others may know more than this Redis does, and above all that
+    /// were seen.
     pub(in crate::store) async fn claim_above(
         &self,
         floor: Epoch,
@@ -35,7 +41,7 @@ impl RedisStore {
         }
         self.verify(bot).await?;
         self.remember(bot).await?;
-        let first = self.next_epoch(floor).await?;
+        let first = self.next_epoch(floor.max(Epoch(self.witness.epoch()))).await?;
         let lost = self.lost_claims.lock().get(&bot).cloned();
         let claimed = self.claim_under(bot, first, holder, seen.cloned(), lost.as_deref()).await;
         let mut lost_claims = self.lost_claims.lock();
@@ -48,7 +54,8 @@ impl RedisStore {
         claimed
     }
 
-    /// The lease, if it is not to be had: who stands by learns that by one read, and asks for nothing else.
+    /// The lease, if it is not to be had: who stands by learns that by one read, and asks for nothing else. What its holder
+    /// has seen comes along, and is taken note of.
     pub(in crate::store) async fn held(&self, bot: i64, seen: Option<&Lease>) -> StoreResult<Option<Lease>> {
         let lost = self.lost_claims.lock().get(&bot).cloned();
         let is_in_the_way = |held: &Lease| {
@@ -58,7 +65,11 @@ impl RedisStore {
             // One of our own, whose answer was lost, is claimed again.
             !is_over && lost.as_deref() != Some(&*held.holder.token)
         };
-        Ok(self.lease_of(bot).await?.filter(is_in_the_way))
+        let (lease, view) = self.lease_and_view(bot).await?;
+        if let Some(lease) = &lease {
+            self.witness.saw_lease(bot, lease.epoch.0, view.as_ref());
+        }
+        Ok(lease.filter(is_in_the_way))
     }
 
     /// Claims under an epoch, or under the next one as often as somebody else was faster.
@@ -70,10 +81,11 @@ impl RedisStore {
         mut seen: Option<Lease>,
         lost: Option<&str>,
     ) -> StoreResult<LeaseAnswer> {
+        let token = in_short(&holder.token);
         loop {
             let mut floor = epoch;
             match self.try_claim(bot, epoch, holder, seen.as_ref()).await? {
-                Claimed::Answered(LeaseAnswer::Granted(_)) => match self.raise(bot, epoch).await? {
+                Claimed::Answered(LeaseAnswer::Granted(_)) => match self.raise(bot, epoch, &token).await? {
                     highest if highest == epoch => {
                         self.witness.saw_epoch(epoch.0);
                         self.numbers.begin(bot, epoch, &holder.token, self.witness.of(bot));
@@ -100,38 +112,54 @@ impl RedisStore {
 
     pub(super) async fn renew_lease(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
         // A term that a loss has ended is not gone on with.
-        self.numbers.own_of(epoch, bot)?;
-        let (keys, args) = ([self.keys.lease(bot)], vec![epoch.0.to_string()]);
+        let own = self.numbers.own_of(epoch, bot)?;
+        let args = vec![epoch.0.to_string(), own.token.to_string(), self.view(bot)?];
+        let keys = [self.keys.lease(bot)];
         let answer = self.wire.call(Call { function: "renew", keys: &keys, args }).await?;
         self.done(bot, epoch, word_of(&answer)).await
     }
 
     /// Ends a lease; if `mine` is said, only that one.
     pub(super) async fn let_go(&self, bot: i64, mine: Option<Epoch>) -> StoreResult<()> {
-        if let Some(mine) = mine {
-            // A server that has lost something is not written to.
-            self.numbers.own_of(mine, bot)?;
-        }
+        // A server that has lost something is not written to.
+        let own = mine.map(|mine| self.numbers.own_of(mine, bot)).transpose()?;
         let nobodys = self.next_epoch(mine.unwrap_or_default()).await?;
-        let mine_text = mine.map(|epoch| epoch.0.to_string()).unwrap_or_default();
-        let (keys, args) = ([self.keys.lease(bot)], vec![nobodys.0.to_string(), mine_text]);
+        let mut args = vec![nobodys.0.to_string(), String::new()];
+        if let Some(own) = own {
+            args[1] = own.epoch.0.to_string();
+            args.push(own.token.to_string());
+        }
+        let keys = [self.keys.lease(bot)];
         let answer = self.wire.call(Call { function: "let_go", keys: &keys, args }).await?;
         self.done(bot, mine.unwrap_or_default(), word_of(&answer)).await?;
-        self.raise(bot, nobodys).await.map(drop)
+        self.raise(bot, nobodys, "").await.map(drop)
     }
 
     pub(super) async fn lease_of(&self, bot: i64) -> StoreResult<Option<Lease>> {
+        self.lease_and_view(bot).await.map(|(lease, _)| lease)
+    }
+
+    /// The lease, and what its holder has seen; that of an earlier version of this store says nothing of it.
+    async fn lease_and_view(&self, bot: i64) -> StoreResult<(Option<Lease>, Option<View>)> {
+        type Fields = (Option<i64>, Option<i64>, Option<String>, Option<String>);
         let mut command = redis::cmd("HMGET");
-        command.arg(self.keys.lease(bot)).arg(&["epoch", "renewals", "holder"]);
-        let (epoch, renewals, holder): (Option<i64>, Option<i64>, Option<String>) = self.wire.ask(&command).await?;
-        let Some(holder) = holder else { return Ok(None) };
+        command.arg(self.keys.lease(bot)).arg(&["epoch", "renewals", "holder", "view"]);
+        let (epoch, renewals, holder, view): Fields = self.wire.ask(&command).await?;
+        let Some(holder) = holder else { return Ok((None, None)) };
         let holder = serde_json::from_str(&holder).map_err(unreadable)?;
-        Ok(Some(Lease { epoch: Epoch(epoch.unwrap_or_default()), holder, renewals: renewals.unwrap_or_default() }))
+        let lease = Lease { epoch: Epoch(epoch.unwrap_or_default()), holder, renewals: renewals.unwrap_or_default() };
+        Ok((Some(lease), view.and_then(|view| serde_json::from_str(&view).ok())))
+    }
+
+    /// What was seen here, as a lease says it.
+    fn view(&self, bot: i64) -> StoreResult<String> {
+        serde_json::to_string(&self.witness.view(bot)).map_err(unreadable)
     }
 
     /// Notes that a bot has something here.
     pub(super) async fn remember(&self, bot: i64) -> StoreResult<()> {
-        self.wire.ask(redis::cmd("SADD").arg(self.keys.bots()).arg(bot)).await
+        let (keys, args) = ([self.keys.bots()], vec![bot.to_string()]);
+        self.wire.call(Call { function: "remember", keys: &keys, args }).await.map(drop)
     }
 
     /// Turns a function's word into an answer.
@@ -162,10 +190,17 @@ impl RedisStore {
 
     /// A write was refused: because another instance has the lease, or because something is missing here.
     async fn fenced(&self, bot: i64, mine: Epoch) -> StoreError {
-        if let Some(lost) = self.lost(bot).await {
-            return lost;
+        let lease = self.lease_of(bot).await;
+        let is_anothers = matches!(&lease, Ok(Some(lease)) if !self.is_ours(bot, mine, lease));
+        match self.loss_of(bot).await {
+            // Who leads now goes on with what is there, and has accepted it or never knew of it.
+            Ok(Some(loss)) if !loss.is_other && is_anothers => {
+                tracing::error!(bot, missing = loss.missing, what = %loss, "another instance leads on an older Redis");
+            }
+            Ok(Some(loss)) => return self.end_by(loss),
+            _ => {}
         }
-        let holder = match self.lease_of(bot).await {
+        let holder = match lease {
             Ok(Some(Lease { epoch, holder, .. })) => {
                 format!("process {} on {} holds epoch {}", holder.pid, holder.host, epoch.0)
             }
@@ -175,20 +210,33 @@ impl RedisStore {
         StoreError::Fenced { mine, holder }
     }
 
-    /// A write without an epoch was refused, because the room has had fewer writes than were seen.
-    pub(super) async fn came_back_older(&self, bot: i64) -> StoreError {
-        let meanwhile = || StoreError::Unavailable("Redis came back older, and somebody has seen to it".into());
-        self.lost(bot).await.unwrap_or_else(meanwhile)
+    /// Whether a lease is the one of an epoch here, also if a loss has just ended that.
+    fn is_ours(&self, bot: i64, mine: Epoch, lease: &Lease) -> bool {
+        self.numbers.own_of(mine, bot).is_ok_and(|own| *own.token == lease.holder.token)
+            || self.lost_claims.lock().get(&bot) == Some(&lease.holder.token)
     }
 
-    /// What is missing here, if anything is. Then a term of ours is over.
-    async fn lost(&self, bot: i64) -> Option<StoreError> {
-        let loss = self.loss_of(bot).await.ok()??;
-        // The lease may still be there, and is ours.
-        if let Some(own) = self.numbers.end(bot) {
-            self.lost_claims.lock().insert(bot, own.token.to_string());
+    /// A delivery was refused, because the room has had less than was seen. What is missing of deliveries alone nobody else may
+    /// know of: that is seen to here, with an epoch or without.
+    pub(super) async fn came_back_older(&self, bot: i64) -> StoreError {
+        match self.loss_of(bot).await {
+            Ok(Some(loss)) if loss.is_of_deliveries => match self.go_on_after(loss.clone()).await {
+                Ok(()) => StoreError::Unavailable("Redis has lost updates that were delivered; the next go on".into()),
+                Err(StoreError::Lost { .. }) => self.end_by(loss),
+                Err(error) => error,
+            },
+            Ok(Some(loss)) => self.end_by(loss),
+            _ => StoreError::Unavailable("Redis came back older, and somebody has seen to it".into()),
         }
-        Some(loss.into_error())
+    }
+
+    /// Ends a term of ours, because something is missing here.
+    fn end_by(&self, loss: RedisLoss) -> StoreError {
+        // The lease may still be there, and is ours.
+        if let Some(own) = self.numbers.end(loss.bot) {
+            self.lost_claims.lock().insert(loss.bot, own.token.to_string());
+        }
+        loss.into_error()
     }
 
     async fn next_epoch(&self, floor: Epoch) -> StoreResult<Epoch> {
@@ -199,7 +247,7 @@ impl RedisStore {
 
     async fn try_claim(&self, bot: i64, epoch: Epoch, holder: &Holder, seen: Option<&Lease>) -> StoreResult<Claimed> {
         let json = serde_json::to_string(holder).map_err(unreadable)?;
-        let mut args = vec![epoch.0.to_string(), json, holder.token.clone()];
+        let mut args = vec![epoch.0.to_string(), json, holder.token.clone(), self.view(bot)?];
         if let Some(seen) = seen {
             args.extend([seen.epoch.0.to_string(), seen.renewals.to_string(), seen.holder.token.clone()]);
         }
@@ -218,20 +266,20 @@ impl RedisStore {
         }
     }
 
-    /// Raises the epoch in all rooms; answers the highest that is there now.
-    async fn raise(&self, bot: i64, epoch: Epoch) -> StoreResult<Epoch> {
+    /// Raises the epoch in all rooms, for the lease of a token in short; answers the highest that is not to be had any more.
+    async fn raise(&self, bot: i64, epoch: Epoch, token: &str) -> StoreResult<Epoch> {
         let rooms = self.keys.rooms(bot);
-        let answers = self.wire.call_all((0..PARTITIONS).map(|at| raising(&rooms, at, epoch)).collect()).await?;
+        let raising = |partition| {
+            let args = vec![epoch.0.to_string(), token.to_owned()];
+            Call { function: "raise", keys: rooms.up_to(partition, Thing::Conv), args }
+        };
+        let answers = self.wire.call_all((0..PARTITIONS).map(raising).collect()).await?;
         let mut highest = epoch;
         for answer in answers {
             highest = highest.max(epoch_in(answer.first())?);
         }
         Ok(highest)
     }
-}
-
-fn raising(rooms: &Rooms, partition: usize, epoch: Epoch) -> Call<'_> {
-    Call { function: "raise", keys: rooms.up_to(partition, Thing::Conv), args: vec![epoch.0.to_string()] }
 }
 
 fn word_of(answer: &[String]) -> &str {

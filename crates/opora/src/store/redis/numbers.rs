@@ -12,6 +12,7 @@ use parking_lot::RwLock;
 
 use super::keys::PARTITION_BITS;
 use super::witness::Seen;
+use crate::store::hash::hash_of;
 use crate::store::{Epoch, StoreError, StoreResult};
 
 /// So many numbers belong to an epoch, see [`Epoch::first_number`].
@@ -28,6 +29,8 @@ pub(super) struct Own {
     pub(super) epoch: Epoch,
     /// What tells its lease from others.
     pub(super) token: Box<str>,
+    /// The epoch and that, in short.
+    pass: Arc<str>,
     pub(super) seen: Arc<Seen>,
     count: AtomicI64,
 }
@@ -35,8 +38,7 @@ pub(super) struct Own {
 impl Numbers {
     /// Notes that an epoch is ours; an earlier one of the bot is over.
     pub(super) fn begin(&self, bot: i64, epoch: Epoch, token: &str, seen: Arc<Seen>) {
-        let own = Own { bot, epoch, token: token.into(), seen, count: AtomicI64::new(0) };
-        self.0.write().insert(bot, Arc::new(own));
+        self.0.write().insert(bot, Arc::new(Own::new(bot, epoch, token, seen)));
     }
 
     /// Nothing more is written for a bot until it has a new epoch. Gives the one that is over.
@@ -63,6 +65,11 @@ impl Numbers {
 }
 
 impl Own {
+    fn new(bot: i64, epoch: Epoch, token: &str, seen: Arc<Seen>) -> Self {
+        let pass = format!("{}-{}", epoch.0, in_short(token)).into();
+        Self { bot, epoch, token: token.into(), pass, seen, count: AtomicI64::new(0) }
+    }
+
     /// The next number of a partition.
     pub(super) fn next(&self, partition: usize) -> StoreResult<i64> {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
@@ -72,9 +79,19 @@ impl Own {
         Ok(self.epoch.first_number() + (count << PARTITION_BITS) + partition as i64)
     }
 
-    pub(super) fn text(&self) -> String {
-        self.epoch.0.to_string()
+    /// What every write says of its lease: an epoch alone may be given twice, by a server that came back older.
+    pub(super) fn pass(&self) -> Arc<str> {
+        Arc::clone(&self.pass)
     }
+
+    pub(super) fn text(&self) -> String {
+        self.pass.to_string()
+    }
+}
+
+/// What tells a lease from others, as the rooms know it.
+pub(super) fn in_short(token: &str) -> String {
+    format!("{:016x}", hash_of(token.as_bytes()))
 }
 
 fn fenced(mine: Epoch, why: &str) -> StoreError {
@@ -104,8 +121,7 @@ mod tests {
 
     #[test]
     fn an_epoch_whose_numbers_are_used_up_is_over() {
-        let own =
-            Own { bot: 7, epoch: Epoch(2), token: "t".into(), seen: seen(), count: AtomicI64::new((1 << 36) - 1) };
+        let own = Own { count: AtomicI64::new((1 << 36) - 1), ..Own::new(7, Epoch(2), "t", seen()) };
         assert!(own.next(15).unwrap() < Epoch(3).first_number());
         assert!(matches!(own.next(0), Err(StoreError::Fenced { .. })));
     }

@@ -47,11 +47,12 @@ impl RedisStore {
         if !expected.is_empty() && expected != generation(&wire, &keys).await? {
             nothing_is_lost(&wire, &keys, &witness).await?;
         }
-        wire.ask::<()>(redis::cmd("SETNX").arg(keys.layout()).arg(LAYOUT)).await?;
+        set_if_missing(&wire, &keys.layout(), LAYOUT).await?;
         check_layout(&wire, &keys).await?;
         let fresh = format!("{:016x}", fastrand::u64(..));
         let marked = (0..PARTITIONS).map(async |partition| {
-            wire.ask::<()>(redis::cmd("SETNX").arg(keys.generation(partition)).arg(&fresh)).await
+            let generation = keys.generation(partition);
+            set_if_missing(&wire, &generation, &fresh).await
         });
         try_join_all(marked).await?;
         server.warn(&wire);
@@ -134,6 +135,14 @@ async fn nothing_is_lost(wire: &Wire, keys: &Keys, witness: &Witness) -> StoreRe
         }
     }
     Ok(())
+}
+
+/// Sets a key that is not there. A full server takes no such command even where there is nothing to do, so it is asked first.
+async fn set_if_missing(wire: &Wire, key: &str, value: &str) -> StoreResult<()> {
+    if wire.ask::<bool>(redis::cmd("EXISTS").arg(key)).await? {
+        return Ok(());
+    }
+    wire.ask(redis::cmd("SETNX").arg(key).arg(value)).await
 }
 
 async fn check_layout(wire: &Wire, keys: &Keys) -> StoreResult<()> {

@@ -125,7 +125,7 @@ impl RedisStore {
 
     pub(super) async fn forget_parked(&self, id: ParkedId) -> StoreResult<bool> {
         for bot in self.bots_or(None).await? {
-            if id.0 >= 0 && self.drop_parked_rows(bot, String::new(), vec![id]).await? > 0 {
+            if id.0 >= 0 && self.drop_parked_rows(bot, None, vec![id]).await? > 0 {
                 return Ok(true);
             }
         }

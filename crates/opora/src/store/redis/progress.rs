@@ -9,8 +9,8 @@ use super::rows::unreadable;
 use super::wire::Call;
 use crate::store::StoreResult;
 
-/// Functions whose first argument is an epoch.
-const UNDER_AN_EPOCH: [&str; 13] = [
+/// Functions whose first argument is a lease.
+const UNDER_A_LEASE: [&str; 13] = [
     "receive",
     "park",
     "carry_out",
@@ -67,11 +67,11 @@ impl RedisStore {
         placed.map(|(partition, answer)| self.read_written(bot, partition, answer)).collect()
     }
 
-    /// Adds to the epoch of a write how many writes of its room were seen.
+    /// Adds to the lease of a write how many writes of its room were seen.
     fn say_what_was_seen(&self, function: &str, (bot, partition): (i64, usize), args: &mut [String]) {
-        // An operator's has no epoch.
-        if let Some(epoch) = args.first_mut().filter(|epoch| !epoch.is_empty() && UNDER_AN_EPOCH.contains(&function)) {
-            *epoch = self.witness.pass(bot, partition, epoch);
+        // An operator's has no lease.
+        if let Some(lease) = args.first_mut().filter(|lease| !lease.is_empty() && UNDER_A_LEASE.contains(&function)) {
+            *lease = self.witness.pass(bot, partition, lease);
         }
     }
 
@@ -79,9 +79,13 @@ impl RedisStore {
     pub(super) fn read_written(&self, bot: i64, partition: usize, answer: Vec<String>) -> StoreResult<Written> {
         let mut answer = answer.into_iter();
         let word = answer.next().ok_or_else(|| unreadable("a function answered nothing"))?;
-        // A refusal says no number.
-        if let Some(number) = answer.next() {
-            self.witness.note(bot, partition, number.parse().map_err(unreadable)?);
+        // A refusal says no number; a delivery says a second one.
+        if let Some(numbers) = answer.next() {
+            let (writes, delivered) = numbers.split_once(':').map_or((&*numbers, None), |(one, two)| (one, Some(two)));
+            self.witness.note(bot, partition, writes.parse().map_err(unreadable)?);
+            if let Some(delivered) = delivered {
+                self.witness.note_delivered(bot, partition, delivered.parse().map_err(unreadable)?);
+            }
         }
         Ok(Written { word, more: answer.collect() })
     }

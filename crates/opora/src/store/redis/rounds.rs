@@ -50,8 +50,8 @@ struct Waiting {
 struct Room {
     bot: i64,
     partition: usize,
-    /// The epoch of a commit; an opening has none.
-    epoch: Option<i64>,
+    /// The lease of a commit; an opening has none.
+    lease: Option<Arc<str>>,
 }
 
 /// A turn to be committed, as the server's function takes it.
@@ -105,7 +105,7 @@ impl Rounds {
 
     /// Opens a conversation: a word, and a text with it.
     pub(super) async fn open(&self, bot: i64, partition: usize, args: Vec<String>) -> StoreResult<(String, String)> {
-        let room = Room { bot, partition, epoch: None };
+        let room = Room { bot, partition, lease: None };
         let mut answer = self.ask(room, Thing::Marks, What::Open(args)).await?.into_iter();
         Ok((answer.next().unwrap_or_default(), answer.next().unwrap_or_default()))
     }
@@ -121,7 +121,7 @@ impl Rounds {
     }
 
     async fn write(&self, own: &Own, partition: usize, last: Thing, what: What) -> StoreResult<String> {
-        let room = Room { bot: own.bot, partition, epoch: Some(own.epoch.0) };
+        let room = Room { bot: own.bot, partition, lease: Some(own.pass()) };
         Ok(self.ask(room, last, what).await?.into_iter().next().unwrap_or_default())
     }
 
@@ -185,7 +185,7 @@ impl Shared {
         let (room, mut asked) = (wishes[0].room.clone(), Asked::default());
         wishes.into_iter().for_each(|wish| asked.add(wish));
         let Asked { opens, commits, turns, sent, notes } = asked;
-        if room.epoch.is_none() {
+        if room.lease.is_none() {
             return tell(turns, self.open(&room, last, opens).await);
         }
         let is_combined = !turns.is_empty() && !notes.is_empty();
@@ -247,7 +247,7 @@ impl Shared {
     }
 
     fn pass(&self, room: &Room) -> String {
-        self.witness.pass(room.bot, room.partition, &room.epoch.unwrap_or_default().to_string())
+        self.witness.pass(room.bot, room.partition, room.lease.as_deref().unwrap_or_default())
     }
 
     /// The word of a write's answer and what stands behind it; how far the room has come is noted.
@@ -341,7 +341,7 @@ mod tests {
     use super::*;
 
     fn wish(partition: usize) -> Wish {
-        let room = Room { bot: 7, partition, epoch: None };
+        let room = Room { bot: 7, partition, lease: None };
         Wish { room, last: Thing::Room, what: What::Open(Vec::new()), answer: oneshot::channel().0 }
     }
 

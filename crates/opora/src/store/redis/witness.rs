@@ -2,8 +2,8 @@
 //!
 //! Every change of a room counts up a number there, and every write brings along the number that this instance has seen:
 //! the server refuses it where it has fewer, before anything is written. The numbers, the generation and the highest
-//! version are kept in a file as well, at most once a second, so that also a restarted instance knows them. Missing is
-//! not new: what is lost stops the bot until an operator has decided, unless it is the last moments that a server with
+//! version are kept in a file as well, at most once a second, so that also a restarted instance knows them; and who leads
+//! says them in its lease, so that those who stand by know them too. Missing is not new: what is lost stops the bot until an operator has decided, unless it is the last moments that a server with
 //! `appendfsync everysec` may lose.
 //!
 //! Nothing here repairs anything: what is gone is counted and told.
@@ -48,7 +48,7 @@ pub trait WitnessKeeper: Send + Sync + fmt::Debug + 'static {
 pub(super) struct Record {
     /// Empty if whatever is there next is to be taken for it.
     pub(super) generation: String,
-    /// The highest epoch that was given to this instance.
+    /// The highest epoch that was given to this instance, or that it has seen another one have.
     pub(super) epoch: i64,
     pub(super) bots: BTreeMap<i64, BotRecord>,
 }
@@ -56,7 +56,7 @@ pub(super) struct Record {
 /// What was seen of one bot's rooms.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BotRecord {
-    /// The number of changes by partition.
+    /// The number of writes by partition, and behind them what was delivered to each.
     pub(super) commits: Vec<i64>,
     /// The same about two seconds before the last of them.
     pub(super) settled: Vec<i64>,
@@ -64,6 +64,14 @@ pub(super) struct BotRecord {
     pub(super) top: i64,
     /// When the last change was seen.
     pub(super) at: Millis,
+}
+
+/// What a leader has seen of its bot's rooms, as its lease says it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct View {
+    generation: String,
+    commits: Vec<i64>,
+    top: i64,
 }
 
 /// What this instance has seen.
@@ -79,7 +87,7 @@ pub(super) struct Witness {
     pub(super) accepted: AtomicU64,
     // For the log: whether keeping fails.
     is_failing: AtomicBool,
-    kept: Mutex<String>,
+    kept: Mutex<Option<Record>>,
 }
 
 impl Witness {
@@ -90,8 +98,12 @@ impl Witness {
     ) -> Result<Arc<Self>, io::Error> {
         let mut record = Record::default();
         for keeper in &keepers {
-            if let Some(text) = keeper.load().await? {
-                record.add(serde_json::from_str(&text).map_err(io::Error::other)?);
+            let Some(text) = keeper.load().await? else { continue };
+            match serde_json::from_str(&text) {
+                Ok(kept) => record.add(kept),
+                Err(error) => {
+                    tracing::error!(%error, "what was seen of Redis before cannot be read: its loss may go unnoticed");
+                }
             }
         }
         let clock = Clock::machine();
@@ -127,6 +139,17 @@ impl Witness {
         self.of(bot).note(partition, number, self.clock.now());
     }
 
+    /// A room answered that so much was delivered to it.
+    pub(super) fn note_delivered(&self, bot: i64, partition: usize, number: i64) {
+        self.of(bot).note_delivered(partition, number, self.clock.now());
+    }
+
+    /// What a delivery to a room says of itself: how many writes of the room were seen, and how much was delivered there.
+    pub(super) fn delivery_pass(&self, bot: i64, partition: usize) -> String {
+        let seen = self.of(bot);
+        format!("{}:{}", seen.least(partition), seen.least_delivered(partition))
+    }
+
     /// What a write to a room says of itself: the epoch, and how many writes of the room were seen.
     pub(super) fn pass(&self, bot: i64, partition: usize, epoch: &str) -> String {
         format!("{epoch}:{}", self.of(bot).least(partition))
@@ -141,13 +164,30 @@ impl Witness {
         generation.clone_into(&mut self.generation.lock());
     }
 
-    /// The highest epoch that was given here.
+    /// The highest epoch that was given here or seen.
     pub(super) fn epoch(&self) -> i64 {
         self.epoch.load(Ordering::Acquire)
     }
 
     pub(super) fn saw_epoch(&self, epoch: i64) {
         self.epoch.fetch_max(epoch, Ordering::AcqRel);
+    }
+
+    /// Takes note of another's lease, and of what its holder has seen. Of another content nothing is to be known here.
+    pub(super) fn saw_lease(&self, bot: i64, epoch: i64, view: Option<&View>) {
+        if view.is_some_and(|view| view.generation != self.generation()) {
+            return;
+        }
+        self.saw_epoch(epoch);
+        if let Some(view) = view {
+            self.of(bot).note_view(&view.commits, view.top, self.clock.now());
+        }
+    }
+
+    /// What a lease says of what was seen here.
+    pub(super) fn view(&self, bot: i64) -> View {
+        let BotRecord { commits, top, .. } = self.of(bot).record();
+        View { generation: self.generation(), commits, top }
     }
 
     /// Everything as it is to be kept.
@@ -159,20 +199,19 @@ impl Witness {
 
     /// Keeps what was seen, if that is news.
     pub(super) async fn keep(&self) {
-        // Names and numbers can always be written.
-        let text = serde_json::to_string(&self.record()).unwrap_or_default();
-        if text.is_empty() || *self.kept.lock() == text {
+        let record = self.record();
+        if self.kept.lock().as_ref() == Some(&record) {
             return;
         }
         let mut failed = None;
         for keeper in &self.keepers {
-            if let Err(error) = keeper.keep(text.clone()).await {
+            if let Err(error) = add_to(&**keeper, record.clone()).await {
                 failed = Some(error);
             }
         }
         let was_failing = self.is_failing.swap(failed.is_some(), Ordering::Relaxed);
         match failed {
-            None => *self.kept.lock() = text,
+            None => *self.kept.lock() = Some(record),
             Some(error) if !was_failing => {
                 tracing::error!(%error, "cannot keep what was seen of Redis: its loss may go unnoticed");
             }
@@ -193,12 +232,30 @@ impl Record {
         }
         self.epoch = self.epoch.max(other.epoch);
         for (bot, theirs) in other.bots {
-            let ours = self.bots.entry(bot).or_default();
-            if theirs.commits.iter().sum::<i64>() > ours.commits.iter().sum() {
-                *ours = BotRecord { top: ours.top.max(theirs.top), ..theirs };
-            }
+            self.bots.entry(bot).or_default().add(&theirs);
         }
     }
+}
+
+impl BotRecord {
+    /// What either has seen.
+    fn add(&mut self, other: &Self) {
+        for (ours, theirs) in [(&mut self.commits, &other.commits), (&mut self.settled, &other.settled)] {
+            ours.resize(ours.len().max(theirs.len()), 0);
+            ours.iter_mut().zip(theirs).for_each(|(ours, theirs)| *ours = (*ours).max(*theirs));
+        }
+        (self.top, self.at) = (self.top.max(other.top), self.at.max(other.at));
+    }
+}
+
+/// Adds a record to what is kept: another instance of this machine may keep there what it has seen.
+async fn add_to(keeper: &dyn WitnessKeeper, mut record: Record) -> io::Result<()> {
+    // What cannot be read is replaced.
+    let kept = keeper.load().await.ok().flatten();
+    if let Some(kept) = kept.and_then(|kept| serde_json::from_str(&kept).ok()) {
+        record.add(kept);
+    }
+    keeper.keep(serde_json::to_string(&record)?).await
 }
 
 /// Keeps what is seen for as long as somebody holds it.
@@ -253,6 +310,64 @@ mod tests {
         broken.is_broken.store(false, Ordering::Relaxed);
         witness.keep().await;
         assert_eq!(*broken.kept.lock(), *sound.kept.lock(), "also where nothing new was seen");
+    }
+
+    #[tokio::test]
+    async fn two_that_keep_in_one_file_forget_nothing_of_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let one = async || {
+            let keeper = Arc::new(FileWitness::of(folder.path(), "redis"));
+            let witness = Witness::load(vec![keeper], AfterLoss::default()).await.unwrap();
+            witness.expect_generation("a");
+            witness
+        };
+        let (leader, standby) = (one().await, one().await);
+        for step in 1..=20 {
+            leader.note(7, 0, step);
+            leader.of(7).note_version(step);
+            leader.keep().await;
+            standby.note(7, 1, 100 + step);
+            standby.saw_epoch(step);
+            standby.keep().await;
+        }
+        let Record { epoch, bots, .. } = one().await.record();
+        assert_eq!((epoch, bots[&7].commits[0], bots[&7].commits[1], bots[&7].top), (20, 20, 120, 20));
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_read_stops_nobody_and_is_replaced() {
+        let shelf = Arc::new(Shelf::default());
+        for broken in ["", "{\"generation\":\"a\",\"ep"] {
+            *shelf.kept.lock() = Some(broken.to_owned());
+            let witness = Witness::load(vec![shelf.clone()], AfterLoss::default()).await.unwrap();
+            assert_eq!(witness.record(), Record::default());
+            witness.note(7, 0, 1);
+            witness.keep().await;
+            let kept: Record = serde_json::from_str(shelf.kept.lock().as_ref().unwrap()).unwrap();
+            assert_eq!(kept, witness.record());
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_leader_has_seen_is_taken_over_unless_it_is_of_another_content() {
+        let witness = async |generation: &str| {
+            let witness = Witness::load(Vec::new(), AfterLoss::default()).await.unwrap();
+            witness.expect_generation(generation);
+            witness
+        };
+        let (leader, standby, other) = (witness("a").await, witness("a").await, witness("b").await);
+        leader.note(7, 3, 12);
+        leader.of(7).note_version(5);
+        standby.note(7, 4, 1);
+        for watching in [&standby, &other] {
+            watching.saw_lease(7, 9, Some(&leader.view(7)));
+        }
+        let Record { epoch, bots, .. } = standby.record();
+        assert_eq!((epoch, bots[&7].commits[3], bots[&7].commits[4], bots[&7].top), (9, 12, 1, 5));
+        assert_eq!(other.record(), Record { generation: "b".to_owned(), ..Record::default() });
+        // Of a leader of an earlier version no more is known than that there is one.
+        other.saw_lease(7, 9, None);
+        assert_eq!(other.epoch(), 9);
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use opora::clock::Millis;
 use opora::store::{LeaseAnswer, RedisCode, RedisStore, Store, StoreError, Version};
 
 use super::{BOT, Bench, at_state, claim, fenced, holder, turn, version};
+use crate::redis_server::RedisServer;
 
 /// People of as many partitions as there are.
 const PEOPLE: std::ops::RangeInclusive<i64> = 1..=64;
@@ -138,6 +140,74 @@ async fn who_stands_by_asks_little() {
     let seen = bench.store.lease(BOT).await.unwrap();
     let granted = other.claim(BOT, &holder("other"), seen.as_ref()).await.unwrap();
     assert!(matches!(granted, LeaseAnswer::Granted(epoch) if epoch > bench.epoch), "{granted:?}");
+}
+
+/// The same epoch, given to two by a server that has forgotten the first of them.
+#[tokio::test]
+async fn of_two_leases_with_one_epoch_only_the_later_is_one() {
+    for code in [RedisCode::Functions, RedisCode::Scripts] {
+        let mut server = RedisServer::start(&["--appendonly", "yes", "--appendfsync", "always"]);
+        let former = RedisStore::open_with(&server.url(), code).await.unwrap();
+        let later = RedisStore::open_with(&server.url(), code).await.unwrap();
+        let kept = server.kept_bytes();
+        let epoch = claim(&former, "former").await;
+        turn(&former, epoch, 1, at_state("asked")).await.unwrap();
+        server.lose_power(kept);
+        server.start_again();
+        crate::stage::until("Redis is back", async || {
+            later.lease(BOT).await.is_ok() && former.lease(BOT).await.is_ok()
+        })
+        .await;
+        assert_eq!(claim(&later, "later").await, epoch, "it is given again");
+        fenced(former.renew(BOT, epoch).await);
+        for user in PEOPLE {
+            fenced(turn(&former, epoch, user, at_state("asked")).await);
+        }
+        fenced(former.settle(epoch, Vec::new(), Millis(1)).await);
+        fenced(former.receive(epoch, Vec::new()).await);
+        fenced(former.release(BOT, epoch).await);
+        for user in PEOPLE {
+            assert_eq!(turn(&later, epoch, user, at_state("asked")).await.unwrap().version, Version(1));
+        }
+        later.renew(BOT, epoch).await.unwrap();
+        later.release(BOT, epoch).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_epoch_that_a_room_knows_of_another_lease_is_not_gone_on_with() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    let room = format!("{{opora:5}}:{BOT}:room");
+    bench.server.say(&["HSET", &room, "epoch", "2", "token", "00000000000000ff"]);
+    let next = RedisStore::open(&bench.server.url()).await.unwrap();
+    let epoch = claim(&next, "next").await;
+    assert!(epoch.0 > 2, "{epoch:?}");
+    for user in PEOPLE {
+        turn(&next, epoch, user, at_state("asked")).await.unwrap();
+    }
+}
+
+/// A version of this store that knew no tokens has raised the rooms.
+#[tokio::test]
+async fn a_lease_of_an_earlier_version_is_taken_over() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    bench.turn(1, at_state("asked")).await.unwrap();
+    bench.server.say(&["SET", "{opora}:epochs", "2"]);
+    let earlier = serde_json::to_string(&holder("earlier")).unwrap();
+    let lease = format!("{{opora:lease:{BOT}}}");
+    bench.server.say(&["HSET", &lease, "epoch", "2", "renewals", "0", "holder", &earlier, "token", "earlier"]);
+    bench.server.say(&["HDEL", &lease, "view"]);
+    for partition in 0..16 {
+        let room = format!("{{opora:{partition}}}:{BOT}:room");
+        bench.server.say(&["HSET", &room, "epoch", "2"]);
+        bench.server.say(&["HDEL", &room, "token"]);
+    }
+    fenced(bench.turn(1, at_state("asked")).await);
+    let next = RedisStore::open(&bench.server.url()).await.unwrap();
+    let held = next.claim(BOT, &holder("next"), None).await.unwrap();
+    assert!(matches!(held, LeaseAnswer::Held(lease) if lease.holder.token == "earlier"));
+    let epoch = claim(&next, "next").await;
+    assert_eq!(turn(&next, epoch, 1, at_state("asked")).await.unwrap().version, Version(2));
 }
 
 #[tokio::test]

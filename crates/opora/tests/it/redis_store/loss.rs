@@ -2,9 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use opora::store::{RedisCode, Store, StoreError, Version};
+use opora::clock::Millis;
+use opora::store::{
+    Bounds, Commit, OutboxId, RedisCode, RedisStore, Settled, Settlement, Store, StoreError, StoreResult, Version,
+};
 
-use super::{Bench, at_state, fenced, person, version};
+use super::{BOT, Bench, at_state, claim, fenced, person, turn, version};
 
 /// Polls until the server is there again.
 async fn until_answered(bench: &Bench) {
@@ -74,16 +77,30 @@ async fn an_emptied_redis_is_written_to_by_nobody_who_knew_it_full() {
 #[tokio::test]
 async fn a_full_server_refuses_a_turn_whole_and_still_takes_what_frees_memory() {
     let bench = Bench::new(RedisCode::Functions).await;
-    let mut commit = opora::store::Commit::new(person(1), Version(0), opora::clock::Millis(1));
-    commit.outgoing = vec![super::counting::message(1)];
-    let ids = bench.store.commit(bench.epoch, commit).await.unwrap().outbox;
+    let ids = two_messages(&bench).await.unwrap();
     bench.server.say(&["CONFIG", "SET", "maxmemory", "1"]);
     let full = bench.turn(1, at_state("asked")).await;
     assert!(matches!(full, Err(StoreError::Unavailable(_))), "{full:?}");
-    let sent = opora::store::Settlement::Sent { labelled: None };
-    let settled = vec![opora::store::Settled { id: ids[0], outcome: sent }];
-    bench.store.settle(bench.epoch, settled, opora::clock::Millis(2)).await.unwrap();
+    let settled = |id: OutboxId| vec![Settled { id, outcome: Settlement::Sent { labelled: None } }];
+    bench.store.settle(bench.epoch, settled(ids[0]), Millis(2)).await.unwrap();
+    // Nobody loses the lease, and the next one has it: without it nothing could be settled or cleaned.
+    bench.store.renew(BOT, bench.epoch).await.unwrap();
+    bench.store.release(BOT, bench.epoch).await.unwrap();
+    let next = RedisStore::open(&bench.server.url()).await.unwrap();
+    let epoch = claim(&next, "next").await;
+    next.settle(epoch, settled(ids[1]), Millis(3)).await.unwrap();
+    let bounds = Bounds { marks_before: Millis(9), records_before: Millis(9), parked_most: 9, marks_live: None };
+    next.clean(epoch, bounds).await.unwrap();
+    next.renew(BOT, epoch).await.unwrap();
+    let full = turn(&next, epoch, 1, at_state("asked")).await;
+    assert!(matches!(full, Err(StoreError::Unavailable(_))), "{full:?}");
     bench.server.say(&["CONFIG", "SET", "maxmemory", "0"]);
-    assert_eq!(bench.turn(1, at_state("asked")).await.unwrap().version, Version(2));
-    assert_eq!(bench.store.statistics(None).await.unwrap().outbox, 0);
+    assert_eq!(turn(&next, epoch, 1, at_state("asked")).await.unwrap().version, Version(2));
+    assert_eq!(next.statistics(None).await.unwrap().outbox, 0);
+}
+
+async fn two_messages(bench: &Bench) -> StoreResult<Vec<OutboxId>> {
+    let mut commit = Commit::new(person(1), Version(0), Millis(1));
+    commit.outgoing = vec![super::counting::message(1), super::counting::message(1)];
+    Ok(bench.store.commit(bench.epoch, commit).await?.outbox)
 }

@@ -115,7 +115,7 @@ impl Shared {
         }
         let partition = partition_of(&key);
         let (turn, committed) = Draft::of(Supply::Own(own), &commit).whole(&commit)?;
-        let pass = self.redis.witness.pass(own.bot, partition, &own.text());
+        let pass = self.redis.witness.pass(own.bot, partition, &own.pass());
         let word = if change.record.is_some() { "write" } else { "keep" };
         let token = if change.is_last { self.token(own) } else { String::new() };
         let mut args = vec![name_of(&key), change.expected.unwrap_or("noted").to_owned(), token, word.to_owned()];

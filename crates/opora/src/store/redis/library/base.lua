@@ -53,16 +53,17 @@ local function gather(rows, args, first, stop)
   return rows
 end
 
--- Who writes says its epoch, and behind a colon how many writes of the room it has seen. A room that has had fewer came
--- back older: nothing is written to it.
-local function is_refused(epoch, commits, pass)
-  local mine, seen = string.match(pass, '^(%d+):?(%d*)$')
-  return epoch ~= mine or tonumber(commits or '0') < (tonumber(seen) or 0)
+-- Who writes says its epoch, behind a hyphen its lease in short, and behind a colon how many writes of the room it has seen.
+-- A room that has had fewer came back older: nothing is written to it. Such a server may also have given an epoch twice; two
+-- leases are never the same in short.
+local function is_refused(epoch, token, commits, pass)
+  local mine, lease, seen = string.match(pass, '^(%d+)%-?(%x*):?(%d*)$')
+  return epoch ~= mine or lease ~= '' and lease ~= token or tonumber(commits or '0') < (tonumber(seen) or 0)
 end
 
 local function is_fenced(keys, pass)
-  local room = call('HMGET', keys[ROOM], 'epoch', 'commits')
-  return is_refused(room[1], room[2], pass)
+  local room = call('HMGET', keys[ROOM], 'epoch', 'token', 'commits')
+  return is_refused(room[1], room[2], room[3], pass)
 end
 
 -- A version, or the one below which no turn begins here, if that is said.

@@ -15,8 +15,8 @@ end
 
 -- Says how a commit would end now, and changes nothing.
 function functions.stands(keys, args)
-  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least')
-  if is_refused(room[1], room[2], args[1]) then
+  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'token')
+  if is_refused(room[1], room[5], room[2], args[1]) then
     return { 'fenced' }
   end
   local marks, place = tonumber(args[3]), MARKS_OF_ONE + tonumber(args[3])
@@ -48,8 +48,8 @@ end
 -- Of a turn that is decided only an old epoch is refused. A conversation that is behind comes to the decision's version;
 -- one that somebody else has moved there keeps its state.
 function functions.carry_out(keys, args)
-  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms')
-  if is_refused(room[1], room[2], args[1]) then
+  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms', 'token')
+  if is_refused(room[1], room[6], room[2], args[1]) then
     return { 'fenced' }
   end
   local marks, place, who = tonumber(args[3]), MARKS_OF_ONE + tonumber(args[3]), args[4]

@@ -205,9 +205,10 @@ function functions.import(keys, args)
   return written(keys, 'yes')
 end
 
--- What is missing here is gone: no turn begins below this version, and writes are counted on from this number.
+-- What is missing here is gone: no turn begins below this version, and writes and what is delivered are counted on from these
+-- numbers.
 function functions.accept(keys, args)
-  for i, name in ipairs({ 'least', 'commits' }) do
+  for i, name in ipairs({ 'least', 'commits', 'delivered' }) do
     if tonumber(call('HGET', keys[ROOM], name) or '0') < tonumber(args[i]) then
       call('HSET', keys[ROOM], name, args[i])
     end
@@ -218,6 +219,7 @@ function functions.accept(keys, args)
   end
   return { 'accepted' }
 end
+frees.accept = true
 
 -- Sizes of inbox, outbox, failed, timers, effects, parked; the oldest row of the outbox or ''; counts by place.
 function functions.numbers(keys)

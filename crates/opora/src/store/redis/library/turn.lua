@@ -77,14 +77,26 @@ function functions.receive(keys, args)
   return put_all(keys, args, written(keys, 'done'), false)
 end
 
--- The same of any instance, with an epoch or without: in its place stands how many writes of the room it has seen. Numbers
--- are answered after a + where nothing else of the conversation waits. It is not counted: who has seen less than the one
--- who works would make a room that came back older look as if nothing was missing.
+-- The same of any instance, with an epoch or without: in its place stands how many writes of the room it has seen, and behind
+-- a colon how many inputs that were delivered; both are answered so. Numbers are answered after a + where nothing else of the
+-- conversation waits. It is counted apart: who has seen less than the one who works would make a room that came back older
+-- look as if no write was missing.
 function functions.deliver(keys, args)
-  if tonumber(call('HGET', keys[ROOM], 'commits') or '0') < tonumber(args[1]) then
+  local room = call('HMGET', keys[ROOM], 'commits', 'delivered')
+  local commits, delivered = room[1] or '0', room[2] or '0'
+  local seen_commits, seen_delivered = string.match(args[1], '^(%d+):(%d+)$')
+  if tonumber(commits) < tonumber(seen_commits) or tonumber(delivered) < tonumber(seen_delivered) then
     return { 'older' }
   end
-  return put_all(keys, args, unwritten(keys, 'done'), true)
+  local answer, new = put_all(keys, args, { 'done', '' }, true), 0
+  for i = 3, #answer do
+    new = new + (answer[i] == 'known' and 0 or 1)
+  end
+  if new > 0 then
+    delivered = string.format('%.0f', call('HINCRBY', keys[ROOM], 'delivered', new))
+  end
+  answer[2] = commits .. ':' .. delivered
+  return answer
 end
 
 -- For each conversation: whose, mark or ''. Answers a word and a text for each.
@@ -293,8 +305,8 @@ end
 --   one transition.
 -- Behind the turns: messages that were sent. Answers a word for each turn.
 function functions.commit(keys, args)
-  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms')
-  if is_refused(room[1], room[2], args[1]) then
+  local room = call('HMGET', keys[ROOM], 'epoch', 'commits', 'floor', 'least', 'marks_ms', 'token')
+  if is_refused(room[1], room[6], room[2], args[1]) then
     return { 'fenced' }
   end
   local turns, marks = tonumber(args[2]), tonumber(args[3])

@@ -78,10 +78,11 @@ async fn accept(wire: &Wire, keys: &Keys, witness: &Witness, loss: &RedisLoss) -
     let (rooms, seen) = (keys.rooms(loss.bot), witness.of(loss.bot));
     let floor = vec![witness.epoch().to_string()];
     wire.call(Call { function: "next_epoch", keys: &[keys.epochs()], args: floor }).await?;
-    // Another instance may have made some of what is missing, each change a version at most.
-    let least = seen.top() + loss.missing + 1;
+    // Another instance may have made some of what is missing, each change a version at most; what is delivered makes none.
+    let least = if loss.is_of_deliveries { 0 } else { seen.top() + loss.missing + 1 };
     let call = |partition| {
-        let args = vec![least.to_string(), seen.least(partition).to_string()];
+        let numbers = [least, seen.least(partition), seen.least_delivered(partition)];
+        let args = numbers.map(|number| number.to_string()).into();
         Call { function: "accept", keys: rooms.up_to(partition, Thing::Room), args }
     };
     wire.call_all((0..PARTITIONS).map(call).collect()).await?;

@@ -28,6 +28,8 @@ pub struct RedisLoss {
     pub is_other: bool,
     /// All that is missing is younger than what a server with `appendfsync everysec` may lose.
     pub is_recent: bool,
+    /// All that is missing was delivered by some instance and not taken yet.
+    pub is_of_deliveries: bool,
     /// What was expected and what was found, in words.
     pub what: String,
 }
@@ -48,7 +50,8 @@ impl RedisLoss {
 #[derive(Debug)]
 pub(in crate::store::redis) struct Found {
     pub(in crate::store::redis) generation: String,
-    pub(in crate::store::redis) commits: Vec<i64>,
+    /// The writes of each partition; behind them, what was delivered to each.
+    pub(in crate::store::redis) counts: Vec<i64>,
 }
 
 impl RedisStore {
@@ -57,8 +60,7 @@ impl RedisStore {
         let found = look(&self.wire, &self.keys, bot).await?;
         let loss = judge(&self.witness, bot, &found, &self.wire.address.to_string());
         if loss.is_none() {
-            let (seen, now) = (self.witness.of(bot), self.witness.clock.now());
-            found.commits.iter().enumerate().for_each(|(partition, number)| seen.note(partition, *number, now));
+            self.witness.of(bot).note_found(&found.counts, self.witness.clock.now());
             self.witness.expect_generation(&found.generation);
         }
         Ok(loss)
@@ -66,13 +68,20 @@ impl RedisStore {
 
     /// Before a term begins: a loss ends it, unless it is one after which the bot goes on by itself.
     pub(in crate::store::redis) async fn verify(&self, bot: i64) -> StoreResult<()> {
-        let Some(loss) = self.loss_of(bot).await? else { return Ok(()) };
+        match self.loss_of(bot).await? {
+            Some(loss) => self.go_on_after(loss).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Goes on after a loss, if it is one after which that is done.
+    pub(in crate::store::redis) async fn go_on_after(&self, loss: RedisLoss) -> StoreResult<()> {
         if !goes_on(self.witness.after_loss, &loss) {
             return Err(loss.into_error());
         }
         self.accept(&loss).await?;
         tracing::error!(
-            bot,
+            bot = loss.bot,
             missing = loss.missing,
             what = %loss,
             "Redis has lost its latest changes; the bot goes on with what is there"
@@ -95,12 +104,13 @@ fn goes_on(after_loss: AfterLoss, loss: &RedisLoss) -> bool {
 pub(in crate::store::redis) async fn look(wire: &Wire, keys: &Keys, bot: i64) -> StoreResult<Found> {
     let rooms = keys.rooms(bot);
     let numbers = (0..PARTITIONS).map(async |partition| {
-        let mut command = redis::cmd("HGET");
-        command.arg(rooms.one(partition, Thing::Room)).arg("commits");
-        wire.ask::<Option<i64>>(&command).await
+        let mut command = redis::cmd("HMGET");
+        command.arg(rooms.one(partition, Thing::Room)).arg(&["commits", "delivered"]);
+        wire.ask::<(Option<i64>, Option<i64>)>(&command).await
     });
-    let (generation, commits) = try_join(generation(wire, keys), try_join_all(numbers)).await?;
-    Ok(Found { generation, commits: commits.into_iter().map(Option::unwrap_or_default).collect() })
+    let (generation, numbers) = try_join(generation(wire, keys), try_join_all(numbers)).await?;
+    let (commits, delivered): (Vec<_>, Vec<_>) = numbers.into_iter().unzip();
+    Ok(Found { generation, counts: commits.into_iter().chain(delivered).map(Option::unwrap_or_default).collect() })
 }
 
 /// The generations of all partitions; one, if they were made together.
@@ -115,15 +125,16 @@ pub(in crate::store::redis) async fn generation(wire: &Wire, keys: &Keys) -> Sto
 pub(in crate::store::redis) fn judge(witness: &Witness, bot: i64, found: &Found, place: &str) -> Option<RedisLoss> {
     let expected = witness.generation();
     let BotRecord { commits, settled, at, .. } = witness.of(bot).record();
-    let pairs = || commits.iter().zip(&found.commits);
-    let missing: i64 = pairs().map(|(seen, there)| (seen - there).max(0)).sum();
-    let (seen, there): (i64, i64) = (commits.iter().sum(), found.commits.iter().sum());
-    // Of one that was never written to nothing can be missing.
-    let is_other = seen > 0 && !expected.is_empty() && expected != found.generation;
+    let lacks: Vec<i64> = commits.iter().zip(&found.counts).map(|(seen, there)| (seen - there).max(0)).collect();
+    let missing: i64 = lacks.iter().sum();
+    let (seen, there): (i64, i64) = (commits.iter().sum(), found.counts.iter().sum());
+    // Of one that nobody ever led with nothing can be missing.
+    let was_used = seen > 0 || witness.epoch() > 0;
+    let is_other = was_used && !expected.is_empty() && expected != found.generation;
     if !is_other && missing == 0 {
         return None;
     }
-    let is_recent = !is_other && settled.iter().zip(&found.commits).all(|(settled, there)| there >= settled);
+    let is_recent = !is_other && settled.iter().zip(&found.counts).all(|(settled, there)| there >= settled);
     let how = match (is_other, found.generation.is_empty()) {
         (true, true) => "is empty".to_owned(),
         (true, false) => format!("holds another content (generation {}, expected {expected})", found.generation),
@@ -134,5 +145,6 @@ pub(in crate::store::redis) fn judge(witness: &Witness, bot: i64, found: &Found,
          {missing} are missing",
         utc(at)
     );
-    Some(RedisLoss { bot, missing, is_other, is_recent, what })
+    let is_of_deliveries = !is_other && lacks.iter().take(PARTITIONS).all(|lacking| *lacking == 0);
+    Some(RedisLoss { bot, missing, is_other, is_recent, is_of_deliveries, what })
 }

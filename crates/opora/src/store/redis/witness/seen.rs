@@ -1,4 +1,6 @@
 //! The numbers of changes that were seen of one bot's rooms, and how they stood a moment ago.
+//!
+//! Each room has two: one counts its writes, the other what any instance has delivered there.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,13 +17,14 @@ const EVERYSEC: Duration = Duration::from_secs(2);
 /// How far apart the looks back are.
 const LOOKS_BACK_EVERY: Duration = Duration::from_millis(250);
 
-/// A number for each partition.
-pub(in crate::store::redis) type Numbers = [i64; PARTITIONS];
+/// The writes of each partition; behind them, what was delivered to each.
+pub(in crate::store::redis) type Numbers = [i64; COUNTS];
+const COUNTS: usize = 2 * PARTITIONS;
 
 /// What was seen of one bot.
 #[derive(Debug)]
 pub(in crate::store::redis) struct Seen {
-    commits: [AtomicI64; PARTITIONS],
+    counts: [AtomicI64; COUNTS],
     top: AtomicI64,
     last: AtomicI64,
     looked: AtomicI64,
@@ -36,7 +39,7 @@ impl Seen {
         let (commits, settled): (Numbers, Numbers) = (numbers(&record.commits), numbers(&record.settled));
         let at = if record.at.0 > 0 { record.at } else { now };
         Self {
-            commits: commits.map(AtomicI64::new),
+            counts: commits.map(AtomicI64::new),
             top: AtomicI64::new(record.top),
             last: AtomicI64::new(at.0),
             looked: AtomicI64::new(at.0),
@@ -44,8 +47,17 @@ impl Seen {
         }
     }
 
-    /// A room answered that it has had so many changes.
+    /// A room answered that it has had so many writes.
     pub(in crate::store::redis) fn note(&self, partition: usize, number: i64, now: Millis) {
+        self.count(partition, number, now);
+    }
+
+    /// A room answered that so much was delivered to it.
+    pub(in crate::store::redis) fn note_delivered(&self, partition: usize, number: i64, now: Millis) {
+        self.count(PARTITIONS + partition, number, now);
+    }
+
+    fn count(&self, place: usize, number: i64, now: Millis) {
         let looked = self.looked.load(Ordering::Acquire);
         if now.since(Millis(looked)) >= LOOKS_BACK_EVERY
             && self.looked.compare_exchange(looked, now.0, Ordering::AcqRel, Ordering::Acquire).is_ok()
@@ -53,8 +65,34 @@ impl Seen {
             self.look_back(now);
         }
         // Answers of calls that were on their way together come in any order.
-        self.commits[partition].fetch_max(number, Ordering::AcqRel);
+        self.counts[place].fetch_max(number, Ordering::AcqRel);
         self.last.fetch_max(now.0, Ordering::AcqRel);
+    }
+
+    /// All numbers as the server has them now.
+    pub(in crate::store::redis) fn note_found(&self, numbers: &[i64], now: Millis) {
+        numbers.iter().take(COUNTS).enumerate().for_each(|(place, number)| self.count(place, *number, now));
+    }
+
+    /// Somebody else has seen these numbers, and the server still says so now.
+    pub(in crate::store::redis) fn note_view(&self, numbers: &[i64], top: i64, now: Millis) {
+        self.note_version(top);
+        let ours = self.numbers();
+        let pairs = || numbers.iter().zip(ours);
+        if pairs().any(|(theirs, ours)| *theirs > ours) {
+            self.note_found(numbers, now);
+        } else if pairs().all(|(theirs, ours)| *theirs == ours) {
+            self.settle(now);
+        }
+    }
+
+    /// What was seen at the last change is still there: once it is old enough, a server does not lose it any more.
+    fn settle(&self, now: Millis) {
+        let last = Millis(self.last.load(Ordering::Acquire));
+        if now.since(last) >= EVERYSEC && self.record().settled != self.numbers() {
+            self.before.lock().push_back((last, self.numbers()));
+            self.last.fetch_max(now.0, Ordering::AcqRel);
+        }
     }
 
     /// A conversation had this version.
@@ -67,9 +105,14 @@ impl Seen {
         self.top.load(Ordering::Acquire)
     }
 
-    /// How many changes a room has had at least.
+    /// How many writes a room has had at least.
     pub(in crate::store::redis) fn least(&self, partition: usize) -> i64 {
-        self.commits[partition].load(Ordering::Acquire)
+        self.counts[partition].load(Ordering::Acquire)
+    }
+
+    /// How much was delivered to a room at least.
+    pub(in crate::store::redis) fn least_delivered(&self, partition: usize) -> i64 {
+        self.counts[PARTITIONS + partition].load(Ordering::Acquire)
     }
 
     pub(in crate::store::redis) fn record(&self) -> BotRecord {
@@ -86,7 +129,7 @@ impl Seen {
     }
 
     fn numbers(&self) -> Numbers {
-        std::array::from_fn(|at| self.least(at))
+        std::array::from_fn(|place| self.counts[place].load(Ordering::Acquire))
     }
 
     fn look_back(&self, now: Millis) {
@@ -114,6 +157,18 @@ mod tests {
         assert!(seen.before.lock().len() < 12);
         let again = Seen::of(&record, Millis(99_000)).record();
         assert_eq!(again, record, "a restart changes nothing");
+    }
+
+    #[test]
+    fn what_a_lease_says_for_long_enough_is_not_recent_any_more() {
+        let seen = Seen::of(&BotRecord::default(), Millis(0));
+        let view = [5; COUNTS];
+        for (now, settled) in [(10_000, 0), (11_000, 0), (12_000, 5), (30_000, 5)] {
+            seen.note_view(&view, 3, Millis(now));
+            let record = seen.record();
+            assert_eq!((record.commits[0], record.settled[0], record.top), (5, settled, 3), "at {now}");
+        }
+        assert_eq!(seen.record().at, Millis(12_000), "what is no news is not noted each time");
     }
 
     #[test]
