@@ -144,7 +144,12 @@ impl Copies {
 
     /// Inputs were taken.
     pub(super) fn used_up(&self, key: &DialogueKey, takes: &[Taken]) {
+        // First that they were taken: their place in the inbox may be told of later than this.
+        self.take_note(takes);
         self.ahead.lock().used_up(key, takes);
+    }
+
+    fn take_note(&self, takes: &[Taken]) {
         let mut taken = self.taken.lock();
         let (known, order) = &mut *taken;
         for mark in marks_of(takes) {
@@ -161,18 +166,26 @@ impl Copies {
 
     /// Inputs are in the inbox of Redis.
     pub(super) fn received(&self, batch: &[Incoming], receipts: &[Receipt]) {
-        let mut ahead = self.ahead.lock();
-        for (incoming, receipt) in batch.iter().zip(receipts) {
-            if let Receipt::New(seq) = receipt {
-                ahead.add_input(incoming, *seq);
-            }
-        }
+        let new = batch.iter().zip(receipts).filter_map(|(incoming, receipt)| match receipt {
+            Receipt::New(seq) => Some((incoming, *seq)),
+            Receipt::Known => None,
+        });
+        self.wait(new);
     }
 
     /// Inputs were read from the inbox of Redis.
     pub(super) fn waiting(&self, rows: &[InboxRow]) {
+        self.wait(rows.iter().map(|row| (&row.incoming, row.seq)));
+    }
+
+    /// These come first, but for those that a turn has taken before it was told here that they wait.
+    fn wait<'a>(&self, inputs: impl Iterator<Item = (&'a Incoming, Seq)>) {
         let mut ahead = self.ahead.lock();
-        rows.iter().for_each(|row| ahead.add_input(&row.incoming, row.seq));
+        for (incoming, seq) in inputs {
+            if !matches!(&incoming.origin, Origin::Update(mark) if self.has_taken(mark)) {
+                ahead.add_input(incoming, seq);
+            }
+        }
     }
 
     /// Messages are in the outbox of Redis.
@@ -302,6 +315,17 @@ mod tests {
         copies.settled(&[Settled { id: OutboxId(4), outcome: Settlement::Sent { labelled: None } }]);
         assert_eq!(copies.take(&anna()), Some((Version(3), None)));
         assert!(copies.has_taken(&mark(1)) && !copies.has_taken(&mark(2)));
+    }
+
+    #[test]
+    fn what_was_taken_before_it_is_told_that_it_waits_comes_before_nothing() {
+        let copies = Copies::new(100);
+        copies.put(&anna(), Version(3), None);
+        copies.used_up(&anna(), &[Taken::Fresh(mark(1))]);
+        let incoming = Incoming { key: anna(), origin: Origin::Update(mark(1)), body: "{}".into(), at: Millis(0) };
+        copies.received(std::slice::from_ref(&incoming), &[Receipt::New(Seq(9))]);
+        copies.waiting(&[InboxRow { seq: Seq(9), incoming }]);
+        assert_eq!(copies.take(&anna()), Some((Version(3), None)));
     }
 
     #[test]

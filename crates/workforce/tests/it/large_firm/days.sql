@@ -25,6 +25,10 @@ SELECT id, site_id, id, 1, 'Принять поставку', 20000, starts_at, 
 INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, status, created_at, updated_at)
 SELECT id, user_id, id, site_id, starts_at, ends_at, status, starts_at, starts_at FROM work;
 
+-- Whoever is still to come may: a calendar points out those who have no contract.
+INSERT INTO contract_sites (contract_id, site_id)
+SELECT DISTINCT user_id, site_id FROM work WHERE status = 'planned' ON CONFLICT DO NOTHING;
+
 -- Some had planned too, and did not come after all; the reasons of the last days wait to be judged.
 INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, status, created_at, updated_at)
 SELECT id + 500, user_id, id, site_id, starts_at, ends_at, 'cancelled', starts_at, starts_at FROM work WHERE k % 50 = 0;
