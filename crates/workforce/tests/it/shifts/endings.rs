@@ -7,14 +7,16 @@ use super::{Yard, button_with, chooses, closes, is_here, opens, plans};
 use crate::firm::Kind;
 
 /// The dialogue is over, and what was said last has the button.
-#[track_caller]
-fn has_ended(someone: &Someone, state: Option<&str>) {
-    assert_eq!(state, None, "{}", someone.transcript());
+async fn ends(someone: &Someone) {
+    assert_eq!(someone.state().await, None, "{}", someone.transcript());
     someone.sees_button("🏠 Main menu");
 }
 
-async fn ends(someone: &Someone) {
-    has_ended(someone, someone.state().await.as_deref());
+/// The dialogue is left, and the answer says how to go on.
+async fn leaves(someone: &Someone) {
+    someone.sends("/cancel").await;
+    someone.sees("/start opens the main menu");
+    assert_eq!(someone.state().await, None, "{}", someone.transcript());
 }
 
 /// A shop with a slot of today and one of tomorrow, and somebody who works there.
@@ -66,14 +68,12 @@ async fn whoever_leaves_a_dialogue_in_the_midst_is_led_to_the_main_menu() {
     for caption in captions {
         chooses(&anna, caption).await;
         anna.sees_button("🏠 Main menu");
-        anna.sends("/cancel").await;
-        ends(&anna).await;
+        leaves(&anna).await;
     }
     // In the midst of each of those that have a midst.
     chooses(&anna, "▶️ Open a shift").await;
     anna.presses(&button_with(&anna, "without a plan")).await;
-    anna.sends("/cancel").await;
-    ends(&anna).await;
+    leaves(&anna).await;
     opens(&anna, "without a plan").await;
     for steps in
         [&["⏹ Close my shift"][..], &["⏹ Close my shift", "Mark tasks"], &["⏹ Close my shift", "Go on to closing"]]
@@ -82,8 +82,7 @@ async fn whoever_leaves_a_dialogue_in_the_midst_is_led_to_the_main_menu() {
         for step in &steps[1..] {
             anna.presses(step).await;
         }
-        anna.sends("/cancel").await;
-        ends(&anna).await;
+        leaves(&anna).await;
     }
 }
 
@@ -111,6 +110,5 @@ async fn what_an_owner_does_in_the_chat_leads_to_the_main_menu_too() {
     ends(&owner).await;
     chooses(&owner, "📊 Report").await;
     owner.sees_button("🏠 Main menu");
-    owner.sends("/cancel").await;
-    ends(&owner).await;
+    leaves(&owner).await;
 }
