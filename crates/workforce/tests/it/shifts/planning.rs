@@ -16,10 +16,11 @@ on_databases! { [sqlite Sqlite, postgres Postgres]
 async fn a_made_up_button_opens_nothing_where_the_contract_allows_planned_shifts_only(kind: Kind) {
     let yard = Yard::open(kind).await;
     let (shop, foreign) = (yard.site("Shop", 10_000).await, yard.site("Elsewhere", 10_000).await);
+    let unplanned = yard.site("Depot", 10_000).await;
     yard.slot(shop, 60, 120, |_| {}).await;
-    let anna = yard.worker("Anna", &[shop], |_| {}).await;
+    let anna = yard.worker("Anna", &[shop, unplanned], |_| {}).await;
     plans(&anna).await;
-    for (site, why) in [(shop, Why::NotSpontaneous), (foreign, Why::NoContract)] {
+    for (site, why) in [(unplanned, Why::NotSpontaneous), (foreign, Why::NoContract)] {
         chooses(&anna, "▶️ Open a shift").await;
         anna.sees("Which shift do you open?");
         assert!(!anna.transcript().contains("without a plan"), "{}", anna.transcript());
