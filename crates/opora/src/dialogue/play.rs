@@ -10,6 +10,7 @@ use super::shift::Via;
 use super::texts::Text;
 use crate::input::{Input, Outcome as EffectOutcome, Timer};
 use crate::store::Place;
+use crate::telegram::Say;
 use crate::turn::{Asker, Event, Finish, Moment, Turn, TurnError, Wrapped};
 use crate::update::Content;
 
@@ -86,7 +87,7 @@ impl<'s> Play<'s> {
                 self.by = "unreadable";
                 let dialogue = self.before.as_ref().map(|place| place.dialogue.clone());
                 let command = self.script.beginning(dialogue.as_deref());
-                self.tell(|texts, language| texts.unreadable(language, command.as_deref())).await;
+                self.tell_last(|texts, language| texts.unreadable(language, command.as_deref())).await;
                 Ok(())
             }
         }
@@ -264,6 +265,14 @@ impl<'s> Play<'s> {
     pub async fn tell(&mut self, sentence: impl FnOnce(&dyn Texts, &str) -> Text) {
         let text = self.sentence(sentence).await;
         self.turn.say(text.into_owned());
+    }
+
+    /// Says one after which nothing is open, with the application's way on.
+    pub async fn tell_last(&mut self, sentence: impl FnOnce(&dyn Texts, &str) -> Text) {
+        let text = self.sentence(sentence).await;
+        let texts = Arc::clone(&self.script.texts);
+        let way_on = texts.way_on(self.language().await);
+        self.turn.say(Say::text(text).buttons(way_on.map(|button| [button])));
     }
 
     pub async fn sentence(&mut self, sentence: impl FnOnce(&dyn Texts, &str) -> Text) -> Text {

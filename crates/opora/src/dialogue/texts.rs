@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use crate::telegram::Button;
+
 /// A sentence.
 pub type Text = Cow<'static, str>;
 
@@ -95,6 +97,14 @@ pub trait Texts: Send + Sync + 'static {
         } else {
             format!("Send /{command} to begin again.").into()
         }
+    }
+
+    /// A button below the sentences after which nothing is open (cancelled, timed out, failed and ended, unreadable): to a
+    /// main menu, for instance. There is none by default. Nothing waits for it, so it is one without a tag
+    /// ([`Button::raw`]), heard by an entry.
+    fn way_on(&self, language: &str) -> Option<Button> {
+        let _ = language;
+        None
     }
 
     /// What the person was talking about cannot be looked up at the moment; the answer comes later by itself.

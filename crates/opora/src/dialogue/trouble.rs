@@ -58,7 +58,7 @@ impl Play<'_> {
             if kept {
                 self.offer_again().await;
             } else {
-                self.tell(Texts::failed_and_ended).await;
+                self.tell_last(Texts::failed_and_ended).await;
             }
             return Ok(());
         }
@@ -82,7 +82,7 @@ impl Play<'_> {
             }
             OnError::End => {
                 self.turn.talk.close(&self.turn.slot);
-                self.tell(Texts::failed_and_ended).await;
+                self.tell_last(Texts::failed_and_ended).await;
             }
         }
         Ok(())
@@ -121,9 +121,9 @@ impl Play<'_> {
         let slot = self.turn.talk.slot(&self.turn.slot);
         if slot.is_some_and(|slot| !slot.stack.is_empty() || !slot.kept.is_empty()) {
             self.turn.talk.close(&self.turn.slot);
-            self.tell(Texts::cancelled).await;
+            self.tell_last(Texts::cancelled).await;
         } else {
-            self.tell(Texts::nothing_to_cancel).await;
+            self.tell_last(Texts::nothing_to_cancel).await;
         }
     }
 
@@ -161,7 +161,11 @@ impl Play<'_> {
         } else if parent != Some(Parent::Over) {
             // Who goes on with the parent needs no command to begin anew.
             let command = self.script.beginning(Some(flow.name())).filter(|_| parent.is_none());
-            self.tell(|texts, language| texts.timed_out(language, command.as_deref())).await;
+            let over = |texts: &dyn Texts, language: &str| texts.timed_out(language, command.as_deref());
+            match parent {
+                None => self.tell_last(over).await,
+                Some(_) => self.tell(over).await,
+            }
         }
         match parent {
             None => self.turn.talk.close(&self.turn.slot),

@@ -19,7 +19,7 @@ use crate::application::App;
 use crate::domain::{InTurn, Writing};
 use crate::files::{generated_name, under_way};
 use crate::people::{self, Enrolment};
-use crate::text;
+use crate::{front, text};
 
 /// The largest picture.
 pub const LARGEST_BYTES: u64 = 10_000_000;
@@ -165,7 +165,8 @@ async fn write(
 /// Somebody has made the person known meanwhile.
 fn known_already(turn: &mut Turn, draft: &Draft, papers: &[Paper]) -> Next<Registration> {
     turn.effect(DISCARD, &Discard::of(papers));
-    turn.say(text!(speaks(turn, draft), "registration-known-already"));
+    let language = speaks(turn, draft);
+    turn.say(Say::text(text!(language, "registration-known-already")).buttons([[front::menu_button(language)]]));
     Next::End
 }
 

@@ -1,8 +1,10 @@
 //! The few sentences that the library says itself, in the words of the product.
 
 use opora::dialogue::{Text, Texts};
+use opora::telegram::Button;
 
 use super::Language;
+use crate::front::menu_button;
 use crate::text;
 
 /// The library's own sentences, from the Fluent files.
@@ -58,6 +60,10 @@ impl Texts for Sentences {
 
     fn begin_with(&self, language: &str, command: &str) -> Text {
         said(language, |language| text!(language, "begin-with", command = format!("/{command}")))
+    }
+
+    fn way_on(&self, language: &str) -> Option<Button> {
+        Some(menu_button(Language::of_code(language)))
     }
 
     fn one_moment(&self, language: &str) -> Text {

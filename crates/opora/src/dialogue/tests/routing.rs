@@ -1,10 +1,12 @@
 //! Who hears what.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::clock::Millis;
+use crate::dialogue::Texts;
 use crate::prelude::*;
 use crate::store::Version;
 use crate::testing::chat::Stage;
@@ -172,6 +174,40 @@ async fn cancel_ends_what_is_open_and_help_is_there_if_it_is_given() {
     anna.sends("/cancel").await;
     anna.sees("Отменено.");
     assert_eq!(anna.state().await, None);
+}
+
+struct ToMenu;
+
+impl Texts for ToMenu {
+    fn way_on(&self, language: &str) -> Option<Button> {
+        Some(Button::raw(format!("Menu in {language}"), "menu"))
+    }
+}
+
+#[tokio::test]
+async fn what_ends_a_conversation_has_the_way_on_that_the_application_gives() {
+    async fn menu(turn: &mut Turn, _: Press) -> Step<Form> {
+        turn.say("The menu.");
+        Ok(Next::Stay)
+    }
+    let stage = Stage::new(Script::new().texts(ToMenu).dialogue(form().start(button("menu"), menu)));
+    let anna = stage.person("Anna").speaking("en");
+    let leads_on = async || {
+        assert_eq!(anna.state().await, None, "{}", anna.transcript());
+        anna.presses("Menu in en").await;
+        anna.sees("The menu.");
+    };
+    anna.sends("/cancel").await;
+    anna.sees("There is nothing to cancel.");
+    leads_on().await;
+    anna.sends("/start").await;
+    anna.sends("/cancel").await;
+    anna.sees("Cancelled.");
+    leads_on().await;
+    anna.sends("/start").await;
+    stage.passes(Duration::from_secs(24 * 3600)).await;
+    anna.sees("It has been a while, so I have closed this.");
+    leads_on().await;
 }
 
 #[tokio::test]
