@@ -3,6 +3,7 @@
 //! Promise: whatever the steps of a test do, browser and demo are stopped, the last picture is kept, and an error in
 //! the browser's console fails the test, as does a demo that does not end well.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -85,7 +86,8 @@ pub async fn browse<Steps>(
     let chromedriver = Chromedriver::start().await;
     let profile = tempfile::tempdir().unwrap();
     let driver = open(&chromedriver.url, screen, &profile).await;
-    let page = Page::new(emulator, base, driver, format!("{test}-{}", screen.name()), screen);
+    let name = format!("{test}-{}", screen.name());
+    let page = Page::new(emulator, base, driver, name, screen, &downloads_of(&profile));
     // A task of its own, so that a panic in it does not keep the rest from being put away.
     let tasks = LocalSet::new();
     let walked = tasks.run_until(tasks.spawn_local(steps(page.clone()))).await;
@@ -111,6 +113,8 @@ async fn open(url: &str, screen: Screen, profile: &TempDir) -> WebDriver {
         wanted.add_arg(flag).unwrap();
     }
     wanted.add_arg(&format!("--user-data-dir={}", profile.path().display())).unwrap();
+    let downloads = json!({"download.default_directory": downloads_of(profile)});
+    wanted.add_experimental_option("prefs", downloads).unwrap();
     if screen == Screen::Phone {
         // A window cannot be as narrow as a phone, so the phone is emulated.
         let metrics = json!({"width": 390, "height": 844, "pixelRatio": 2, "touch": true, "mobile": true});
@@ -125,4 +129,9 @@ async fn open(url: &str, screen: Screen, profile: &TempDir) -> WebDriver {
         driver.set_window_rect(0, 0, 1280 + across, 800 + down).await.unwrap();
     }
     driver
+}
+
+/// Where the browser puts files; they go with its profile.
+fn downloads_of(profile: &TempDir) -> PathBuf {
+    profile.path().join("downloads")
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -22,6 +23,9 @@ use workforce::texts::Language;
 use crate::demo::{ANNA, BORIS, Demo, until};
 use crate::firm::{Ground, Kind, NOON};
 use crate::product::silent_emulator;
+
+/// It is renewed after the half of it.
+const SHORT_LEASE: Duration = Duration::from_secs(6);
 
 pub struct Cabinet {
     pub app: App,
@@ -98,7 +102,7 @@ impl Cabinet {
         let config = ground.config(&[&[("BOT_TOKEN", emulator.token.as_str())], more].concat());
         let clock = Clock::set_by_hand(NOON);
         let bot = Bot::new(&emulator.token).api_url(&emulator.base).send_limits(SendLimits::Off);
-        let bot = if is_bot_by_hand { bot.clock(clock.clone()) } else { bot };
+        let bot = if is_bot_by_hand { by_hand(bot, &clock) } else { bot };
         let emulator = Arc::new(emulator);
         let app = App::new(&config, ground.domain().await, rooms, bot.handle(), clock.clone());
         let bot = application::bot(&app, bot.store(before(app.domain.store().clone())));
@@ -173,6 +177,12 @@ impl Cabinet {
         self.app.domain.close().await.unwrap();
         Arc::into_inner(self.emulator).expect("nobody else talks").stop().await;
     }
+}
+
+/// A bot that goes by this clock. Whenever that was advanced, its lease seems to be over, and it says nothing until the lease
+/// is renewed; so that is done often.
+fn by_hand(bot: Bot, clock: &Clock) -> Bot {
+    bot.clock(clock.clone()).settings(|settings| settings.lease.ttl = SHORT_LEASE)
 }
 
 /// Every PIN that the bot has sent to somebody in English.

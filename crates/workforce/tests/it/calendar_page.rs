@@ -84,12 +84,12 @@ async fn tap(page: &Page, site: i64) {
     page.press_css("[data-day='2026-01-06'] .slot").await;
     page.find("save-slot").await;
     page.fits().await;
-    set(page, "form:has([data-testid='save-slot']) [name='day']", "2026-01-09").await;
+    page.type_over("form:has([data-testid='save-slot']) [name='day']", "2026-01-09").await;
     page.press("save-slot").await;
     page.shoot_whole("2-slot").await;
     page.goto(&week(site, "2026-01-05")).await;
     slots_on(page, &[("06", 0), ("09", 1)]).await;
-    open(page, "fill-open").await;
+    page.unfold("fill-open").await;
     page.press("fill").await;
     slots_on(page, &[("05", 1), ("06", 1), ("07", 1), ("08", 1), ("09", 1), ("10", 0)]).await;
     add(page, "2026-01-05", "08:00", "22:00").await;
@@ -110,7 +110,7 @@ async fn undo(page: &Page, site: i64) {
     page.find("restore-slot").await;
     page.goto(&week(site, "2026-01-05")).await;
     slots_on(page, &[("08", 0)]).await;
-    open(page, "deleted-slots").await;
+    page.unfold("deleted-slots").await;
     page.press_css(&format!("[data-testid='deleted-{id}'] [data-testid='restore-slot']")).await;
     page.find("save-slot").await;
     page.goto(&week(site, "2026-01-05")).await;
@@ -120,7 +120,7 @@ async fn undo(page: &Page, site: i64) {
 /// A week is copied, and looked at by month, by week, and of all sites.
 async fn views(page: &Page, site: i64) {
     let count = page.evaluate("document.querySelectorAll('.slot').length").await.as_u64().unwrap();
-    open(page, "copy-open").await;
+    page.unfold("copy-open").await;
     page.press("copy-week").await;
     page.counts("[data-day='2026-01-12']", 1).await;
     page.counts(".slot", usize::try_from(count).unwrap()).await;
@@ -143,8 +143,8 @@ fn week(site: i64, day: &str) -> String {
 async fn add(page: &Page, day: &str, starts: &str, ends: &str) {
     page.press(&format!("add-{day}")).await;
     is_open(page, "#new-slot", &[("day", day)]).await;
-    set(page, "#new-slot [name='starts']", starts).await;
-    set(page, "#new-slot [name='ends']", ends).await;
+    page.type_over("#new-slot [name='starts']", starts).await;
+    page.type_over("#new-slot [name='ends']", ends).await;
     page.press("create-slot").await;
 }
 
@@ -167,15 +167,4 @@ async fn slots_on(page: &Page, days: &[(&str, usize)]) {
         )
         .await;
     }
-}
-
-async fn open(page: &Page, testid: &str) {
-    page.find(testid).await;
-    page.evaluate(&format!("(document.querySelector(\"[data-testid='{testid}']\").closest('details').open = true)"))
-        .await;
-}
-
-async fn set(page: &Page, css: &str, value: &str) {
-    page.find_css(css).await;
-    page.evaluate(&format!("(document.querySelector({css:?}).value = {value:?})")).await;
 }

@@ -9,6 +9,7 @@ mod cabinet;
 mod cabinet_page;
 mod calendar_page;
 mod calendar_sums;
+mod chat;
 mod chromedriver;
 mod days;
 mod deleted_sites;

@@ -1,25 +1,46 @@
 //! An owner's week in a real browser: a site, its tasks, a week of slots; somebody plans, works and is paid.
+//!
+//! Everything is done as people do it: the owner types, ticks and follows links; the employee has the chat page in a second
+//! tab; meanwhile the dashboard stays open in the first, and what is exported is read from the folder of downloads.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
 use opora::clock::Clock;
-use serde_json::json;
+use thirtyfour::WindowHandle;
 
 use crate::browser::{Screen, browse};
 use crate::cabinet::{Cabinet, pins_in};
-use crate::demo::{ANNA, BORIS, Demo};
+use crate::chat::Chat;
+use crate::demo::{ANNA, BORIS};
 use crate::page::Page;
 
 /// He is not at work yet.
 const WORKER: i64 = BORIS;
 const SITE: &str = "Corner cafe";
 const TASK: &str = "Water the plants";
-/// Ten past nine of the next morning by the clock of the site, where it is three in the afternoon.
+const LATITUDE: &str = "55.75";
+const LONGITUDE: &str = "37.61";
+/// By the clock of the site, where it is three in the afternoon of the first of January.
+const WEEK: (&str, &str) = ("2026-01-01", "2026-01-07");
+const TOMORROW: &str = "02.01";
+/// Ten past nine of the next morning.
 const UNTIL_NEXT_MORNING: Duration = Duration::from_secs((18 * 60 + 10) * 60);
 /// Half past eight hours later it is over.
 const WORKED: Duration = Duration::from_secs((8 * 60 + 30) * 60);
+
+/// The page stays as it is, and looking at it again does not load anything: only news of a change does from now on.
+const STAYS: &str = r#"(() => {
+    window.addEventListener("visibilitychange", (event) => event.stopImmediatePropagation(), true);
+    window.stays = true;
+    return true;
+})()"#;
+
+/// The tabs of the browser.
+struct Tabs {
+    dashboard: WindowHandle,
+    chat: WindowHandle,
+}
 
 #[tokio::test]
 async fn an_owner_runs_a_week_on_a_desktop() {
@@ -36,14 +57,20 @@ async fn run_a_week(screen: Screen) {
     let clock = cabinet.clock.clone();
     browse(Arc::clone(&cabinet.emulator), &base, "week", screen, move |page| async move {
         sign_in(&page, "/sites", ANNA).await;
-        page.find("new-site").await;
         make_site(&page).await;
         give_contract(&page).await;
         fill_week(&page).await;
-        plan(&page.demo).await;
+        let dashboard = watch(&page).await;
+        let tabs = Tabs { dashboard, chat: page.new_tab().await };
+        page.open_with_bot().await;
+        let boris = Chat::of(&page, WORKER).await;
+        plan(&page, &boris).await;
         clock.advance(UNTIL_NEXT_MORNING);
-        work(&page, &clock).await;
+        open_shift(&page, &tabs, &boris).await;
+        close_shift(&page, &tabs, &boris, &clock).await;
         look_at_pay(&page).await;
+        export(&page).await;
+        look_at_shifts(&page).await;
     })
     .await;
     cabinet.close().await;
@@ -60,40 +87,40 @@ pub async fn sign_in(page: &Page, place: &str, telegram_id: i64) {
 }
 
 async fn make_site(page: &Page) {
-    open(page, "new-site").await;
+    page.unfold("new-site").await;
+    let form = "form:has([data-testid='create-site'])";
     for (name, value) in [
         ("name", SITE),
         ("address", "Corner street, 1"),
-        ("position", "55.75, 37.61"),
+        ("position", &format!("{LATITUDE}, {LONGITUDE}")),
         ("opens", "00:00"),
         ("closes", "23:59"),
         ("rate", "300"),
         ("late_threshold", "5"),
         ("late_minute", "10"),
     ] {
-        set(page, &format!("[name='{name}']"), value).await;
+        page.type_over(&format!("{form} [name='{name}']"), value).await;
     }
-    tick(page, "[name='d5'], [name='d6']").await;
+    page.tick(form, "Sat").await;
+    page.tick(form, "Sun").await;
     shoot(page, "1-new-site").await;
     page.press("create-site").await;
-    page.find("new-task").await;
-    open(page, "new-task").await;
-    set(page, "#tasks > details:last-of-type [name='text']", TASK).await;
-    set(page, "#tasks > details:last-of-type [name='amount']", "150").await;
+    page.unfold("new-task").await;
+    let form = "form:has([data-testid='create-task'])";
+    page.type_over(&format!("{form} [name='text']"), TASK).await;
+    page.type_over(&format!("{form} [name='amount']"), "150").await;
     page.press("create-task").await;
     page.counts("[data-testid='tasks'] > li", 1).await;
     shoot(page, "2-site").await;
 }
 
 async fn give_contract(page: &Page) {
-    page.goto("/people").await;
-    page.find(&format!("person-{WORKER}")).await;
-    let person = page.evaluate(&format!("document.querySelector(\"[data-testid='person-{WORKER}']\").pathname")).await;
-    page.goto(&format!("{}/contracts", person.as_str().unwrap())).await;
-    page.find("new-contract").await;
+    go_to(page, "People").await;
+    page.press(&format!("person-{WORKER}")).await;
+    page.press_words("main a", "Contracts: add and edit").await;
     let form = "[data-testid='new-contract']";
-    tick(page, &format!("{form} [name='allows_spontaneous'], {form} label.tick:last-of-type [name^='site']")).await;
-    tick_site(page, form).await;
+    page.tick(form, "may open shifts without a plan").await;
+    page.tick(form, SITE).await;
     shoot(page, "3-contract").await;
     page.press_css(&format!("{form} [data-testid='save-contract']")).await;
     page.until("the contract is there", "document.querySelectorAll(\"[data-testid='save-contract']\").length > 1")
@@ -101,88 +128,103 @@ async fn give_contract(page: &Page) {
 }
 
 async fn fill_week(page: &Page) {
-    page.goto("/sites").await;
-    let link = format!("[...document.querySelectorAll('a.name')].find(a => a.textContent === {SITE:?}).pathname");
-    page.find("sites").await;
-    let path = page.evaluate(&link).await;
-    let site = path.as_str().unwrap().rsplit('/').next().unwrap().to_owned();
-    page.goto(&format!("/calendar?site={site}")).await;
+    go_to(page, "Sites").await;
+    page.press_words("[data-testid='sites'] a", SITE).await;
+    page.press_words("main .headline a", "Calendar").await;
     page.find("calendar").await;
-    open(page, "fill-open").await;
-    let today = page.evaluate("document.querySelector('.day.today').dataset.day").await;
-    let today = today.as_str().unwrap();
-    set(page, "form[action='/calendar/fill'] [name='from']", today).await;
-    let last = page.evaluate(&format!(
-        "(() => {{ const day = new Date('{today}T12:00:00Z'); day.setUTCDate(day.getUTCDate() + 6); return day.toISOString().slice(0, 10); }})()"
-    )).await;
-    set(page, "form[action='/calendar/fill'] [name='to']", last.as_str().unwrap()).await;
-    set(page, "form[action='/calendar/fill'] [name='starts']", "09:00").await;
-    set(page, "form[action='/calendar/fill'] [name='ends']", "18:00").await;
+    page.unfold("fill-open").await;
+    let (from, to) = WEEK;
+    for (name, value) in [("from", from), ("to", to), ("starts", "09:00"), ("ends", "18:00")] {
+        page.type_over(&format!("form:has([data-testid='fill']) [name='{name}']"), value).await;
+    }
     page.press("fill").await;
     page.until("slots are there", "document.querySelectorAll('.slot').length > 0").await;
     shoot(page, "4-calendar").await;
-    page.goto(&format!("/calendar?site={site}&view=month")).await;
-    page.find("calendar").await;
+    page.press_words(".filters [name='view'] option", "Month").await;
+    page.press_words(".filters button", "Show").await;
+    page.find_css(".month[data-testid='calendar']").await;
+    page.counts(".slot", 7).await;
     shoot(page, "5-month").await;
 }
 
-async fn plan(demo: &Demo) {
-    demo.says(WORKER, "/start").await;
-    presses(demo, "🗓 Plan a shift").await;
-    presses(demo, SITE).await;
-    presses_first(demo, "On which day?", 1).await;
-    presses_first(demo, "At which time?", 0).await;
-    presses(demo, "Yes, I will come").await;
-    demo.hears(WORKER, &format!("Planned: {SITE}")).await;
+/// Opens the dashboard, which is to change by itself.
+async fn watch(page: &Page) -> WindowHandle {
+    page.press_words("header a", "Opora").await;
+    page.reads("today-working", "0").await;
+    page.until("the page is live", "document.documentElement.dataset.live === 'on'").await;
+    page.evaluate(STAYS).await;
+    page.tab().await
 }
 
-async fn work(page: &Page, clock: &Clock) {
-    let demo = &page.demo;
-    page.goto("/").await;
-    page.find("today-working").await;
-    page.until("the page is live", "document.documentElement.dataset.live === 'on'").await;
-    page.evaluate("(window.stays = true)").await;
-    let count = "Number(document.querySelector(\"[data-testid='today-working']\").textContent)";
-    let before = page.evaluate(count).await.as_i64().unwrap();
-    demo.says(WORKER, "/start").await;
-    presses(demo, "▶️ Open a shift").await;
-    presses_with(demo, &format!("· {SITE}")).await;
-    share_position(demo).await;
-    demo.hears(WORKER, &format!("Your shift at {SITE} is open")).await;
-    page.until("the dashboard shows it", &format!("{count} === {}", before + 1)).await;
+/// Waits until so many are at work on the dashboard, which is still the page that was opened.
+async fn shows(page: &Page, working: &str) {
+    page.reads("today-working", working).await;
     assert_eq!(page.evaluate("window.stays").await, true, "the page was not loaded as a whole");
-    shoot(page, "6-today").await;
+}
+
+async fn plan(page: &Page, boris: &Chat) {
+    page.write("/start").await;
+    boris.presses("🗓 Plan a shift").await;
+    boris.presses(SITE).await;
+    boris.hears("On which day?").await;
+    boris.presses_with(TOMORROW).await;
+    boris.hears("At which time?").await;
+    boris.presses_with("09:00–18:00").await;
+    boris.presses("Yes, I will come").await;
+    boris.hears(&format!("Planned: {SITE}")).await;
+    shoot(page, "6-planned").await;
+}
+
+async fn open_shift(page: &Page, tabs: &Tabs, boris: &Chat) {
+    page.write("/start").await;
+    boris.presses("▶️ Open a shift").await;
+    boris.presses_with(&format!("· {SITE}")).await;
+    boris.hears("Please share your position, so that").await;
+    boris.points_at("📍 Share my position", LATITUDE, LONGITUDE).await;
+    shoot(page, "7-position").await;
+    boris.sends_position().await;
+    boris.hears(&format!("Your shift at {SITE} is open")).await;
+    page.turn_to(&tabs.dashboard).await;
+    shows(page, "1").await;
+    page.reads("today-late", "1").await;
+    shoot(page, "8-today").await;
     page.prefers("dark").await;
-    shoot(page, "7-today-dark").await;
+    shoot(page, "9-today-dark").await;
     page.prefers("light").await;
-    presses(demo, "✅ My tasks").await;
-    presses_with(demo, TASK).await;
-    demo.until("the task is marked", async |demo| {
-        offered(demo, |words| words.starts_with("✅") && words.contains(TASK)).await
-    })
-    .await;
+}
+
+async fn close_shift(page: &Page, tabs: &Tabs, boris: &Chat, clock: &Clock) {
+    page.turn_to(&tabs.chat).await;
+    boris.presses("✅ My tasks").await;
+    boris.presses_with(TASK).await;
+    boris.is_offered("✅", TASK).await;
+    shoot(page, "10-task").await;
     clock.advance(WORKED);
-    demo.says(WORKER, "/start").await;
-    presses(demo, "⏹ Close my shift").await;
-    presses(demo, "Go on to closing").await;
-    share_position(demo).await;
-    demo.hears(WORKER, &format!("Your shift at {SITE} is closed")).await;
-    page.until("the dashboard shows it", &format!("{count} === {before}")).await;
+    page.write("/start").await;
+    boris.presses("⏹ Close my shift").await;
+    boris.presses("Go on to closing").await;
+    boris.hears("Please share your position to close").await;
+    boris.points_at("📍 Share my position", LATITUDE, LONGITUDE).await;
+    boris.sends_position().await;
+    boris.hears(&format!("Your shift at {SITE} is closed")).await;
+    shoot(page, "11-closed").await;
+    page.turn_to(&tabs.dashboard).await;
+    shows(page, "0").await;
 }
 
 async fn look_at_pay(page: &Page) {
-    page.goto("/payroll").await;
+    go_to(page, "Payroll").await;
     page.find("payroll").await;
-    shoot(page, "8-payroll").await;
+    shoot(page, "12-payroll").await;
     page.prefers("dark").await;
-    shoot(page, "9-payroll-dark").await;
+    shoot(page, "13-payroll-dark").await;
     page.prefers("light").await;
     let sums = page.evaluate("document.querySelector('.list.pay tbody tr').innerText.replaceAll('\\u00a0', ' ')").await;
     let sums = sums.as_str().unwrap();
     for amount in ["Boris", "8.50", "2,550.00 ₽", "150.00 ₽", "−50.00 ₽", "2,650.00 ₽"] {
         assert!(sums.contains(amount), "no {amount} in {sums}");
     }
-    page.press_css(".list.pay a.name").await;
+    page.press_words(".list.pay a", "Boris").await;
     page.find("amounts").await;
     let told = page
         .evaluate("document.querySelector(\"[data-testid='amounts']\").textContent.replaceAll('\\u00a0', ' ')")
@@ -201,33 +243,34 @@ async fn look_at_pay(page: &Page) {
     for words in why {
         assert!(told.contains(words), "no {words} in {told}");
     }
-    shoot(page, "10-earnings").await;
-    page.goto("/shifts").await;
-    page.find("shifts").await;
-    shoot(page, "11-shifts").await;
-    page.press_css("[data-testid^='shift-']").await;
-    page.find("shift-tasks").await;
-    shoot(page, "12-shift").await;
-    page.goto("/charts").await;
-    shoot(page, "13-charts").await;
-    let csv = String::from_utf8(download(page, "/payroll/export.csv").await).unwrap();
+    shoot(page, "14-earnings").await;
+}
+
+/// Files as they lie on the owner's disk.
+async fn export(page: &Page) {
+    go_to(page, "Payroll").await;
+    let csv = String::from_utf8(page.download("csv", "payroll-2026-01.csv").await).unwrap();
     assert!(csv.contains("\"Boris\",8.50,2550.00,150.00,-50.00,2650.00,0.00,2650.00"), "{csv}");
-    let xlsx = download(page, "/payroll/export.xlsx").await;
+    let xlsx = page.download("xlsx", "payroll-2026-01.xlsx").await;
     assert_eq!(numbers_of(&xlsx, "Boris"), [8.5, 2550.0, 150.0, -50.0, 2650.0, 0.0, 2650.0]);
 }
 
-/// A file as the browser gets it.
-async fn download(page: &Page, path: &str) -> Vec<u8> {
-    let got = page
-        .evaluate(&format!(
-            "(() => {{ const request = new XMLHttpRequest(); request.open('GET', {path:?}, false); \
-             request.overrideMimeType('text/plain; charset=x-user-defined'); request.send(); \
-             return request.status + btoa([...request.responseText].map((one) => \
-             String.fromCharCode(one.charCodeAt(0) & 255)).join('')); }})()"
-        ))
-        .await;
-    let got = got.as_str().unwrap().strip_prefix("200").unwrap();
-    base64::engine::general_purpose::STANDARD.decode(got).unwrap()
+async fn look_at_shifts(page: &Page) {
+    go_to(page, "Shifts").await;
+    page.find("shifts").await;
+    shoot(page, "15-shifts").await;
+    page.press_words("[data-testid='shifts'] a", "Boris").await;
+    page.find("shift-tasks").await;
+    shoot(page, "16-shift").await;
+    go_to(page, "Charts").await;
+    page.find("chart-cost").await;
+    shoot(page, "17-charts").await;
+}
+
+/// Follows a link of the navigation.
+async fn go_to(page: &Page, place: &str) {
+    page.press_words("header nav a", place).await;
+    page.find_where("header nav a[aria-current]", place, |shown| shown == place).await;
 }
 
 /// The numbers in the row of a workbook that begins with a name.
@@ -246,83 +289,4 @@ fn numbers_of(workbook: &[u8], name: &str) -> Vec<f64> {
 async fn shoot(page: &Page, step: &str) {
     page.fits().await;
     page.shoot(step).await;
-}
-
-/// Opens a part that is folded.
-async fn open(page: &Page, testid: &str) {
-    page.find(testid).await;
-    let opened = format!("document.querySelector(\"[data-testid='{testid}']\").closest('details').open = true");
-    page.evaluate(&format!("({opened})")).await;
-}
-
-async fn set(page: &Page, css: &str, value: &str) {
-    page.evaluate(&format!("(document.querySelector({css:?}).value = {value:?})")).await;
-}
-
-async fn tick(page: &Page, css: &str) {
-    page.evaluate(&format!("document.querySelectorAll({css:?}).forEach(box => {{ box.checked = true; }})")).await;
-}
-
-/// Ticks the box of our site.
-async fn tick_site(page: &Page, form: &str) {
-    let found = format!("[...document.querySelectorAll({:?})]", format!("{form} label.tick"));
-    page.evaluate(&format!(
-        "{found}.find(label => label.textContent.trim() === {SITE:?}).querySelector('input').checked = true"
-    ))
-    .await;
-}
-
-async fn share_position(demo: &Demo) {
-    demo.until("the position is asked for", async |demo| {
-        let texts = demo.texts(WORKER).await;
-        texts.last().filter(|text| text.starts_with("Please share your position")).map(drop)
-    })
-    .await;
-    let here = json!({"from": WORKER, "location": {"latitude": 55.75, "longitude": 37.61}});
-    demo.post(&format!("/chats/{WORKER}/send"), here).await;
-}
-
-async fn presses(demo: &Demo, caption: &str) {
-    press_found(demo, caption, |words| words == caption).await;
-}
-
-async fn presses_with(demo: &Demo, part: &str) {
-    press_found(demo, part, |words| words.contains(part)).await;
-}
-
-/// Presses a button of the last message, once it has one like this.
-async fn press_found(demo: &Demo, what: &str, fits: impl Fn(&str) -> bool) {
-    let found = demo.until(&format!("[{what}] is offered"), async |demo| offered(demo, &fits).await).await;
-    press(demo, found).await;
-}
-
-/// Presses a button of the message that begins so, by its place.
-async fn presses_first(demo: &Demo, begins: &str, place: usize) {
-    let found = demo
-        .until(begins, async |demo| {
-            let message = last(demo).await?;
-            message["text"].as_str().filter(|text| text.starts_with(begins))?;
-            let buttons = message["reply_markup"]["inline_keyboard"].as_array()?;
-            let data = buttons.get(place)?[0]["callback_data"].clone();
-            Some((message["message_id"].clone(), data))
-        })
-        .await;
-    press(demo, found).await;
-}
-
-async fn press(demo: &Demo, (message_id, data): (serde_json::Value, serde_json::Value)) {
-    demo.post(&format!("/chats/{WORKER}/press"), json!({"from": WORKER, "message_id": message_id, "data": data})).await;
-}
-
-async fn last(demo: &Demo) -> Option<serde_json::Value> {
-    let messages = demo.get(&format!("/chats/{WORKER}/messages?after=0&wait=0")).await;
-    messages.as_array()?.last().cloned()
-}
-
-async fn offered(demo: &Demo, fits: impl Fn(&str) -> bool) -> Option<(serde_json::Value, serde_json::Value)> {
-    let message = last(demo).await?;
-    let rows = message["reply_markup"]["inline_keyboard"].as_array()?;
-    let mut buttons = rows.iter().filter_map(|row| row.as_array()).flatten();
-    let data = buttons.find(|button| button["text"].as_str().is_some_and(&fits))?["callback_data"].clone();
-    Some((message["message_id"].clone(), data))
 }

@@ -1,4 +1,4 @@
-//! The chat page as a person uses it: finds things by their test id, presses, types, reads, and takes pictures.
+//! A page as a person uses it: finds things by their test id or by their words, presses, types, reads, and takes pictures.
 //!
 //! Everything waits until a deadline for what it looks for, since the page draws when it hears of a change. Nothing here
 //! knows a test.
@@ -10,10 +10,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use thirtyfour::error::WebDriverErrorInner;
-use thirtyfour::{By, WebDriver, WebElement};
+use thirtyfour::{By, WebDriver, WebElement, WindowHandle};
 
 use crate::browser::Screen;
 use crate::demo::{Demo, OPORA, until};
+
+mod forms;
 
 #[derive(Clone)]
 pub struct Page {
@@ -23,17 +25,25 @@ pub struct Page {
     base: Arc<str>,
     driver: WebDriver,
     name: Arc<str>,
+    /// Where the browser puts files.
+    downloads: Arc<Path>,
 }
 
 impl Page {
-    pub fn new(demo: Arc<Demo>, base: &str, driver: WebDriver, name: String, screen: Screen) -> Self {
+    pub fn new(demo: Arc<Demo>, base: &str, driver: WebDriver, name: String, screen: Screen, downloads: &Path) -> Self {
         forget_pictures(&name);
-        Self { demo, screen, base: base.into(), driver, name: name.into() }
+        Self { demo, screen, base: base.into(), driver, name: name.into(), downloads: downloads.into() }
     }
 
-    /// Loads the page and waits until it knows its bot.
+    /// Loads the chat page and waits until it knows its bot.
     pub async fn open(&self) {
         self.driver.goto(&self.demo.page).await.unwrap();
+        self.until("the page is ready", READY).await;
+    }
+
+    /// The same with the bot of the test, where the emulator has others as well.
+    pub async fn open_with_bot(&self) {
+        self.driver.goto(format!("{}?bot={}", self.demo.page, self.demo.token)).await.unwrap();
         self.until("the page is ready", READY).await;
     }
 
@@ -45,6 +55,22 @@ impl Page {
     /// Goes to another page of the same server.
     pub async fn goto(&self, path: &str) {
         self.driver.goto(format!("{}{path}", self.base)).await.unwrap();
+    }
+
+    /// The tab that is looked at.
+    pub async fn tab(&self) -> WindowHandle {
+        self.driver.window().await.unwrap()
+    }
+
+    /// Opens another tab and turns to it.
+    pub async fn new_tab(&self) -> WindowHandle {
+        let tab = self.driver.new_tab().await.unwrap();
+        self.turn_to(&tab).await;
+        tab
+    }
+
+    pub async fn turn_to(&self, tab: &WindowHandle) {
+        self.driver.switch_to_window(tab.clone()).await.unwrap();
     }
 
     /// Chooses a colour scheme as the browser's settings do: `dark` or `light`.
@@ -96,16 +122,39 @@ impl Page {
     /// Presses as a mouse does: what lies under something else, moves or is drawn anew is tried again.
     pub async fn press_css(&self, css: &str) {
         let what = format!("{css} can be pressed");
-        until(&what, async || match self.find_css(css).await.click().await {
-            Ok(()) => Some(()),
-            Err(error) => match &*error {
-                WebDriverErrorInner::StaleElementReference(_)
-                | WebDriverErrorInner::ElementClickIntercepted(_)
-                | WebDriverErrorInner::ElementNotInteractable(_) => None,
-                _ => panic!("{css}: {error}"),
-            },
-        })
-        .await;
+        until(&what, async || click(&self.find_css(css).await).await).await;
+    }
+
+    /// Presses the link, the label or the button that reads so.
+    pub async fn press_words(&self, css: &str, words: &str) {
+        self.press_where(css, words, |shown| shown == words).await;
+    }
+
+    /// The same by a condition on what it reads.
+    pub async fn press_where(&self, css: &str, words: &str, fits: impl Fn(&str) -> bool) {
+        let what = format!("{css} with {words:?} can be pressed");
+        until(&what, async || click(&self.reading(css, &fits).await?).await).await;
+    }
+
+    /// The visible element whose words are as they should be.
+    pub async fn find_where(&self, css: &str, words: &str, fits: impl Fn(&str) -> bool) -> WebElement {
+        let what = format!("{css} with {words:?} can be seen");
+        until(&what, async || self.reading(css, &fits).await).await
+    }
+
+    async fn reading(&self, css: &str, fits: &impl Fn(&str) -> bool) -> Option<WebElement> {
+        for found in self.driver.find_all(By::Css(css)).await.ok()? {
+            if found.is_displayed().await.ok()? && fits(found.text().await.ok()?.trim()) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// Presses the link to a file, and reads it where the browser has put it once all of it is there.
+    pub async fn download(&self, testid: &str, name: &str) -> Vec<u8> {
+        self.press(testid).await;
+        until(&format!("{name} is downloaded"), async || downloaded(&self.downloads, name)).await
     }
 
     /// Drags from the middle of one element to that of another, as a hand on a mouse does.
@@ -226,6 +275,29 @@ const STICKS_OUT: &str = r#"(() => {
 
 pub fn by_testid(testid: &str) -> String {
     format!("[data-testid='{testid}']")
+}
+
+/// Whether it could be pressed.
+async fn click(found: &WebElement) -> Option<()> {
+    let error = found.click().await.err();
+    match error.as_deref() {
+        None => Some(()),
+        Some(
+            WebDriverErrorInner::StaleElementReference(_)
+            | WebDriverErrorInner::ElementClickIntercepted(_)
+            | WebDriverErrorInner::ElementNotInteractable(_),
+        ) => None,
+        Some(_) => panic!("{found:?}: {error:?}"),
+    }
+}
+
+/// A file of a folder in which nothing is on its way any more.
+fn downloaded(folder: &Path, name: &str) -> Option<Vec<u8>> {
+    let mut files = std::fs::read_dir(folder).ok()?.flatten();
+    if files.any(|file| file.file_name().to_string_lossy().ends_with(".crdownload")) {
+        return None;
+    }
+    std::fs::read(folder.join(name)).ok()
 }
 
 /// A string as JavaScript writes it.

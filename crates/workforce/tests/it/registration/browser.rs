@@ -1,6 +1,7 @@
 //! Registration in a real browser: the chat page in Russian, the owner's pages, and what others may not see.
 
 use crate::browser::{Screen, visit_demo};
+use crate::chat::Chat;
 use crate::demo::Demo;
 use crate::dialogue::picture;
 use crate::page::Page;
@@ -52,33 +53,23 @@ async fn register_and_decide(page: Page) {
 
 /// The whole way on the chat page, by its buttons and its fields.
 async fn registers(page: &Page) {
-    page.press("chat-1007").await;
+    let zhanna = Chat::of(page, ZHANNA).await;
     page.press("start").await;
-    presses(page, "Давайте познакомимся", 0).await;
-    hears(page, "Как вас зовут?").await;
+    zhanna.presses_below("Давайте познакомимся", 0).await;
+    zhanna.hears("Как вас зовут?").await;
     page.write("Жанна Волкова").await;
-    hears(page, "Ваш номер телефона?").await;
+    zhanna.hears("Ваш номер телефона?").await;
     page.press("reply-0-0").await;
     page.press("contact-confirm").await;
-    presses(page, "Ваша электронная почта?", 0).await;
-    presses(page, "Какой документ вы покажете?", 0).await;
-    hears(page, "Пришлите фото паспорта").await;
+    zhanna.presses_below("Ваша электронная почта?", 0).await;
+    zhanna.presses_below("Какой документ вы покажете?", 0).await;
+    zhanna.hears("Пришлите фото паспорта").await;
     page.find_hidden("file-input-photo").await.send_keys(picture("tower")).await.unwrap();
-    hears(page, "Теперь селфи").await;
+    zhanna.hears("Теперь селфи").await;
     page.find_hidden("file-input-photo").await.send_keys(picture("hill")).await.unwrap();
-    hears(page, "Готово! Ваша заявка на проверке.").await;
+    zhanna.hears("Готово! Ваша заявка на проверке.").await;
     page.fits().await;
     page.shoot("1-chat").await;
-}
-
-async fn hears(page: &Page, words: &str) -> String {
-    page.bubbles(ZHANNA, "bot", words, 1).await
-}
-
-/// Presses the first button of a row of the message with these words.
-async fn presses(page: &Page, words: &str, row: usize) {
-    let message = hears(page, words).await;
-    page.press(&format!("{}-{row}-0", message.replace("message", "inline"))).await;
 }
 
 /// The people of the demo are let in with any six digits.
