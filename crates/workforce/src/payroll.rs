@@ -27,6 +27,7 @@ pub use self::money::{Hours, Money, NotMoney};
 pub use self::news::PayNews;
 pub use self::pages::months;
 pub use self::period::Period;
+use self::rebuilding::LookedAfter;
 pub use self::rebuilding::rebuild;
 pub use self::rules::{
     Basis, LatenessFacts, MaterialsExceedTotal, OrderFacts, Row, Shares, ShiftFacts, Source, TaskFacts, adjustments_of,
@@ -133,11 +134,13 @@ pub struct Payroll {
     people: People,
     settings: Settings,
     clock: Clock,
+    looked_after: LookedAfter,
 }
 
 impl Payroll {
     pub fn new(domain: Domain, clock: Clock) -> Self {
-        Self { people: People::new(domain.clone()), settings: Settings::new(domain.clone()), domain, clock }
+        let (people, settings) = (People::new(domain.clone()), Settings::new(domain.clone()));
+        Self { people, settings, domain, clock, looked_after: LookedAfter::default() }
     }
 
     /// Writes rows down within a commit; those that are there already stay as they are.
