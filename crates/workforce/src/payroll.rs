@@ -227,7 +227,7 @@ impl Payroll {
 
     /// Marks that somebody was paid; `version` is that of the entry that was seen, or [`NO_ENTRY`], so two clicks pay once.
     /// More than is due is refused unless it is an advance; then what is beyond counts as paid in the months after. An
-    /// advance may be paid in an open month in which nothing was earned yet.
+    /// advance may be paid in an open month in which nothing was earned yet, up to the one after this.
     pub async fn mark_paid(
         &self,
         by: i64,
@@ -239,6 +239,9 @@ impl Payroll {
     ) -> Result<(), NotDone> {
         if !amount.is_positive() {
             return Err(Why::BadAmount.into());
+        }
+        if period > Period::of(self.today().await?).last_payable() {
+            return Err(Why::TooFarAhead.into());
         }
         if self.people.by_id(user_id).await?.is_none() {
             return Err(Why::Gone.into());
