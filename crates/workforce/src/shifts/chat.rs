@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use opora::clock::Millis;
 use opora::prelude::*;
 use opora::telegram::Target;
 
@@ -21,6 +22,9 @@ use crate::{key, text};
 pub const LIFE: Duration = Duration::from_secs(15 * 60);
 /// A live position that was sent longer ago tells where somebody was then.
 const LIVE_POSITION_LIFE: Duration = Duration::from_secs(2 * 60);
+/// A position that waited longer for the bot counts as of when it is heard. Less than a step lives, so that the question was
+/// there when it was sent; and a clock that is off by more is not believed.
+const WAITED_MOST: Duration = Duration::from_secs(10 * 60);
 /// One step back.
 pub const BACK: &str = "shifts:back";
 /// A message's text, at most, in UTF-16 units; Telegram takes a little more.
@@ -126,6 +130,13 @@ pub fn near(turn: &mut Turn, site: &Site, sent: Location, language: Language) ->
     }
 }
 
+/// What waited while the bot was away is nobody's lateness. Telegram tells whole seconds.
+pub fn sent_at(turn: &Turn, sent: &Location) -> Millis {
+    let now = turn.now();
+    let is_of_now = sent.sent_at <= now && now.since(sent.sent_at) <= WAITED_MOST;
+    if is_of_now { sent.sent_at } else { now }
+}
+
 /// Metres, or kilometres where that says more.
 pub fn distance_words(metres: i64, language: Language) -> String {
     if metres < 10_000 {
@@ -194,7 +205,7 @@ fn cut(text: &str, most_units: usize) -> String {
 }
 
 /// The hour of an instant, by the clock of its place.
-pub fn hour(at: opora::clock::Millis, site: &Site) -> String {
+pub fn hour(at: Millis, site: &Site) -> String {
     local(at, site.about.time_zone).format("%H:%M").to_string()
 }
 

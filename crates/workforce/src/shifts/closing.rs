@@ -1,6 +1,7 @@
 //! Closing a shift: what was done, the position unless nobody knows that of the site, and then shift, plan and amounts in one
 //! commit.
 
+use opora::clock::Millis;
 use opora::prelude::*;
 
 use super::chat::{self, LIFE, Typed, last_words, refused, worker};
@@ -126,30 +127,33 @@ async fn position(turn: &mut Turn, shift_id: i64, sent: Location) -> Step<CloseS
     }
     let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
     turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
-    close(turn, &app, &person, (shift, site), Some(position)).await?;
+    let was = (position, chat::sent_at(turn, &sent));
+    close(turn, &app, &person, (shift, site), Some(was)).await?;
     turn.give_back(&true);
     Ok(Next::End)
 }
 
-/// Writes it, and says what came of it.
+/// Writes it, and says what came of it. `was` is where somebody was last, and when; nothing where they need not say.
 async fn close(
     turn: &mut Turn,
     app: &App,
     person: &Person,
     (shift, site): (Shift, Site),
-    position: Option<Position>,
+    was: Option<(Position, Millis)>,
 ) -> Result<(), BoxError> {
     let (language, at) = (person.language, turn.now());
+    let (position, was_at) = was.unzip();
+    let ended_at = was_at.unwrap_or(at).max(shift.started_at);
     let shifts = Shifts::of_app(app);
     let mandatory_task_penalty = shifts.mandatory_task_penalty().await?;
     let tasks = tasks_of(app.domain.read(), shift.id).await?;
-    let rows = reckon(&shift, &tasks, at, &site, mandatory_task_penalty);
-    let end =
-        End { shift_id: shift.id, position, closed_by: ClosedBy::Person, ended_at: at, mandatory_task_penalty, at };
+    let rows = reckon(&shift, &tasks, ended_at, &site, mandatory_task_penalty);
+    let (shift_id, closed_by) = (shift.id, ClosedBy::Person);
+    let end = End { shift_id, version: None, position, closed_by, ended_at, mandatory_task_penalty, at };
     turn.write(move |db| Box::pin(working::close(db, end)));
     chat::tell(turn, Update::of_shift(Happened::ShiftClosed, shift.id, person.id));
     let total: Money = rows.iter().map(|row| row.amount).sum();
-    let hours = Hours::worked((at.0 - shift.started_at.0) / 1000).shown(language);
+    let hours = Hours::worked((ended_at.0 - shift.started_at.0) / 1000).shown(language);
     let (name, total) = (site.about.name.as_str(), total.shown(language));
     let title = text!(language, "shifts-closed", site = name, hours = hours);
     let mut sum = text!(language, "shifts-closed-total", total = total);

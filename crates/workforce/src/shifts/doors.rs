@@ -334,6 +334,8 @@ impl Shifts {
             shift_id,
             position: None,
             closed_by: ClosedBy::Staff,
+            // Whoever has moved the end of its slot meanwhile has moved its own.
+            version: (ending == Ending::ByItself).then_some(shift.version),
             ended_at: ended_at.unwrap_or(at),
             mandatory_task_penalty,
             at,
@@ -382,7 +384,9 @@ async fn close_by_staff(db: &Writing<'_, '_>, end: End, is_own: bool, by: By) ->
     } else {
         working::close_for(db, end).await?;
     }
-    by.note(db, "shift closed", ("shift", end.shift_id), json!({})).await
+    let is_as_of_now = end.ended_at == end.at;
+    let detail = if is_as_of_now { json!({}) } else { json!({ "ended_at": end.ended_at }) };
+    by.note(db, "shift closed", ("shift", end.shift_id), detail).await
 }
 
 async fn open_by_staff(db: &Writing<'_, '_>, site_id: i64, user_id: i64, by: By) -> Result<(), WriteError> {

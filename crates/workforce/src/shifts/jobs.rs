@@ -143,6 +143,8 @@ pub async fn close_overdue(app: App) -> anyhow::Result<()> {
         }
         let end = End {
             shift_id: shift.id,
+            // Whose end was moved since they were read is looked at again.
+            version: Some(shift.version),
             position: None,
             closed_by: ClosedBy::Time,
             ended_at: over.ends_at,

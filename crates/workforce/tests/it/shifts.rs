@@ -35,6 +35,7 @@ mod planning;
 mod premises;
 mod racing;
 mod regressions;
+mod sent_before;
 mod shown;
 mod timeouts;
 mod told;

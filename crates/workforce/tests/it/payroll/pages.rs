@@ -272,11 +272,12 @@ async fn a_shift_that_began_next_month_by_its_sites_clock_is_found_while_it_is_t
     assert!(!before[0].body.contains(payroll) && !before[1].body.contains(charts));
 
     let (at, domain) = (cabinet.clock.now(), &cabinet.app.domain);
-    let start = Start { user_id: boris, site_id, plan_id: None, position: None, at };
+    let start = Start { user_id: boris, site_id, plan_id: None, position: None, started_at: at, at };
     let shift_id = domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await.unwrap();
     let ended_at = Millis(at.0 + 3_600_000);
     let (closed_by, mandatory_task_penalty) = (ClosedBy::Person, super::roubles(50));
-    let end = End { shift_id, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at };
+    let end =
+        End { shift_id, version: None, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at };
     domain.write(move |db| Box::pin(shifts::close(db, end))).await.unwrap();
     owner.get("/payroll").await.is(200, "January 2026").is(200, payroll);
     owner.get("/charts").await.is(200, charts);

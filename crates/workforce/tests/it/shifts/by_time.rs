@@ -271,6 +271,32 @@ async fn a_shift_that_cannot_be_closed_keeps_no_other_open() {
 }
 
 #[tokio::test]
+async fn a_shift_whose_end_is_moved_while_others_are_closed_is_looked_at_again() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    yard.slot(site, 0, 120, |slot| slot.capacity = 2).await;
+    for name in ["Anna", "Boris"] {
+        let someone = yard.worker(name, &[site], |_| {}).await;
+        plans(&someone).await;
+        opens(&someone, "Shop").await;
+    }
+    // As if somebody had made it two hours longer for Boris just when Anna's was closed.
+    let meanwhile = "CREATE TRIGGER meanwhile AFTER UPDATE ON shifts \
+         WHEN NEW.status = 'completed' AND NEW.id = (SELECT MIN(id) FROM shifts) \
+         BEGIN UPDATE shifts SET planned_end = planned_end + 7200000, version = version + 1 WHERE id <> NEW.id; END";
+    yard.firm.app.domain.write(move |db| Box::pin(run(db, meanwhile.to_owned()))).await.unwrap();
+    passes(&yard, 180).await;
+    jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    let shifts = async || yard.rows("SELECT status FROM shifts ORDER BY id").await;
+    assert_eq!(shifts().await, [["completed"], ["active"]]);
+    passes(&yard, 120).await;
+    jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    assert_eq!(shifts().await, [["completed"], ["completed"]]);
+    let hours = |kopecks| ("shift_base".to_owned(), kopecks);
+    assert_eq!(yard.amounts().await, [hours(20_000), hours(40_000)]);
+}
+
+#[tokio::test]
 async fn who_is_told_of_no_shows_is_asked_once_and_not_for_each_site() {
     let yard = Yard::open(Kind::Sqlite).await;
     let site = yard.site("Shop", 10_000).await;

@@ -358,7 +358,7 @@ async fn a_planned_shift_is_opened_two_hours_before_its_start_at_the_earliest() 
     anna.sees("Nothing is planned for you now.");
     let user_id = person(&yard.firm, &anna).await.id;
     let plan_id = Shifts::of_app(&yard.firm.app).plans_of(user_id, NOON).await.unwrap().first().map(|plan| plan.id);
-    let start = Start { user_id, site_id: site, plan_id, position: None, at: NOON };
+    let start = Start { user_id, site_id: site, plan_id, position: None, started_at: NOON, at: NOON };
     let opened = yard.firm.app.domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await;
     assert!(matches!(&opened, Err(NotWritten::Refused(why)) if *why == Why::Early.key()), "{opened:?}");
     yard.firm.stage.passes(Duration::from_secs(3600)).await;
