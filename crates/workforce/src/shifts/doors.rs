@@ -313,10 +313,12 @@ impl Shifts {
         self.close_as_of(by, shift_id, Ending::Now).await
     }
 
-    /// Closes somebody's shift as of now or of some time before, up to which it is paid; the person is told.
+    /// Closes somebody's shift as of now or of some time before, up to which it is paid; the person is told. One's own is closed
+    /// in the bot, with a position.
     pub async fn close_as_of(&self, by: &Person, shift_id: i64, ending: Ending) -> Result<(), NotDone> {
         let shift = self.of(shift_id).await?.ok_or(Why::Gone)?;
         self.permitted(by, Permission::Schedule, shift.site_id).await?;
+        Sites::not_on_oneself(by, shift.user_id)?;
         let mandatory_task_penalty = self.mandatory_task_penalty().await?;
         let ended_at = match ending {
             Ending::Now => None,
@@ -332,10 +334,10 @@ impl Shifts {
         }
         let end = move |at| End {
             shift_id,
-            position: None,
-            closed_by: ClosedBy::Staff,
             // Whoever has moved the end of its slot meanwhile has moved its own.
             version: (ending == Ending::ByItself).then_some(shift.version),
+            position: None,
+            closed_by: ClosedBy::Staff,
             ended_at: ended_at.unwrap_or(at),
             mandatory_task_penalty,
             at,

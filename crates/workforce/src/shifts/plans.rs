@@ -318,6 +318,14 @@ pub async fn due(db: &impl ConnectionTrait, user_id: i64, site_id: i64, at: Mill
     planned.order_by_asc(plan::Column::StartsAt).one(db).await?.map(Plan::try_from).transpose()
 }
 
+/// Whether somebody works in a slot, or means to.
+pub async fn has_place_in(db: &impl ConnectionTrait, user_id: i64, slot_id: i64) -> Result<bool, DbErr> {
+    let live = [PlanStatus::Planned.name(), PlanStatus::InProgress.name()];
+    let own = plan::Column::SlotId.eq(slot_id).and(plan::Column::UserId.eq(user_id));
+    let found = plan::Entity::find().filter(own).filter(plan::Column::Status.is_in(live)).limit(1).one(db).await?;
+    Ok(found.is_some())
+}
+
 /// Whether somebody works at a site, or means to.
 pub async fn is_site_in_use(db: &impl ConnectionTrait, site_id: i64, at: Millis) -> Result<bool, DbErr> {
     let to_come = Condition::all()

@@ -132,3 +132,25 @@ async fn whoever_drags_a_slot_in_which_somebody_works_reads_why_it_stays() {
     owner.post(&path, &typed).await.leads_to(&path);
     cabinet.close().await;
 }
+
+#[tokio::test]
+async fn whoever_moves_a_slot_to_where_its_people_have_another_reads_that_it_is_theirs() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let (anna, site) = (cabinet.person(ANNA).await, make_site(&cabinet, &owner).await);
+    let boris = hire_boris(&cabinet, site).await;
+    let planned = async |day: &str, from: i64, to: i64| {
+        let about = AboutSlot::usual(day.parse().unwrap(), Hours::new(from * 60, to * 60));
+        let slot = Sites::of_app(&cabinet.app).create_slot(&anna, site, about).await.unwrap();
+        Shifts::of_app(&cabinet.app).plan(&boris, boris.id, slot).await.unwrap();
+        format!("/calendar/slots/{slot}")
+    };
+    let first = planned("2026-01-02", 15, 17).await;
+    planned("2026-01-02", 18, 20).await;
+    let next_day = planned("2026-01-03", 16, 18).await;
+    let words = "This person has another shift planned at that time.";
+    let longer = [("day", "2026-01-02"), ("starts", "15:00"), ("ends", "19:00"), ("capacity", "1"), ("version", "1")];
+    owner.post(&first, &longer).await.is(409, words);
+    owner.post(&format!("{next_day}/move"), &[("day", "2026-01-02"), ("version", "1")]).await.is(409, words);
+    cabinet.close().await;
+}
