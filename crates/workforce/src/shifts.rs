@@ -13,7 +13,7 @@ use opora::store::WriteError;
 use sea_orm::DbErr;
 use serde_json::Value;
 
-pub use self::chat::{caption, fit, timed_out};
+pub use self::chat::{BACK, back_to_menu, caption, fit, timed_out, way_out};
 pub use self::doors::{Ending, Overview, Shifts};
 pub use self::leaving::give_places_back;
 pub use self::listing::{From, Listed, Mark, Whose};

@@ -61,11 +61,17 @@ pub fn give_up<S>(turn: &mut Turn, why: Why, language: Language) -> Step<S> {
 
 /// The last row of every question.
 pub fn way_out(language: Language) -> Vec<Button> {
-    vec![Button::new(text!(language, "shifts-back-button"), BACK), menu_button(language)]
+    vec![Button::new(text!(language, "back-button"), BACK), menu_button(language)]
 }
 
 pub async fn back<S: States>(_: &mut Turn, _: S, _: Press) -> Step<S> {
     Ok(Next::Back)
+}
+
+/// Back from a first question: to the menu in which it was chosen.
+pub async fn back_to_menu<S: States>(turn: &mut Turn, _: Press) -> Step<S> {
+    front::show_menu(turn).await?;
+    Ok(Next::End)
 }
 
 /// A step has waited too long: what is in the database stays, and one button leads back.
@@ -80,7 +86,7 @@ pub async fn timed_out<S>(turn: &mut Turn, caption: &'static str, data: impl Int
 /// Asks for the person's position by a key of Telegram's.
 pub fn ask_position(turn: &mut Turn, words: String, language: Language) {
     let share = Button::location(text!(language, "shifts-position-button"));
-    let back = Button::text(text!(language, "shifts-back-button"));
+    let back = Button::text(text!(language, "back-button"));
     let menu = Button::text(text!(language, "main-menu-button"));
     let keyboard = Keyboard::new([vec![share], vec![back, menu]]).one_time();
     turn.say(Say::text(words).keyboard(keyboard));
@@ -93,19 +99,19 @@ pub enum Typed {
     SomethingElse,
 }
 
-/// Takes the keyboard away where the person goes elsewhere.
-pub fn typed(turn: &mut Turn, text: &str, language: Language) -> Typed {
+/// Takes the keyboard away where the person goes elsewhere, and shows the menu to who goes there.
+pub async fn typed(turn: &mut Turn, text: &str, language: Language) -> Result<Typed, BoxError> {
     let text = text.trim();
-    if text == text!(language, "shifts-back-button") {
+    if text == text!(language, "back-button") {
         turn.say(Say::text(text!(language, "shifts-back-said")).remove_keyboard());
-        return Typed::Back;
+        return Ok(Typed::Back);
     }
     if text == text!(language, "main-menu-button") {
         turn.say(Say::text(text!(language, "shifts-left")).remove_keyboard());
-        turn.say(last_words(text!(language, "shifts-nothing-changed"), language));
-        return Typed::Menu;
+        front::show_menu(turn).await?;
+        return Ok(Typed::Menu);
     }
-    Typed::SomethingElse
+    Ok(Typed::SomethingElse)
 }
 
 /// The position, if it is the person's own of now and near enough to the site; otherwise it is said what is wrong with it.

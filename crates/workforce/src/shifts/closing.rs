@@ -28,10 +28,21 @@ pub enum CloseShift {
     /// What was done: go on, or change it first?
     Review {
         shift_id: i64,
+        /// It was asked for in order to close the site.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        closes_site: bool,
     },
     Position {
         shift_id: i64,
     },
+}
+
+/// What whoever called this hears of its end; nothing where somebody has given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Left {
+    Closed,
+    /// By Back from the first question.
+    ByBack,
 }
 
 pub fn dialogue() -> Dialogue<CloseShift> {
@@ -41,11 +52,11 @@ pub fn dialogue() -> Dialogue<CloseShift> {
         .ask(CloseShift::REVIEW, ask_review)
         .on(CloseShift::REVIEW, button(TASKS), tasks)
         .on(CloseShift::REVIEW, button(GO_ON), go_on)
+        .on(CloseShift::REVIEW, button(chat::BACK), back)
         .returned(CloseShift::REVIEW, tasks_are_marked)
         .ask(CloseShift::POSITION, ask_position)
         .on(CloseShift::POSITION, location(), position)
         .on(CloseShift::POSITION, text(), typed)
-        .anywhere(button(chat::BACK), chat::back)
         .life(LIFE)
         .timeout(timed_out)
 }
@@ -53,10 +64,10 @@ pub fn dialogue() -> Dialogue<CloseShift> {
 async fn begin(turn: &mut Turn, _: Press) -> Step<CloseShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
     let Some((shift, _)) = chat::open_shift(turn, &person).await? else { return Ok(Next::Stay) };
-    Ok(Next::Go(CloseShift::Review { shift_id: shift.id }))
+    Ok(Next::Go(CloseShift::Review { shift_id: shift.id, closes_site: false }))
 }
 
-async fn ask_review(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
+async fn ask_review(turn: &mut Turn, shift_id: i64, _: bool) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let (app, language) = (turn.context::<App>(), person.language);
     let tasks = tasks_of(app.domain.read(), shift_id).await?;
@@ -68,16 +79,25 @@ async fn ask_review(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
         let (title, question) = (text!(language, "shifts-tasks"), text!(language, "shifts-close-review"));
         chat::fit_between(&format!("{title}\n"), &chat::task_lines(&tasks, language), &format!("\n\n{question}"))
     };
-    rows.push(vec![crate::front::menu_button(language)]);
+    rows.push(chat::way_out(language));
     turn.say(Say::text(words).buttons(rows));
     Ok(())
 }
 
-async fn tasks(_: &mut Turn, shift_id: i64, _: Press) -> Step<CloseShift> {
+/// To the question which site is closed, or to the menu.
+async fn back(turn: &mut Turn, _: i64, closes_site: bool, press: Press) -> Step<CloseShift> {
+    if !closes_site {
+        return chat::back_to_menu(turn, press).await;
+    }
+    turn.give_back(&Left::ByBack);
+    Ok(Next::End)
+}
+
+async fn tasks(_: &mut Turn, shift_id: i64, _: bool, _: Press) -> Step<CloseShift> {
     Ok(Next::call(MyTasks::list(shift_id, true)))
 }
 
-async fn tasks_are_marked(turn: &mut Turn, shift_id: i64, returned: Returned) -> Step<CloseShift> {
+async fn tasks_are_marked(turn: &mut Turn, shift_id: i64, _: bool, returned: Returned) -> Step<CloseShift> {
     // Who left the list by Back wants to look again.
     match returned.value::<bool>()? {
         Some(true) => reviewed(turn, shift_id).await,
@@ -85,7 +105,7 @@ async fn tasks_are_marked(turn: &mut Turn, shift_id: i64, returned: Returned) ->
     }
 }
 
-async fn go_on(turn: &mut Turn, shift_id: i64, _: Press) -> Step<CloseShift> {
+async fn go_on(turn: &mut Turn, shift_id: i64, _: bool, _: Press) -> Step<CloseShift> {
     reviewed(turn, shift_id).await
 }
 
@@ -102,7 +122,7 @@ async fn reviewed(turn: &mut Turn, shift_id: i64) -> Step<CloseShift> {
         return chat::give_up(turn, Why::NotAllowed, person.language);
     }
     close(turn, &app, &person, (shift, site), None).await?;
-    turn.give_back(&true);
+    turn.give_back(&Left::Closed);
     Ok(Next::End)
 }
 
@@ -129,7 +149,7 @@ async fn position(turn: &mut Turn, shift_id: i64, sent: Location) -> Step<CloseS
     turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
     let was = (position, chat::sent_at(turn, &sent));
     close(turn, &app, &person, (shift, site), Some(was)).await?;
-    turn.give_back(&true);
+    turn.give_back(&Left::Closed);
     Ok(Next::End)
 }
 
@@ -166,10 +186,10 @@ async fn close(
     Ok(())
 }
 
-async fn typed(turn: &mut Turn, shift_id: i64, text: String) -> Step<CloseShift> {
+async fn typed(turn: &mut Turn, _: i64, text: String) -> Step<CloseShift> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    match chat::typed(turn, &text, language) {
-        Typed::Back => Ok(Next::Go(CloseShift::Review { shift_id })),
+    match chat::typed(turn, &text, language).await? {
+        Typed::Back => Ok(Next::Back),
         Typed::Menu => Ok(Next::End),
         Typed::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),
     }

@@ -13,7 +13,6 @@ use super::working::{self, Start};
 use super::{Happened, Plan, PlanStatus, ShiftTask, Shifts, Update, closing, marking, planning, plans, when};
 use crate::application::App;
 use crate::domain::InTurn;
-use crate::front::menu_button;
 use crate::people::Person;
 use crate::sites::{self, ContractStatus, Position, Site, Sites, Why, local};
 use crate::{key, text};
@@ -52,6 +51,7 @@ pub fn dialogue() -> Dialogue<OpenShift> {
         .on(OpenShift::CHOOSE, button(PLAN), plan)
         .on(OpenShift::CHOOSE, button(SITE), site)
         .on(OpenShift::CHOOSE, button(MORE), more)
+        .on(OpenShift::CHOOSE, button(chat::BACK), chat::back_to_menu)
         .ask(OpenShift::POSITION, ask_position)
         .on(OpenShift::POSITION, location(), position)
         .on(OpenShift::POSITION, text(), typed)
@@ -120,7 +120,7 @@ async fn what(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
         words = format!("{before}\n\n{words}");
         rows.push(vec![close_button(&person)]);
     }
-    rows.push(vec![menu_button(language)]);
+    rows.push(chat::way_out(language));
     Ok(Some((words, rows)))
 }
 
@@ -218,7 +218,7 @@ async fn open(
 
 async fn typed(turn: &mut Turn, _: i64, _: Option<i64>, text: String) -> Step<OpenShift> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    match chat::typed(turn, &text, language) {
+    match chat::typed(turn, &text, language).await? {
         Typed::Back => Ok(Next::Go(OpenShift::Choose)),
         Typed::Menu => Ok(Next::End),
         Typed::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),

@@ -14,7 +14,7 @@ use sea_orm::{
 };
 
 use super::plans::{self, works_somebody};
-use super::records::{self, ClosedBy, MediumKind, Plan, PlanStatus, Shift, ShiftStatus, tasks_of};
+use super::records::{self, ClosedBy, MediumKind, Opening, Plan, PlanStatus, Shift, ShiftStatus, tasks_of};
 use super::rules::{EARLIEST_MS, overdue, reckon};
 use super::tables::{medium, opening, plan, shift, task};
 use crate::attachments;
@@ -287,6 +287,27 @@ pub async fn close_site(db: &Writing<'_, '_>, site_id: i64, user_id: i64, at: Mi
         return Err(Why::OthersWork.refusal());
     }
     if shut(db, site_id, Some(user_id), at).await? { Ok(()) } else { Err(Why::SiteClosed.refusal()) }
+}
+
+/// Closes a site whose hours are over for whoever has opened it, and tells them. Refused if somebody works there after
+/// all, or this opening has ended.
+pub async fn close_site_for(db: &Writing<'_, '_>, opened: Opening, at: Millis) -> Result<(), WriteError> {
+    sites::site_to_change(db, opened.site_id).await?;
+    if works_somebody(db, opened.site_id).await? {
+        return Err(Why::OthersWork.refusal());
+    }
+    let site = sites::site(db, opened.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let shut = opening::Entity::update_many()
+        .set(opening::ActiveModel { closed_at: Set(Some(at.0)), ..Default::default() })
+        .filter(opening::Column::Id.eq(opened.id))
+        .filter(opening::Column::ClosedAt.is_null())
+        .exec(db)
+        .await?;
+    if shut.rows_affected == 0 {
+        return Err(Why::SiteClosed.refusal());
+    }
+    let notice = Notice::SiteClosedByTime { site: site.about.name };
+    notices::write(db, vec![(opened.opened_by, notice)], at).await
 }
 
 /// Uses a plan up; answers it as it is then.

@@ -41,6 +41,7 @@ mod timeouts;
 mod told;
 mod two_contracts;
 mod two_instances;
+mod ways_out;
 mod without_redis;
 mod worked;
 
