@@ -9,6 +9,7 @@ mod decided;
 mod deliveries;
 mod environment;
 mod failpoints;
+mod flushes;
 mod journal;
 mod noted;
 mod postgres_server;

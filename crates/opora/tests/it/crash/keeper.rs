@@ -16,6 +16,8 @@ pub enum Kind {
     Sqlite,
     /// Whatever it has answered is on its disk.
     Redis,
+    /// The same, and what is on its disk is noted; so it is of the next.
+    RedisAlways,
     /// Its disk is up to a second behind.
     RedisEverySecond,
     /// The same as `Redis`, with states in aiogram's keys.
@@ -146,13 +148,16 @@ fn noted_in(folder: &Path, begins: &str) -> BTreeSet<i64> {
 
 impl Place {
     async fn start(kind: Kind, file: &Path) -> Self {
-        let server = |fsync: &str| Mutex::new(RedisServer::start(&["--appendonly", "yes", "--appendfsync", fsync]));
+        let settings = |fsync: &'static str| ["--appendonly", "yes", "--appendfsync", fsync];
+        let server = |fsync| Mutex::new(RedisServer::start(&settings(fsync)));
+        let noted = |fsync| Mutex::new(RedisServer::start_with_flushes_noted(&settings(fsync)));
         let in_a_file = || Self::File(format!("sqlite:{}", file.display()));
         match kind {
             Kind::Sqlite => in_a_file(),
             Kind::Redis => Self::Redis(server("always"), ""),
             Kind::RedisAsAiogram => Self::Redis(server("always"), "?layout=aiogram&with_bot_id=1"),
-            Kind::RedisEverySecond => Self::Redis(server("everysec"), ""),
+            Kind::RedisAlways => Self::Redis(noted("always"), ""),
+            Kind::RedisEverySecond => Self::Redis(noted("everysec"), ""),
             Kind::RedisAndSqlite => Self::Pair(server("always"), Box::new(in_a_file())),
             Kind::RedisAndPostgres => Self::Pair(server("always"), Box::new(Self::Space(PostgresSpace::new().await))),
             Kind::RedisAndOwnPostgres => {
