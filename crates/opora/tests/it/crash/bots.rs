@@ -2,10 +2,12 @@
 //!
 //! They run in a process of their own, which is this test binary with one test to run and a part to play.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use opora::aiogram::{AiogramStore, Mapping, Unfit};
+use opora::bot::WebhookSettings;
 use opora::outbox::SendLimits;
 use opora::prelude::*;
 use opora::store::{Database, DomainWrites, RedisStore, Store, WriteError};
@@ -17,6 +19,9 @@ use super::people::Story;
 use super::stage::{Stage, TOKEN};
 use crate::decided::apart::Apart;
 use crate::environment;
+
+/// What Telegram says to a webhook.
+pub const WEBHOOK_SECRET: &str = "a-secret";
 
 /// What a child is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,6 +36,8 @@ pub struct Part {
     pub stop_ms: u64,
     pub album_quiet_ms: u64,
     pub at_once: bool,
+    /// Where it listens, and which address Telegram calls; it polls if there is none.
+    pub webhook: Option<(SocketAddr, String)>,
     pub bug: Option<Bug>,
 }
 
@@ -48,6 +55,7 @@ impl Part {
             stop_ms: 10_000,
             album_quiet_ms: 500,
             at_once: true,
+            webhook: None,
             bug: None,
         }
     }
@@ -90,7 +98,20 @@ pub async fn play_over(
     } else {
         prepare(&store).await;
     }
-    dialogues(&part, bot).run().await.unwrap();
+    let bot = dialogues(&part, bot);
+    match part.webhook {
+        Some((listen, url)) => run_by_webhook(bot, listen, url).await,
+        None => bot.run().await.unwrap(),
+    }
+}
+
+/// Runs a bot that Telegram calls. Calls that are under way in the end are not answered: they come again elsewhere.
+async fn run_by_webhook(bot: Bot, listen: SocketAddr, url: String) {
+    let (bot, webhook) = bot.webhook(WebhookSettings::new(url, WEBHOOK_SECRET));
+    let listener = tokio::net::TcpListener::bind(listen).await.unwrap();
+    let server = tokio::spawn(axum::serve(listener, webhook.router("/telegram")).into_future());
+    bot.run().await.unwrap();
+    server.abort();
 }
 
 async fn store(part: &Part) -> Arc<dyn Store> {

@@ -1,17 +1,21 @@
 //! What is lost with a Redis whose disk is up to a second behind, `appendfsync everysec`.
 //!
-//! That it is noticed is tested; how much it is, `cargo xtask soak everysec` measures and tells.
+//! That it is noticed is tested, and that turns which write to SQL are done once all the same; how much is lost,
+//! `cargo xtask soak everysec` measures and tells.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use opora::store::{Store, with_setting};
 use rustix::process::Signal;
 
 use super::account::{Account, versions};
-use super::bots::Part;
+use super::bots::{Part, writers, written_by};
 use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
-use super::stage::{PATIENCE, Stage, until};
+use super::stage::{BOT, PATIENCE, Stage, until};
+use super::takeover::pause_between_writes;
 use crate::environment;
 
 /// How long people talk on before it falls, and how far its disk is behind.
@@ -87,13 +91,18 @@ pub fn alarm(line: &str) -> Option<i64> {
     said.split("missing=").nth(1)?.split(' ').next()?.parse().ok()
 }
 
-/// How many turns the store knows of. Whoever counts here knows nothing of what was there before, and changes nothing.
+/// How many turns the store knows of.
 async fn turns(stage: &Stage) -> i64 {
+    as_it_is(stage, async |store| versions(&store).await.values().sum()).await
+}
+
+/// Looks at Redis. Whoever looks here knows nothing of what was there before, and changes nothing.
+async fn as_it_is<T>(stage: &Stage, look: impl AsyncFnOnce(Arc<dyn Store>) -> T) -> T {
     let url = stage.keeper.redis().lock().url();
     let store = opora::store::open_existing(&url).await.unwrap();
-    let turns = versions(&store).await.values().sum();
+    let found = look(Arc::clone(&store)).await;
     store.close().await.unwrap();
-    turns
+    found
 }
 
 /// The same, once the server has done all that was on its way to it.
@@ -114,6 +123,84 @@ async fn a_redis_that_forgets_its_last_second_is_found_out() {
     assert!(loss.lost_turns > 0 && loss.account.breaks("I1"), "{:?}", loss.account);
     // Every turn is a change of its room at least.
     assert!(loss.lost_changes >= Some(loss.lost_turns), "{:?} of {}", loss.lost_changes, loss.lost_turns);
+}
+
+/// What becomes of a bot whose Redis loses power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    GoesOn,
+    /// As if both were on one machine.
+    IsKilled,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_writes_to_postgres_and_goes_on_with_a_redis_that_forgets_writes_once() {
+    writes_once_though_its_redis_forgets(Then::GoesOn).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_writes_to_postgres_and_is_killed_with_a_redis_that_forgets_writes_once() {
+    writes_once_though_its_redis_forgets(Then::IsKilled).await;
+}
+
+/// Turns that move a dialogue write to SQL. Redis forgets them at a moment when nothing is under way: an update that is
+/// acknowledged and not decided would be lost with it. Records bring everybody back to where they are.
+async fn writes_once_though_its_redis_forgets(then: Then) {
+    let (stage, people) = (Stage::on(Kind::RedisEverySecondAndPostgres).await, 20);
+    // It may take longer than a second until there is such a moment.
+    let state_url = with_setting(&stage.address(), "after_loss", "go_on");
+    let part = Part { state_url, lease_ms: 30_000, ..Part::of(&stage, Story::Registration) };
+    let mut process = Process::playing(&part);
+    process.leads().await;
+    let thought = Duration::from_millis(400);
+    let crowd = Crowd::begin(&stage, people, Manner { story: Story::Registration, patience: PATIENCE, thought }).await;
+    assert!(stage.goes_on(100, PATIENCE).await);
+    let kept_bytes = stage.keeper.redis().lock().kept_bytes();
+    assert!(!stage.goes_on(i64::MAX / 2, BEHIND).await);
+    pause_between_writes(&process, async || nothing_is_under_way(&stage).await).await;
+    let had = all_turns(&stage).await;
+    stage.keeper.redis().lock().lose_power(kept_bytes);
+    stage.keeper.start_again();
+    let lost_turns = had - all_turns(&stage).await;
+    // What Redis has to send once more may come twice.
+    let mut excused = as_it_is(&stage, async |store| stage.unsettled(&store).await.len()).await;
+    match then {
+        Then::GoesOn => process.signal(Signal::CONT),
+        Then::IsKilled => {
+            process.kill().await;
+            process = Process::playing(&part);
+            // Nobody knows what was sent of what a record brings back: there is one for everybody.
+            excused += people;
+        }
+    }
+    process.tells("turns were decided and not carried out in Redis; now they are").await;
+    assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
+    let diaries = crowd.finish().await;
+    let told = process.stop(&stage).await;
+    let is_told = told.iter().any(|line| alarm(line).is_some());
+    assert!(lost_turns > 0 && is_told, "{lost_turns}: {told:?}");
+    let mut account = Account::of(&stage, Story::Registration, &diaries, excused).await;
+    println!("{then:?}: {lost_turns} turns forgotten, {} messages repeated of {excused}", account.repeats);
+    // A record tells where a turn led to, and not of those before it.
+    account.complaints.retain(|complaint| !complaint.starts_with("I2: ") && !complaint.contains("inputs and had"));
+    account.writes(&written_by(&stage).await, &diaries);
+    account.leases(&writers(&stage).await);
+    account.is_clean();
+    let decided = "SELECT unnest(ARRAY[split_part(key, ':', 3)::bigint, to_version]) FROM opora_decisions";
+    let (decided, reached) =
+        (stage.keeper.numbers(decided).await, as_it_is(&stage, async |store| versions(&store).await).await);
+    let decided = decided.as_chunks::<2>().0;
+    assert_eq!(decided.len(), people);
+    assert!(decided.iter().all(|[person, version]| reached.get(person) >= Some(version)), "{decided:?} {reached:?}");
+}
+
+/// Whether nothing is with the bot that is not in Redis, and nothing in Redis that is not done.
+async fn nothing_is_under_way(stage: &Stage) -> bool {
+    if stage.unacknowledged() > 0 {
+        return false;
+    }
+    let numbers = as_it_is(stage, async |store| store.statistics(Some(BOT)).await.unwrap()).await;
+    (numbers.inbox, numbers.outbox) == (0, 0)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

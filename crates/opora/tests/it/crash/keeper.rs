@@ -20,6 +20,8 @@ pub enum Kind {
     RedisAlways,
     /// Its disk is up to a second behind.
     RedisEverySecond,
+    /// The same, and the application's tables in PostgreSQL.
+    RedisEverySecondAndPostgres,
     /// The same as `Redis`, with states in aiogram's keys.
     RedisAsAiogram,
     /// Perhaps with others' tables beside.
@@ -115,10 +117,22 @@ impl Keeper {
         self.place.start_again();
     }
 
-    /// The server, if it is a Redis.
+    /// Kills the server of the application's tables, where it is another one, as [`Self::kill`] does.
+    pub fn kill_database(&self) {
+        self.place.database().kill();
+    }
+
+    /// The same for [`Self::start_again`].
+    pub fn start_database_again(&self) {
+        self.place.database().start_again();
+    }
+
+    /// The server that keeps the state, if it is a Redis.
     pub fn redis(&self) -> &Mutex<RedisServer> {
-        let Place::Redis(server, _) = &self.place else { panic!("this is no Redis") };
-        server
+        match &self.place {
+            Place::Redis(server, _) | Place::Pair(server, _) => server,
+            Place::File(_) | Place::Space(_) | Place::Postgres(_) => panic!("this is no Redis"),
+        }
     }
 
     /// Whether nobody is in the midst of a write. A Redis never is: a write is one call.
@@ -160,6 +174,9 @@ impl Place {
             Kind::RedisEverySecond => Self::Redis(noted("everysec"), ""),
             Kind::RedisAndSqlite => Self::Pair(server("always"), Box::new(in_a_file())),
             Kind::RedisAndPostgres => Self::Pair(server("always"), Box::new(Self::Space(PostgresSpace::new().await))),
+            Kind::RedisEverySecondAndPostgres => {
+                Self::Pair(server("everysec"), Box::new(Self::Space(PostgresSpace::new().await)))
+            }
             Kind::RedisAndOwnPostgres => {
                 Self::Pair(server("always"), Box::new(Self::Postgres(Mutex::new(PostgresServer::start(&[])))))
             }
@@ -177,6 +194,12 @@ impl Place {
             Self::Space(space) => space.url.clone(),
             Self::Postgres(server) => server.lock().url(),
         }
+    }
+
+    /// Where the application's tables are, if that is elsewhere.
+    fn database(&self) -> &Self {
+        let Self::Pair(_, database) = self else { panic!("these have no server of their own") };
+        database
     }
 
     fn port(&self) -> u16 {
