@@ -9,7 +9,6 @@ mod decided;
 mod deliveries;
 mod environment;
 mod failpoints;
-mod flushes;
 mod journal;
 mod noted;
 mod postgres_server;

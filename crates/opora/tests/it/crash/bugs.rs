@@ -147,7 +147,8 @@ impl Spoilt {
     /// The state of a turn as somebody else has left it, if anybody was there.
     fn mixed(&self, key: &DialogueKey, state: StateChange) -> StateChange {
         /// Who was the last in each state, and what was stored for them.
-        static LAST: Mutex<Option<HashMap<Box<str>, (DialogueKey, Stored)>>> = Mutex::new(None);
+        type Last = HashMap<Box<str>, (DialogueKey, Stored)>;
+        static LAST: Mutex<Option<Last>> = Mutex::new(None);
         let StateChange::Set(own) = &state else { return state };
         let Some(place) = own.places.first() else { return state };
         let mut last = LAST.lock();

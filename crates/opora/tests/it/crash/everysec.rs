@@ -27,7 +27,7 @@ const FALLS: usize = 20;
 #[derive(Clone, Copy, Debug)]
 pub enum Fall {
     Killed,
-    /// As if its machine had lost power: what was not flushed is cut off its file, see [`crate::flushes`].
+    /// As if its machine had lost power: what was not flushed is cut off its file, see `RedisServer::lose_what_is_not_flushed`.
     WithoutPower,
 }
 
