@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 
 /// Measures, and says which turns are not flat.
 fn judged(address: &str, server: Option<u32>, many: i64) -> ExitCode {
-    let (least, most) = (FLAT.start(), FLAT.end());
+    let (least, most) = (*FLAT.start(), *FLAT.end());
     let mut outcome = ExitCode::SUCCESS;
     for (name, pair) in measure(address, server, many).by_name() {
         let ratio = pair.ratio();
