@@ -24,12 +24,16 @@ const THOUGHT: Duration = Duration::from_millis(250);
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: THOUGHT };
 const PEOPLE: usize = 20;
 
+/// Longer than a machine with a lot to do needs for a renewal. A killed holder is seen to be gone whatever its lease.
+const LEASE_MS: u64 = 10_000;
+
 /// A bot on Redis with a journal: beside the application's tables if it has some, else in the stage's folder.
-fn part(stage: &Stage, failpoint: &str) -> Part {
+pub fn part(stage: &Stage, failpoint: &str) -> Part {
     let file = file(stage);
     let journal = if stage.keeper.database().is_some() { "database" } else { &file };
     let state_url = with_setting(&stage.address(), "journal", journal);
-    Part { state_url, failpoints: failpoint.to_owned(), ..Part::of(stage, Story::Registration) }
+    let usual = Part::of(stage, Story::Registration);
+    Part { state_url, failpoints: failpoint.to_owned(), lease_ms: LEASE_MS, ..usual }
 }
 
 /// Where its journal is if it is in a file.
@@ -62,7 +66,7 @@ async fn outlives_an_outage_and_kills(kind: Kind) {
     let mut process = Process::playing(&part(&stage, ""));
     process.leads().await;
     let crowd = Crowd::begin(&stage, PEOPLE, MANNER).await;
-    let mut in_the_act = 0;
+    let (mut in_the_act, mut told) = (0, Vec::new());
     for outage in 0..environment::kills().unwrap_or(1) {
         assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
         stage.keeper.kill();
@@ -70,19 +74,22 @@ async fn outlives_an_outage_and_kills(kind: Kind) {
         let handled = process.count("input handled");
         assert!(stage.goes_on(20, PATIENCE).await, "nobody goes on: {:?}", process.told());
         until("there are turns in the journal", || process.count("input handled") > handled + 5).await;
+        told.extend(process.told());
         process.kill().await;
         // It keeps what it has answered, so one that was started again has the rows that it had when it went away.
         stage.is_hung_up().await;
         stage.keeper.start_again();
         in_the_act += in_the_act_in_both(&stage).await;
         stage.keeper.kill();
-        let (next, also) = is_killed_in_the_replay(&stage, outage).await;
+        let (next, also) = is_killed_in_the_replay(&stage, outage, &mut told).await;
         (process, in_the_act) = (next, in_the_act + also);
     }
     assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
     let diaries = crowd.finish().await;
-    process.stop(&stage).await;
+    told.extend(process.stop(&stage).await);
     let mut account = Account::of(&stage, Story::Registration, &diaries, in_the_act).await;
+    // What was in the act then nobody has counted.
+    told.iter().filter(|line| line.contains("lost the lease")).for_each(|line| println!("{line}"));
     println!("{} dialogues, {} messages repeated of {in_the_act} in the act", account.walks, account.repeats);
     if stage.keeper.has_tables() {
         account.writes(&written_by(&stage).await, &diaries);
@@ -93,7 +100,7 @@ async fn outlives_an_outage_and_kills(kind: Kind) {
 /// One starts while Redis is away, and is killed in the replay when that is back; so are the next two. Gives the one that
 /// works then, and how many messages were in the act of being sent when the first was killed: it has answered people until
 /// just before. Later ones come to the replay before they send anything.
-async fn is_killed_in_the_replay(stage: &Stage, outage: usize) -> (Process, usize) {
+async fn is_killed_in_the_replay(stage: &Stage, outage: usize, told: &mut Vec<String>) -> (Process, usize) {
     let at = [
         format!("{}=abort@{}", failpoints::JOURNAL_AFTER_ENTRY, 1 + (2 * outage + 2) % 5),
         format!("{}=abort", failpoints::JOURNAL_AFTER_PAGE),
@@ -108,6 +115,7 @@ async fn is_killed_in_the_replay(stage: &Stage, outage: usize) -> (Process, usiz
     for next in [&*at[1], &at[2], ""] {
         let status = process.ended().await;
         assert!(!status.success(), "{:?}", process.told());
+        told.extend(process.told());
         if in_the_act.is_none() {
             in_the_act = Some(in_the_act_in_both(stage).await);
         }
@@ -198,7 +206,8 @@ async fn is_cut_off_behind_each_part(kind: Kind) {
 async fn a_journal_on_a_full_disk_acknowledges_nothing_and_nothing_is_lost() {
     let stage = Stage::on(Kind::Redis).await;
     let journal = journal_at(&stage);
-    let process = Process::playing_within_limits(&part(&stage, ""));
+    // It is over soon when it cannot be renewed.
+    let process = Process::playing_within_limits(&Part { lease_ms: 1_500, ..part(&stage, "") });
     process.leads().await;
     let crowd = Crowd::begin(&stage, PEOPLE, MANNER).await;
     assert!(stage.goes_on(60, PATIENCE).await, "{:?}", process.told());
