@@ -20,7 +20,6 @@ pub(crate) use self::broadcast::BroadcastError;
 pub use self::broadcast::{Broadcast, Progress, Watch};
 pub(crate) use self::courier::Courier;
 pub use self::limits::{NoSuchLimits, SendLimits};
-pub(crate) use self::loader::MAY_BE_SENT;
 
 mod broadcast;
 mod courier;

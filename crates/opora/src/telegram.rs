@@ -25,8 +25,7 @@ pub use self::calls::{Action, AnswerCallback, Delete, Raw};
 pub use self::edit::{Edit, Target};
 pub use self::error::{ApiError, Parameters, RefusalKind, classify};
 pub use self::file::FileRef;
-pub(crate) use self::http::shown;
-pub use self::http::{BadAddress, TELEGRAM, Telegram};
+pub use self::http::{BadAddress, TELEGRAM, Telegram, shown};
 pub use self::say::{Destination, IntoOutgoing, Say, SayError};
 pub use self::tag::{Pressed, Tag};
 

@@ -164,13 +164,19 @@ async fn newcomer_is_done(_: &mut Turn, _: Returned) -> Step<Front> {
 }
 
 async fn back_to_menu(turn: &mut Turn, _: Press) -> Step<Front> {
+    show_menu(turn).await?;
+    Ok(Next::End)
+}
+
+/// Shows the main menu as its button does, where somebody leaves a dialogue by another way.
+pub async fn show_menu(turn: &mut Turn) -> Result<(), BoxError> {
     let (app, speaker) = (turn.context::<App>(), meet(turn).await?);
     if is_private(turn) {
         greet(turn, &app, &speaker);
     } else {
         lead_out(turn, speaker.language, None);
     }
-    Ok(Next::End)
+    Ok(())
 }
 
 /// The menu, or a word on why there is none.
@@ -248,11 +254,16 @@ async fn help(turn: &mut Turn, _: Command) -> Step<Front> {
 }
 
 /// Nothing is open, and no room knows better. In groups people talk to one another.
-async fn not_understood(turn: &mut Turn, _: Input) -> Step<Front> {
+async fn not_understood(turn: &mut Turn, input: Input) -> Step<Front> {
     if !is_private(turn) {
         return Ok(Next::Stay);
     }
     let (app, speaker) = (turn.context::<App>(), meet(turn).await?);
+    if is_left_key(&input) {
+        turn.say(Say::text(text!(speaker.language, "front-keys-away")).remove_keyboard());
+        greet(turn, &app, &speaker);
+        return Ok(Next::Stay);
+    }
     if speaker.person.as_ref().is_some_and(|person| person.status == Status::Verified) {
         let words = text!(speaker.language, "front-not-understood");
         turn.say(Say::text(words).buttons([[menu_button(speaker.language)]]));
@@ -260,6 +271,14 @@ async fn not_understood(turn: &mut Turn, _: Input) -> Step<Front> {
         greet(turn, &app, &speaker);
     }
     Ok(Next::Stay)
+}
+
+/// Whether this is a key of a keyboard whose question was left by another way, such as a command: Telegram goes on showing
+/// it.
+fn is_left_key(input: &Input) -> bool {
+    let keys = [key!("main-menu-button"), key!("back-button")];
+    let captions = || Language::ALL.iter().flat_map(|language| keys.map(|key| language.text(key)));
+    matches!(input, Input::Text(text) if captions().any(|caption| caption == text.trim()))
 }
 
 /// What people call a role.

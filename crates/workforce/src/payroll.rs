@@ -27,6 +27,7 @@ pub use self::money::{Hours, Money, NotMoney};
 pub use self::news::PayNews;
 pub use self::pages::months;
 pub use self::period::Period;
+use self::rebuilding::LookedAfter;
 pub use self::rebuilding::rebuild;
 pub use self::rules::{
     Basis, LatenessFacts, MaterialsExceedTotal, OrderFacts, Row, Shares, ShiftFacts, Source, TaskFacts, adjustments_of,
@@ -133,11 +134,13 @@ pub struct Payroll {
     people: People,
     settings: Settings,
     clock: Clock,
+    looked_after: LookedAfter,
 }
 
 impl Payroll {
     pub fn new(domain: Domain, clock: Clock) -> Self {
-        Self { people: People::new(domain.clone()), settings: Settings::new(domain.clone()), domain, clock }
+        let (people, settings) = (People::new(domain.clone()), Settings::new(domain.clone()));
+        Self { people, settings, domain, clock, looked_after: LookedAfter::default() }
     }
 
     /// Writes rows down within a commit; those that are there already stay as they are.
@@ -224,7 +227,7 @@ impl Payroll {
 
     /// Marks that somebody was paid; `version` is that of the entry that was seen, or [`NO_ENTRY`], so two clicks pay once.
     /// More than is due is refused unless it is an advance; then what is beyond counts as paid in the months after. An
-    /// advance may be paid in an open month in which nothing was earned yet.
+    /// advance may be paid in an open month in which nothing was earned yet, up to the one after this.
     pub async fn mark_paid(
         &self,
         by: i64,
@@ -236,6 +239,9 @@ impl Payroll {
     ) -> Result<(), NotDone> {
         if !amount.is_positive() {
             return Err(Why::BadAmount.into());
+        }
+        if period > Period::of(self.today().await?).last_payable() {
+            return Err(Why::TooFarAhead.into());
         }
         if self.people.by_id(user_id).await?.is_none() {
             return Err(Why::Gone.into());

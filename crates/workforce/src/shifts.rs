@@ -13,12 +13,13 @@ use opora::store::WriteError;
 use sea_orm::DbErr;
 use serde_json::Value;
 
-pub use self::chat::{caption, fit, timed_out};
+pub use self::chat::{BACK, back_to_menu, caption, fit, timed_out, way_out};
 pub use self::doors::{Ending, Overview, Shifts};
 pub use self::leaving::give_places_back;
 pub use self::listing::{From, Listed, Mark, Whose};
 pub use self::plans::{
-    Excuse, Fines, cancel, cancel_by_staff, cancel_plans, is_site_in_use, judge, move_plans, plan, restore_plans,
+    Excuse, Fines, cancel, cancel_by_staff, cancel_plans, has_place_in, is_site_in_use, judge, move_plans, plan,
+    restore_plans,
 };
 pub use self::records::{
     Cancellation, ClosedBy, Judgement, Medium, MediumKind, Opening, Plan, PlanStatus, Reason, Shift, ShiftStatus,

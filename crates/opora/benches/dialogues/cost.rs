@@ -10,9 +10,9 @@ use crate::{PARTS, TURNS};
 /// What turns cost with few and with many stored conversations, of the part whose ratio is in the middle.
 pub(crate) struct Costs {
     /// Of conversations that were not held.
-    pub(crate) cold: Pair,
+    cold: Pair,
     /// Of those that were.
-    pub(crate) warm: Pair,
+    warm: Pair,
 }
 
 /// The same turns with few and with many, right after each other.
@@ -44,6 +44,10 @@ impl Costs {
             }
         }
         Self { cold: Pair::middle(cold), warm: Pair::middle(warm) }
+    }
+
+    pub(crate) fn by_name(&self) -> [(&'static str, Pair); 2] {
+        [("cold", self.cold), ("warm", self.warm)]
     }
 }
 

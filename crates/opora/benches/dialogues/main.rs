@@ -3,7 +3,8 @@
 //! It talks to a store as the runtime does, 200 turns at once: a *cold* turn opens a conversation that the process does
 //! not hold, a *warm* one goes on from what it holds. Both are committed with a mark, a state, a message and a transition,
 //! and the message is settled. The cost is processor time, of this process and of the store's server together, so that a
-//! busy machine spoils it little. Run it by `cargo xtask bench dialogues`.
+//! busy machine spoils it little. It ends with 1 if a turn with many costs beyond the limits more or less than with few. Run
+//! it by `cargo xtask bench dialogues`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot go on should stop")]
 
 mod cost;
@@ -11,6 +12,8 @@ mod process;
 mod room;
 mod size;
 mod stored;
+
+use std::process::ExitCode;
 
 use cost::Costs;
 use process::Processes;
@@ -26,22 +29,40 @@ const PARTS: usize = 15;
 /// How far a turn with many may cost more or less than one with few.
 const FLAT: std::ops::RangeInclusive<f64> = 0.8..=1.2;
 
-fn main() {
+fn main() -> ExitCode {
     // Cargo says that this is a benchmark; nothing else of what it says is meant for us.
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["room", cached, people] => room::measure(cached.parse().unwrap(), people.parse().unwrap()),
         ["rooms"] => room::compare(),
-        [address] => measure(address, None, MANY),
-        [address, server] => measure(address, server.parse().ok(), MANY),
-        [address, server, many] => measure(address, server.parse().ok(), many.parse().unwrap()),
+        [address] => return judged(address, None, MANY),
+        [address, server] => return judged(address, server.parse().ok(), MANY),
+        [address, server, many] => return judged(address, server.parse().ok(), many.parse().unwrap()),
         _ => eprintln!("dialogues <address of a store> [process of its server] [how many are many] | rooms"),
     }
+    ExitCode::SUCCESS
+}
+
+/// Measures, and says which turns are not flat.
+fn judged(address: &str, server: Option<u32>, many: i64) -> ExitCode {
+    let (least, most) = (*FLAT.start(), *FLAT.end());
+    let mut outcome = ExitCode::SUCCESS;
+    for (name, pair) in measure(address, server, many).by_name() {
+        let ratio = pair.ratio();
+        if !FLAT.contains(&ratio) {
+            eprintln!(
+                "NOT FLAT: a {name} turn with {many} stored conversations costs {ratio:.2} of one with {FEW}; it is to be \
+                 {least:.1} to {most:.1}"
+            );
+            outcome = ExitCode::FAILURE;
+        }
+    }
+    outcome
 }
 
 #[tokio::main]
-async fn measure(address: &str, server: Option<u32>, many: i64) {
+async fn measure(address: &str, server: Option<u32>, many: i64) -> Costs {
     let processes = Processes::with_server(server);
     let mut few = Stock::claim(opora::store::open(address).await.unwrap()).await;
     println!("\n{}", few.store.describe());
@@ -58,6 +79,7 @@ async fn measure(address: &str, server: Option<u32>, many: i64) {
     println!("an idle conversation takes {:.0} bytes {}", after.beyond(&before) / many as f64, after.place);
     few.store.close().await.unwrap();
     stock.store.close().await.unwrap();
+    costs
 }
 
 fn tell(costs: &Costs) {
@@ -65,7 +87,7 @@ fn tell(costs: &Costs) {
         "{:<6} {:>14} {:>14} {:>7}   {:>14} {:>14}",
         "turn", "CPU us, few", "CPU us, many", "ratio", "us, few", "us, many"
     );
-    for (name, pair) in [("cold", &costs.cold), ("warm", &costs.warm)] {
+    for (name, pair) in costs.by_name() {
         let ratio = pair.ratio();
         let verdict = if FLAT.contains(&ratio) { "flat" } else { "NOT FLAT" };
         println!(

@@ -66,7 +66,12 @@ impl Works {
         // What earlier instances have left goes before anything that is said from now on.
         courier.reload();
         let mut register = life.effects.clone();
-        let downloads = Downloads { api: Arc::clone(&life.api), settings: settings.downloads.clone() };
+        let downloads = Downloads {
+            api: Arc::clone(&life.api),
+            settings: settings.downloads.clone(),
+            epoch,
+            is_swept: Arc::default(),
+        };
         register.add(DOWNLOAD, move |asked| downloads.clone().run(asked));
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let effects =

@@ -2,7 +2,8 @@
 //!
 //! A file is fetched into a temporary name, with a limit on its size, synced and then renamed; the name comes from the
 //! wish, so a try after a crash replaces what an earlier one left. A cut connection goes on where it was cut, a link
-//! that has died is asked for again.
+//! that has died is asked for again. The temporary name has the epoch in it: whoever led before may still be writing, and
+//! would spoil what it shares. What earlier epochs have left goes before the first download of another.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,8 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::fs;
 use tokio::io::AsyncWriteExt;
+use tokio::sync::OnceCell;
 
 use super::{Asked, EffectError};
+use crate::store::Epoch;
 use crate::telegram::{Api, ApiError};
 
 /// The name of this effect.
@@ -57,6 +60,21 @@ pub struct Downloaded {
 pub(crate) struct Downloads {
     pub(crate) api: Arc<dyn Api>,
     pub(crate) settings: DownloadSettings,
+    pub(crate) epoch: Epoch,
+    /// Whether the remains of earlier epochs are gone. Clones share it.
+    pub(crate) is_swept: Arc<OnceCell<()>>,
+}
+
+/// A temporary file that nobody goes on with if its download is given up in the midst.
+struct Unfinished<'a>(Option<&'a Path>);
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.0 {
+            // If it cannot be removed, the next epoch does.
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }
 
 impl Downloads {
@@ -66,9 +84,14 @@ impl Downloads {
         let limit = wish.max_bytes.min(self.settings.largest_bytes);
         let directory = &self.settings.directory;
         fs::create_dir_all(directory).await?;
+        self.is_swept.get_or_try_init(|| self.sweep(asked.dialogue.bot)).await?;
         let path = directory.join(&asked.key);
-        let temporary = directory.join(format!("{}.part", asked.key));
-        let bytes = match self.fetch(&wish.file_id, limit, &temporary).await {
+        let temporary = directory.join(format!("{}{}", asked.key, self.ending()));
+        let mut unfinished = Unfinished(Some(&temporary));
+        let fetched = self.fetch(&wish.file_id, limit, &temporary).await;
+        // The next try goes on with it.
+        unfinished.0 = None;
+        let bytes = match fetched {
             Ok(bytes) => bytes,
             Err(error) => {
                 if asked.is_last || matches!(error, EffectError::Final(_)) {
@@ -82,6 +105,28 @@ impl Downloads {
         sync_directory(directory).await?;
         let done = Downloaded { path, bytes, file_id: wish.file_id };
         serde_json::to_value(done).map_err(|error| EffectError::Final(error.to_string()))
+    }
+
+    /// How the temporary names of this epoch end.
+    fn ending(&self) -> String {
+        format!(".{}.part", self.epoch.0)
+    }
+
+    /// Removes what earlier epochs, or earlier versions, have left of a bot's files: they are fetched anew.
+    async fn sweep(&self, bot: i64) -> std::io::Result<()> {
+        let begin = format!("{bot}-");
+        let mut files = fs::read_dir(&self.settings.directory).await?;
+        while let Some(file) = files.next_entry().await? {
+            let name = file.file_name();
+            let name = name.to_string_lossy();
+            let Some(name) = name.strip_suffix(".part").filter(|name| name.starts_with(&begin)) else { continue };
+            let epoch = name.rsplit_once('.').and_then(|(_, epoch)| epoch.parse::<i64>().ok());
+            if epoch.is_none_or(|epoch| epoch < self.epoch.0) {
+                // Whoever was still at it may have removed it.
+                let _ = fs::remove_file(file.path()).await;
+            }
+        }
+        Ok(())
     }
 
     /// Fetches into the temporary file, going on where an earlier try was cut.
@@ -110,7 +155,8 @@ impl Downloads {
         // A refusal here is a link that has died meanwhile: the next try asks for another.
         let mut download = self.api.download(&file_path, have).await?;
         let mut options = fs::OpenOptions::new();
-        options.create(true).write(true);
+        // What is gone on with has to be there: who leads by now may have removed it, and its end alone is no file.
+        options.create(download.from_byte == 0).write(true);
         // It holds what a person sent: it is for its owner alone, like the database.
         #[cfg(unix)]
         options.mode(0o600);
@@ -159,6 +205,7 @@ mod tests {
     use futures_util::future::BoxFuture;
     use futures_util::stream;
     use serde_json::value::RawValue;
+    use tokio::sync::{Notify, Semaphore};
 
     use super::*;
     use crate::key::DialogueKey;
@@ -191,16 +238,93 @@ mod tests {
         }
     }
 
+    /// A server that gives half of a file, breaks off, and gives the rest when it is let.
+    #[derive(Debug)]
+    struct Halting {
+        may_go_on: Semaphore,
+        is_asked_for_the_rest: Notify,
+    }
+
+    impl Default for Halting {
+        fn default() -> Self {
+            Self { may_go_on: Semaphore::new(0), is_asked_for_the_rest: Notify::new() }
+        }
+    }
+
+    impl Api for Halting {
+        fn call<'a>(&'a self, _: &'a str, _: &'a str, _: &'a [Upload]) -> ApiAnswer<'a> {
+            let file = json!({"file_path": "documents/1", "file_size": WHOLE.len()}).to_string();
+            Box::pin(async { Ok(RawValue::from_string(file).unwrap()) })
+        }
+
+        fn long_call<'a>(&'a self, method: &'a str, body: &'a str, _: Duration) -> ApiAnswer<'a> {
+            self.call(method, body, &[])
+        }
+
+        fn download<'a>(&'a self, _: &'a str, from_byte: u64) -> BoxFuture<'a, Result<Download, ApiError>> {
+            Box::pin(async move {
+                let rest = &WHOLE[from_byte as usize..];
+                if from_byte == 0 {
+                    let cut = Err(ApiError::NotSent("cut".into()));
+                    let bytes = stream::iter([Ok((&rest[..2]).into()), cut]).boxed();
+                    return Ok(Download { from_byte, length: None, bytes });
+                }
+                self.is_asked_for_the_rest.notify_one();
+                self.may_go_on.acquire().await.unwrap().forget();
+                Ok(Download { from_byte, length: None, bytes: stream::once(async { Ok(rest.into()) }).boxed() })
+            })
+        }
+    }
+
+    fn asked() -> Asked {
+        let body = json!({"file_id": "x", "max_bytes": 100}).to_string().into();
+        Asked { key: "1-2".to_owned(), dialogue: DialogueKey::private(1, 2), body, attempt: 1, is_last: false }
+    }
+
+    fn downloads(folder: &Path, api: Arc<dyn Api>, epoch: i64) -> Downloads {
+        let settings = DownloadSettings { directory: folder.to_owned(), ..DownloadSettings::default() };
+        Downloads { api, settings, epoch: Epoch(epoch), is_swept: Arc::default() }
+    }
+
+    fn found(folder: &Path) -> Vec<(String, Vec<u8>)> {
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        files.map(|path| (path.file_name().unwrap().to_string_lossy().into(), std::fs::read(path).unwrap())).collect()
+    }
+
     #[tokio::test]
     async fn a_file_without_an_announced_size_is_fetched_after_a_crash_before_its_rename() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("1-2.part"), WHOLE).unwrap();
-        let settings = DownloadSettings { directory: folder.path().to_owned(), ..DownloadSettings::default() };
-        let downloads = Downloads { api: Arc::new(Sizeless), settings };
-        let body = json!({"file_id": "x", "max_bytes": 100}).to_string().into();
-        let asked =
-            Asked { key: "1-2".to_owned(), dialogue: DialogueKey::private(1, 2), body, attempt: 1, is_last: false };
-        downloads.run(asked).await.unwrap();
-        assert_eq!(std::fs::read(folder.path().join("1-2")).unwrap(), WHOLE);
+        std::fs::write(folder.path().join("1-2.1.part"), WHOLE).unwrap();
+        downloads(folder.path(), Arc::new(Sizeless), 1).run(asked()).await.unwrap();
+        assert_eq!(found(folder.path()), [("1-2".to_owned(), WHOLE.to_vec())]);
+    }
+
+    #[tokio::test]
+    async fn who_still_fetches_a_file_under_an_earlier_epoch_does_not_spoil_it() {
+        let (folder, halting) = (tempfile::tempdir().unwrap(), Arc::new(Halting::default()));
+        let former = downloads(folder.path(), halting.clone(), 1);
+        former.clone().run(asked()).await.unwrap_err();
+        let late = tokio::spawn(former.run(asked()));
+        halting.is_asked_for_the_rest.notified().await;
+        let next = downloads(folder.path(), Arc::new(Sizeless), 2);
+        next.run(asked()).await.unwrap();
+        halting.may_go_on.add_permits(1);
+        let _ = late.await.unwrap();
+        assert_eq!(found(folder.path()), [("1-2".to_owned(), WHOLE.to_vec())]);
+    }
+
+    #[tokio::test]
+    async fn a_download_that_is_given_up_leaves_nothing_and_nor_do_earlier_epochs() {
+        let (folder, halting) = (tempfile::tempdir().unwrap(), Arc::new(Halting::default()));
+        std::fs::write(folder.path().join("1-3.part"), WHOLE).unwrap();
+        std::fs::write(folder.path().join("1-4.0.part"), WHOLE).unwrap();
+        std::fs::write(folder.path().join("9-3.part"), WHOLE).unwrap();
+        let downloads = downloads(folder.path(), halting.clone(), 1);
+        downloads.clone().run(asked()).await.unwrap_err();
+        let given_up = tokio::spawn(downloads.run(asked()));
+        halting.is_asked_for_the_rest.notified().await;
+        given_up.abort();
+        assert!(given_up.await.unwrap_err().is_cancelled());
+        assert_eq!(found(folder.path()), [("9-3.part".to_owned(), WHOLE.to_vec())], "that is another bot's");
     }
 }

@@ -224,7 +224,7 @@ fn drop_unsure(shared: &Shared, row: OutboxRow) {
 }
 
 /// Why a message is not sent that was in the act and is to be sent once at most.
-pub(crate) const MAY_BE_SENT: &str = "it may have been sent when an instance ended, and it is not to be sent twice";
+const MAY_BE_SENT: &str = "it may have been sent when an instance ended, and it is not to be sent twice";
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -91,7 +92,7 @@ pub(super) async fn run_notes(shared: Arc<Shared>) {
     }
 }
 
-async fn note(shared: &Shared, batch: &[Settled]) -> StoreResult<()> {
+pub(super) async fn note(shared: &Shared, batch: &[Settled]) -> StoreResult<()> {
     let (mut plain, mut with_label) = (Vec::new(), Vec::new());
     for Settled { id, outcome } in batch {
         match outcome {
@@ -100,11 +101,16 @@ async fn note(shared: &Shared, batch: &[Settled]) -> StoreResult<()> {
             Settlement::Failed(_) | Settlement::Moved { .. } => {}
         }
     }
-    let noted = if plain.is_empty() { Ok(()) } else { shared.store.note_sent(shared.epoch, plain).await };
     if with_label.is_empty() {
-        return noted;
+        return if plain.is_empty() { Ok(()) } else { shared.store.note_sent(shared.epoch, plain).await };
     }
-    shared.store.note_labelled(shared.epoch, with_label).await.and(noted)
+    let labelled = shared.store.note_labelled(shared.epoch, with_label);
+    if plain.is_empty() {
+        return labelled.await;
+    }
+    // They are two files: neither waits for the other.
+    let (noted, labelled) = join(shared.store.note_sent(shared.epoch, plain), labelled).await;
+    noted.and(labelled)
 }
 
 /// Settles rows for as long as the courier works.

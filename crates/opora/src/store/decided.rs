@@ -40,7 +40,8 @@ mod takeover;
 
 pub(super) use self::keep::unless_decided;
 
-/// How long a cleaning waits for turns that are being decided; who comes meanwhile waits with it.
+/// How long a cleaning waits for turns that are being decided, and for those of which nobody knows; who comes meanwhile waits
+/// with it.
 const CLEANS_WITHIN: Duration = Duration::from_secs(1);
 
 /// Keeps conversations in a Redis and carries the application's writes out in an SQL database, once for each turn.
@@ -157,11 +158,13 @@ impl DecidedStore {
             return Err(self.undecided(epoch, decision, error).await);
         }
         failpoints::hit(failpoints::STORE_AFTER_WRITES).await;
-        let carried_out = self.redis.carry_out(epoch, &mut decision.commit, &decision.numbers).await?;
-        self.unsure.lock().remove(&key);
-        match carried_out {
-            CarriedOut::Done(committed) | CarriedOut::Known(committed) => Ok(committed),
+        match self.redis.carry_out(epoch, &mut decision.commit, &decision.numbers).await? {
+            CarriedOut::Done(committed) | CarriedOut::Known(committed) => {
+                self.unsure.lock().remove(&key);
+                Ok(committed)
+            }
             CarriedOut::Moved => {
+                // Nobody here knows the state that it has now: whoever opens it next finds out.
                 self.tell_moved(epoch, decision.commit).await;
                 // The caller looks again, and finds that the input is taken.
                 Err(StoreError::Unavailable(MOVED.into()))
@@ -224,11 +227,17 @@ impl DecidedStore {
 
     /// Cleans Redis while nothing is being decided, and once it knows of everything that was; none if that takes too long.
     async fn clean_redis(&self, bot: i64, epoch: Epoch, bounds: Bounds) -> StoreResult<Option<Cleaned>> {
-        // One whose writes hang keeps the others waiting for this no longer than that.
-        let Ok(_alone) = tokio::time::timeout(CLEANS_WITHIN, self.deciding.write()).await else { return Ok(None) };
-        for key in self.unsure_of(bot) {
-            self.open_turn(&key, None).await?;
-        }
+        let prepared = async {
+            let alone = self.deciding.write().await;
+            for key in self.unsure_of(bot) {
+                self.open_turn(&key, None).await?;
+            }
+            StoreResult::Ok(alone)
+        };
+        // One whose writes hang keeps the others waiting for this no longer than that. The cleaning itself is not let go:
+        // Redis might still do it while others decide.
+        let Ok(alone) = tokio::time::timeout(CLEANS_WITHIN, prepared).await else { return Ok(None) };
+        let _alone = alone?;
         self.redis.clean(epoch, bounds).await.map(Some)
     }
 }

@@ -18,6 +18,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
@@ -69,8 +70,8 @@ struct Shared {
     /// The tokens of our leases, by bot and whether they are on the journal.
     leases: Mutex<HashMap<(i64, bool), String>>,
     /// The epochs under which the journal's lease is held beside the one on Redis, so that nobody else goes on with a
-    /// journal that several can reach.
-    held: Mutex<HashMap<i64, Epoch>>,
+    /// journal that several can reach; and how long a renewal may wait for that.
+    held: Mutex<HashMap<i64, (Epoch, Duration)>>,
     /// The bots of the latest epochs that were given here.
     epochs: Mutex<HashMap<Epoch, i64>>,
     /// The epochs to which the fences of bots were raised from here, where the journal lies beside an application's tables.
@@ -110,7 +111,8 @@ impl Journal {
     }
 
     /// Opens the Redis at an address that names the database beside it as the journal: `redis://host?journal=database`. The
-    /// application's tables are in that database, see [`DecidedStore`]. It wants `data=` beside that.
+    /// application's tables are in that database, see [`DecidedStore`]. It wants `data=` beside that; so does the address of a
+    /// PostgreSQL, to which [`open_with_database`](super::open_with_database) adds it.
     pub async fn open_beside(address: &str, database: impl Into<SqlDatabase>) -> StoreResult<Self> {
         let parsed = Address::parse(address)?;
         let Some(JournalPlace::Database) = parsed.journal else { return Err(StoreError::Unsupported(NO_DATABASE)) };

@@ -4,6 +4,8 @@
 //! lease is refused when it wakes up. No wall clocks are compared: a standby watches whether the lease is renewed, and
 //! takes over when it has seen no renewal for the lease's whole time by its own monotonic clock.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Millis;
@@ -41,6 +43,19 @@ pub struct Holder {
     pub token: String,
     /// How long after its last renewal the lease is over.
     pub ttl_ms: i64,
+}
+
+/// How long a renewal waits at most for something aside.
+const LONGEST_ASIDE: Duration = Duration::from_secs(1);
+/// The part of a lease's time that is; a renewal has half of that time, and is asked for twice in it.
+const ASIDE_PARTS: u32 = 4;
+
+impl Holder {
+    /// How long a renewal may wait for what is asked beside it, of a server that does not give the lease.
+    pub(crate) fn waits_aside(&self) -> Duration {
+        let ttl = Duration::from_millis(u64::try_from(self.ttl_ms).unwrap_or(0));
+        (ttl / ASIDE_PARTS).min(LONGEST_ASIDE)
+    }
 }
 
 /// A lease as it is stored.

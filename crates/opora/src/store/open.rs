@@ -50,6 +50,8 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
 /// The two may be one database, or `database` be left out: then this is [`open`]. If the conversations are in a Redis, the
 /// tables may be in `sqlite:<path>` or `postgres://…`, see [`DecidedStore`], or [`Journal::open_beside`] where the address
 /// says `journal=database`. A journal there that is not in Redis yet is not left behind: without that word it is refused.
+/// A journal in PostgreSQL keeps its files in the folder that the address of the Redis names by `data=`, unless that of the
+/// database names another.
 pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<Arc<dyn Store>, OpenError> {
     let Some(database) = database.filter(|database| *database != state) else { return open(state).await };
     let journal = journal_of(state);
@@ -61,7 +63,12 @@ pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<A
     }
     let database = match (Kind::of(state)?, Kind::of(database)?) {
         (Kind::Redis, Kind::Sqlite(path)) => SqliteStore::open(path).await.map(SqlDatabase::from),
-        (Kind::Redis, Kind::Postgres) => PostgresStore::open(database).await.map(SqlDatabase::from),
+        (Kind::Redis, Kind::Postgres) => {
+            // A journal sends too, and has to note that somewhere.
+            let folder = setting(state, "data").filter(|_| journal.is_some());
+            let noting = folder.map_or_else(|| database.to_owned(), |folder| with_data(database, &folder));
+            PostgresStore::open(&noting).await.map(SqlDatabase::from)
+        }
         _ => return Err(OpenError::Apart),
     };
     if journal.is_some() {

@@ -8,6 +8,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use futures_util::future::join;
 use tokio::sync::Mutex;
@@ -43,6 +44,7 @@ mod writer;
 
 pub(super) use self::reads::bound;
 pub use self::witness::PostgresLoss;
+use self::witness::VERIFIED_WITHIN_MS;
 
 /// How many connections write what turns write, beside the first.
 const MORE_WRITERS: usize = 0;
@@ -54,6 +56,8 @@ pub struct PostgresStore {
     server: Server,
     /// The tables that were found when it was opened.
     generation: String,
+    /// How long a renewal waits for word of that.
+    verified_within_ms: AtomicU64,
     sent: SentNotes,
 }
 
@@ -93,7 +97,8 @@ impl PostgresStore {
         let writers = Writers::several(writer(1), (2..).take(MORE_WRITERS).map(writer), writer(0));
         let about = format!("in the PostgreSQL database {server}: {promise}");
         let sql = SqlStore::start(about, writers, Finder::of(server.clone()), Reads(Readers::of(server.clone())));
-        Self { sql, server, generation, sent: SentNotes::default() }
+        let (verified_within_ms, sent) = (AtomicU64::new(VERIFIED_WITHIN_MS), SentNotes::default());
+        Self { sql, server, generation, verified_within_ms, sent }
     }
 
     /// The connections that read.
@@ -136,6 +141,7 @@ impl StoreLayer for PostgresStore {
 
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
         Box::pin(async move {
+            self.is_asked_by(holder);
             self.verify().await?;
             let answer = self.sql.claim(bot, holder, seen).await?;
             if let LeaseAnswer::Granted(epoch) = answer

@@ -219,7 +219,13 @@ impl fmt::Debug for Telegram {
 }
 
 /// What may be shown of an address: its scheme, host and port. Elsewhere in it may be a password, or by mistake a token.
-pub(crate) fn shown(address: &str) -> String {
+///
+/// ```
+/// # use opora::telegram::shown;
+/// assert_eq!(shown("https://bot:s3cret@proxy:8443/path"), "https://proxy:8443");
+/// ```
+#[must_use]
+pub fn shown(address: &str) -> String {
     match Url::parse(address) {
         Ok(url) if url.has_host() => {
             let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();

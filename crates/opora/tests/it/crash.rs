@@ -40,6 +40,7 @@ mod noted;
 mod once;
 mod partition;
 mod people;
+mod power;
 mod process;
 mod seeded;
 mod sends;

@@ -11,6 +11,7 @@ use crate::postgres_server::{PostgresServer, PostgresSpace};
 
 mod bot;
 mod cleaning;
+mod counting;
 mod emptied;
 mod faults;
 mod imports;

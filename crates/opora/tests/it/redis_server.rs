@@ -5,7 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use self::flushes::Flushes;
 use crate::environment;
+
+// Named by its path, since the application's tests take this file from its place, too.
+#[path = "flushes.rs"]
+mod flushes;
 
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
 /// Another program may take the port between its choice and its use.
@@ -18,6 +23,8 @@ pub struct RedisServer {
     port: u16,
     folder: tempfile::TempDir,
     settings: Vec<String>,
+    /// Where a test asks what is on its disk.
+    flushes: Option<Flushes>,
 }
 
 /// Keys of one test in a Redis that it may share with others. They go with the test.
@@ -34,14 +41,23 @@ impl RedisServer {
         Self::of(PathBuf::from("redis-server"), settings)
     }
 
+    /// The same, and its flushes are noted: see [`Self::lose_what_is_not_flushed`].
+    pub fn start_with_flushes_noted(settings: &[&str]) -> Self {
+        Self::with(PathBuf::from("redis-server"), settings, Some(Flushes::prepared()))
+    }
+
     /// The same of another version.
     pub fn of(program: PathBuf, settings: &[&str]) -> Self {
+        Self::with(program, settings, None)
+    }
+
+    fn with(program: PathBuf, settings: &[&str], flushes: Option<Flushes>) -> Self {
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let folder = tempfile::tempdir().unwrap();
         for _ in 0..ATTEMPTS {
             let port = free_port();
-            if let Some(child) = run(&program, port, folder.path(), &settings) {
-                return Self { program, child, port, folder, settings };
+            if let Some(child) = run(&program, port, folder.path(), &settings, flushes.as_ref()) {
+                return Self { program, child, port, folder, settings, flushes };
             }
         }
         panic!("redis-server ended {ATTEMPTS} times at its start");
@@ -79,7 +95,17 @@ impl RedisServer {
     /// Ends it as a loss of power does: what has come to its file beyond a length is gone with it.
     pub fn lose_power(&mut self, kept_bytes: u64) {
         self.kill();
-        std::fs::File::options().write(true).open(self.kept()).unwrap().set_len(kept_bytes).unwrap();
+        self.cut(kept_bytes);
+    }
+
+    /// The same at the last byte that was flushed. Gives how many were not.
+    pub fn lose_what_is_not_flushed(&mut self) -> u64 {
+        self.kill();
+        let (kept_bytes, flushes) = (self.kept_bytes(), self.flushes.as_ref().expect("its flushes are noted"));
+        // What it could not read at a start, it has cut off itself.
+        let flushed_bytes = flushes.flushed_bytes().min(kept_bytes);
+        self.cut(flushed_bytes);
+        kept_bytes - flushed_bytes
     }
 
     /// A copy of everything that it has on its disk, made while it does not run.
@@ -108,9 +134,13 @@ impl RedisServer {
         self.folder.path().join("appendonlydir/appendonly.aof.1.incr.aof")
     }
 
+    fn cut(&self, kept_bytes: u64) {
+        std::fs::File::options().write(true).open(self.kept()).unwrap().set_len(kept_bytes).unwrap();
+    }
+
     /// Starts it again on its files and its port, after it was killed.
     pub fn start_again(&mut self) {
-        let again = run(&self.program, self.port, self.folder.path(), &self.settings);
+        let again = run(&self.program, self.port, self.folder.path(), &self.settings, self.flushes.as_ref());
         self.child = again.expect("redis-server starts again");
     }
 }
@@ -167,8 +197,11 @@ impl Drop for RedisSpace {
 }
 
 /// None if it ended by itself.
-fn run(program: &Path, port: u16, folder: &Path, settings: &[String]) -> Option<Child> {
+fn run(program: &Path, port: u16, folder: &Path, settings: &[String], flushes: Option<&Flushes>) -> Option<Child> {
     let mut command = Command::new(program);
+    if let Some(flushes) = flushes {
+        flushes.noted_by(&mut command);
+    }
     command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--daemonize", "no", "--dir"]).arg(folder);
     if !settings.iter().any(|setting| setting == "--save") {
         command.args(["--save", ""]);

@@ -141,6 +141,7 @@ cabinet-penalises-lateness = lateness costs
 cabinet-ignores-site-tasks = without the site's tasks
 cabinet-slot-about = An end that is not after the beginning is on the next day. Without a rate of its own, the site's counts.
 cabinet-slot-tasks = Tasks of this slot alone
+cabinet-slot-own-case = You have a place in this slot, and your pay depends on it. You can change its title and its places; the rest is for an owner to change or delete. If you cannot come, cancel in the bot.
 cabinet-slot-deleted = This slot is deleted.
 cabinet-fill = Fill working days
 cabinet-fill-about = A slot like this on every working day of the site. Those that are there stay.

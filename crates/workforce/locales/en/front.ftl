@@ -7,6 +7,7 @@ front-pending = Your registration is being looked at. I will write to you as soo
 front-rejected = Your registration was declined. Please talk to your manager.
 front-blocked = Your access is closed. If you think this is a mistake, please talk to your manager.
 front-not-understood = I did not understand this. The menu shows what I can do.
+front-keys-away = All right.
 front-language = Which language shall I speak?
 front-language-is = I speak English with you from now on.
 front-language-for-now = I take the language from your Telegram until you are registered.

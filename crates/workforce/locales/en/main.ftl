@@ -4,6 +4,7 @@ minutes = { $count ->
    *[other] { $count } minutes
 }
 main-menu-button = 🏠 Main menu
+back-button = ← Back
 cancel-button = Cancel
 not-allowed-toast = This is for others: your role does not include it.
 

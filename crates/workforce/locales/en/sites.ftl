@@ -35,6 +35,7 @@ notice-reminder = A reminder: your shift at { $site } is soon, { $when }.
 notice-missed = { $name } has not come to { $site }, { $when }.
 notice-you-missed = You were expected at { $site }, { $when }. If something has happened, please tell your manager.
 notice-closed-by-time = I have closed your shift at { $site }, because its time was over. It ended at { $end }; total: { $total }.
+notice-site-closed-by-time = I have closed { $site }, which you had opened: its hours are over, and nobody works there.
 notice-closed-by-staff = Your shift at { $site } was closed for you. It ended at { $end }; total: { $total }.
 notice-cancelled = { $name } has cancelled a shift at { $site }, { $when }. The reason waits under "Today".
 notice-reason-accepted = Your reason for cancelling the shift at { $site }, { $when }, was accepted.

@@ -5,6 +5,7 @@ minutes = { $count ->
    *[many] { $count } минут
 }
 main-menu-button = 🏠 Главное меню
+back-button = ← Назад
 cancel-button = Отмена
 not-allowed-toast = Это не для вас: ваша роль этого не позволяет.
 

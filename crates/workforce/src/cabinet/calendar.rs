@@ -15,9 +15,10 @@ use super::access::Access;
 use super::shifts::day_or;
 use super::tasks;
 use crate::application::App;
+use crate::domain;
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Plan, Shifts};
-use crate::sites::{AboutSlot, Hours, Period, Permission, Site, Sites, Slot, local, monday_of};
+use crate::sites::{AboutSlot, Hours, NotDone, Period, Permission, Site, Sites, Slot, local, monday_of};
 use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, seen, time_of, version_of};
 use crate::web::{Oops, SignedIn, Visitor};
 
@@ -29,7 +30,7 @@ mod view;
 mod warnings;
 
 use self::days::{Day, Limits};
-use self::slot::{answer as slot_answer, page as slot_page, path as slot_path};
+use self::slot::{OfAnother, answer as slot_answer, page as slot_page, path as slot_path};
 pub use self::slot::{cancel, put, show as show_slot};
 use self::warnings::Warning;
 
@@ -104,7 +105,7 @@ pub async fn edit(
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
     let (doors, version) = (Sites::of_app(&app), version_of(&typed));
-    let act = async |about| doors.edit_slot(&visitor.person, id, version, about).await;
+    let act = async |about| told_of_others(doors.edit_slot(&visitor.person, id, version, about).await);
     slot_answer(&app, &visitor, id, carry_out(&visitor, typed, read_slot, act).await?).await
 }
 
@@ -120,7 +121,7 @@ pub async fn shift_day(
     let (day, version) = (day(&typed, "day")?, version_of(&typed));
     let about = AboutSlot { day, ..slot.about };
     let whole = write_slot(&about);
-    let act = async |_| doors.edit_slot(&visitor.person, id, version, about).await;
+    let act = async |_| told_of_others(doors.edit_slot(&visitor.person, id, version, about).await);
     match carry_out(&visitor, typed, seen, act).await? {
         Ok(()) => Ok(back(slot.site_id, day)),
         Err(attempt) => slot_page(&app, &visitor, id, attempt.at(slot_path(id), whole)).await,
@@ -214,6 +215,11 @@ pub async fn fill(
     let (doors, wanted) = (Sites::of_app(&app), at(&typed, "from"));
     let act = async |like| doors.fill(&visitor.person, site, (from, to), like).await.map(drop);
     answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read_slot, act).await?).await
+}
+
+/// What is in the way of a slot that is moved is in the way of those who come to it.
+fn told_of_others(went: Result<(), NotDone>) -> Result<(), domain::NotDone<OfAnother>> {
+    went.map_err(|error| error.told_as(OfAnother))
 }
 
 /// Back to the calendar, or the same again with what did not go.

@@ -195,7 +195,8 @@ async fn whole(app: &App, visitor: &Visitor, id: i64) -> Result<Whole, Oops> {
     let (tasks, media) = (doors.tasks(&[id]).await?, doors.media(id).await?);
     let files = attachments::of(app.domain.read(), media.iter().map(|one| one.telegram_file.as_str())).await?;
     let lines = if may_see_pay { app.payroll.of_shift(id).await? } else { Vec::new() };
-    let may_close = shift.ended_at.is_none() && access.may(Permission::Schedule, shift.site_id);
+    let may_handle = access.may(Permission::Schedule, shift.site_id) && access.decides_on(shift.user_id);
+    let may_close = shift.ended_at.is_none() && may_handle;
     let now = app.clock.now();
     let over = overdue(shift.started_at, shift.planned.map(|planned| planned.to), &site.about).ends_at;
     let over_since = (over <= now).then_some(over);

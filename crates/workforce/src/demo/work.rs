@@ -175,7 +175,7 @@ async fn work(
     let odd = 2 * i64::from(chrono::Datelike::day(&day)) + slot.id;
     let start = Millis(slot.period.from.0 + (odd % 4) * 4 * MINUTE_MS);
     let plan_id = Some(shifts::plan(db, user_id, slot.id, Millis(slot.period.from.0 - DAY_MS)).await?);
-    let id = shifts::open(db, Start { user_id, site_id, plan_id, position: None, at: start }).await?;
+    let id = opened(db, user_id, site_id, plan_id, start).await?;
     for (number, task) in (odd..).zip(tasks_of(db, id).await?) {
         let at = Millis(start.0 + 60 * MINUTE_MS);
         match picture.filter(|_| task.needs_media) {
@@ -189,10 +189,20 @@ async fn work(
     close(db, id, ended_at).await
 }
 
+async fn opened(
+    db: &Writing<'_, '_>,
+    user_id: i64,
+    site_id: i64,
+    plan_id: Option<i64>,
+    at: Millis,
+) -> Result<i64, WriteError> {
+    shifts::open(db, Start { user_id, site_id, plan_id, position: None, started_at: at, at }).await
+}
+
 async fn close(db: &Writing<'_, '_>, shift_id: i64, ended_at: Millis) -> Result<(), WriteError> {
-    let mandatory_task_penalty = Money::from_roubles(50);
-    let closed_by = ClosedBy::Person;
-    shifts::close(db, End { shift_id, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at }).await
+    let (mandatory_task_penalty, closed_by, at) = (Money::from_roubles(50), ClosedBy::Person, ended_at);
+    let end = End { shift_id, version: None, position: None, closed_by, ended_at, mandatory_task_penalty, at };
+    shifts::close(db, end).await
 }
 
 /// Somebody is at work whenever the demo starts.
@@ -212,7 +222,7 @@ async fn working_now(
     let Some(slot) = sites::slot(db, slot).await? else { return Ok(()) };
     let plan_id = Some(shifts::plan(db, user_id, slot.id, slot.period.from).await?);
     let at = Millis(slot.period.from.0 + 2 * MINUTE_MS);
-    let id = shifts::open(db, Start { user_id, site_id, plan_id, position: None, at }).await?;
+    let id = opened(db, user_id, site_id, plan_id, at).await?;
     if let Some(task) = tasks_of(db, id).await?.iter().find(|task| !task.needs_media) {
         shifts::mark(db, user_id, task.id, Millis(at.0 + MINUTE_MS)).await?;
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use opora::clock::Clock;
-use opora::telegram::{Api, ApiError, RefusalKind, Telegram};
+use opora::telegram::{Api, ApiError, RefusalKind, Telegram, shown};
 use reqwest::header::DATE;
 use serde::Deserialize;
 
@@ -37,7 +37,7 @@ pub(super) async fn look(config: &Config) -> Vec<Finding> {
         Err(error) => return vec![Finding::trouble("bot", error.to_string(), "look at BOT_TOKEN and BOT_API_URL")],
     };
     let bot = match ask::<Bot>(&telegram, "getMe").await {
-        Ok(bot) => Finding::ok("bot", format!("@{} at {}", bot.username, config.bot_api_url)),
+        Ok(bot) => Finding::ok("bot", format!("@{} at {}", bot.username, shown(&config.bot_api_url))),
         Err(error) => return vec![refused(config, &error)],
     };
     match ask::<WebhookInfo>(&telegram, "getWebhookInfo").await {
@@ -83,7 +83,7 @@ fn refused(config: &Config, error: &ApiError) -> Finding {
             let advice = "BOT_TOKEN is wrong or was revoked: @BotFather shows the present one under API Token";
             Finding::trouble("bot", "the Bot API does not know this token", advice)
         }
-        _ => Finding::trouble("bot", format!("{} does not serve: {error}", config.bot_api_url), UNREACHABLE),
+        _ => Finding::trouble("bot", format!("{} does not serve: {error}", shown(&config.bot_api_url)), UNREACHABLE),
     }
 }
 

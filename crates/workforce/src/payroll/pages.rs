@@ -147,8 +147,8 @@ async fn show_person(
     Path(id): Path<i64>,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Oops> {
-    let (period, _) = chosen(&app, &wanted.period).await?;
-    person_page(&app, &visitor, id, (period, wanted.after()?), Attempt::default()).await
+    let months = chosen(&app, &wanted.period).await?;
+    person_page(&app, &visitor, id, months, wanted.after()?, Attempt::default()).await
 }
 
 /// `GET /earnings`.
@@ -157,8 +157,8 @@ async fn show_own(
     SignedIn(visitor): SignedIn,
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Oops> {
-    let (period, _) = chosen(&app, &wanted.period).await?;
-    person_page(&app, &visitor, visitor.person.id, (period, wanted.after()?), Attempt::default()).await
+    let months = chosen(&app, &wanted.period).await?;
+    person_page(&app, &visitor, visitor.person.id, months, wanted.after()?, Attempt::default()).await
 }
 
 /// `POST /payroll/people/<id>/amounts`.
@@ -251,7 +251,10 @@ async fn try_on(
             notices::soon(app).await;
             Ok(Redirect::to(&format!("/payroll/people/{user_id}?period={period}")).into_response())
         }
-        Err(attempt) => person_page(app, visitor, user_id, (period, None), attempt).await,
+        Err(attempt) => {
+            let current = Period::of(app.payroll.today().await?);
+            person_page(app, visitor, user_id, (period, current), None, attempt).await
+        }
     }
 }
 
@@ -284,7 +287,8 @@ async fn person_page(
     app: &App,
     visitor: &Visitor,
     id: i64,
-    (period, after): (Period, Option<LineMark>),
+    (period, current): (Period, Period),
+    after: Option<LineMark>,
     attempt: Attempt,
 ) -> Result<Response, Oops> {
     let is_own = id == visitor.person.id;
@@ -297,8 +301,8 @@ async fn person_page(
     };
     let authors = earnings.changes.iter().map(|change| change.by).chain(earnings.payments.iter().map(|paid| paid.by));
     let names = app.people.names(authors.collect::<std::collections::BTreeSet<_>>()).await?;
-    let shown =
-        person::Shown { visitor, person: &person, earnings: &earnings, names: &names, is_first: after.is_none() };
+    let (last, is_first) = (current.last_payable(), after.is_none());
+    let shown = person::Shown { visitor, person: &person, earnings: &earnings, names: &names, last, is_first };
     let drawn = person::page(shown, &sight, &attempt);
     Ok((attempt.status(), drawn).into_response())
 }

@@ -36,6 +36,11 @@ impl Period {
         if self.month == 1 { Self { year: self.year - 1, month: 12 } } else { Self { month: self.month - 1, ..self } }
     }
 
+    /// The last month that somebody is paid in while this one is the current: an advance goes no farther ahead.
+    pub fn last_payable(self) -> Self {
+        self.next()
+    }
+
     pub fn first_day(self) -> NaiveDate {
         NaiveDate::from_ymd_opt(self.year, self.month, 1).unwrap_or_default()
     }

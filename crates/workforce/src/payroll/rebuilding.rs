@@ -4,10 +4,12 @@
 //! waits for long and only differences are read. What is put right is told in the log.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use anyhow::Context;
-use chrono::Timelike;
+use chrono::{NaiveDate, Timelike};
 use opora::store::WriteError;
+use parking_lot::Mutex;
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Statement,
@@ -20,7 +22,7 @@ use super::{Hours, Money, Period};
 use crate::application::App;
 use crate::domain::Writing;
 
-/// The hour of the night, by the clock of the business.
+/// The hour of the night from which on it works, by the clock of the business.
 const HOUR: u32 = 4;
 
 /// What a person's rows of a month are more than their sums.
@@ -33,12 +35,21 @@ struct Difference {
     deduction: i64,
 }
 
-/// The job: every hour, and at its own it works.
+/// The last day on which all sums were looked at; clones share it. A process that starts anew looks at them once more, which
+/// costs little and changes nothing.
+#[derive(Clone, Debug, Default)]
+pub struct LookedAfter(Arc<Mutex<Option<NaiveDate>>>);
+
+/// The job: every hour, and once a day it works: at its own hour, or as soon after that as the machine is on. What failed is
+/// tried again in an hour.
 pub async fn nightly(app: App) -> anyhow::Result<()> {
     let now = app.payroll.now_here().await?;
-    if now.hour() == HOUR {
-        rebuild(&app, Period::of(now.date_naive())).await?;
+    let (today, LookedAfter(last)) = (now.date_naive(), &app.payroll.looked_after);
+    if now.hour() < HOUR || *last.lock() == Some(today) {
+        return Ok(());
     }
+    rebuild(&app, Period::of(today)).await?;
+    *last.lock() = Some(today);
     Ok(())
 }
 

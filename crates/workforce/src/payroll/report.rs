@@ -39,6 +39,7 @@ pub fn dialogue() -> Dialogue<Reporting> {
         .ask(Reporting::DAYS, ask_days)
         .on(Reporting::DAYS, text(), days)
         .on(Reporting::DAYS, button(MONTH), month)
+        .on(Reporting::DAYS, button(shifts::BACK), shifts::back_to_menu)
         .life(LIFE)
         .timeout(timed_out)
 }
@@ -57,7 +58,7 @@ async fn ask_days(turn: &mut Turn) -> Result<(), BoxError> {
     let language = app.speaker(turn).await?.language;
     let current = Period::of(app.payroll.today().await?);
     let month = |period: Period| vec![Button::new(period.shown(language), format!("{MONTH}{period}"))];
-    let ways = [month(current), month(current.previous()), vec![menu_button(language)]];
+    let ways = [month(current), month(current.previous()), shifts::way_out(language)];
     turn.say(Say::text(text!(language, "payroll-report-ask")).buttons(ways));
     Ok(())
 }

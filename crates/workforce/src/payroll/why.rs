@@ -28,13 +28,15 @@ pub enum Why {
     NothingThere,
     /// More than is due; nobody has said that it is meant so.
     MoreThanDue,
+    /// The month is so far ahead that a slip is more likely than an advance.
+    TooFarAhead,
 }
 
 /// It was not done.
 pub type NotDone = domain::NotDone<Why>;
 
 impl Why {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::BadAmount,
         Self::BadReason,
         Self::BadDay,
@@ -45,6 +47,7 @@ impl Why {
         Self::Closed,
         Self::NothingThere,
         Self::MoreThanDue,
+        Self::TooFarAhead,
     ];
 
     /// As a refusal of a commit carries it.
@@ -60,6 +63,7 @@ impl Why {
             Self::Closed => "closed",
             Self::NothingThere => "nothing there",
             Self::MoreThanDue => "more than due",
+            Self::TooFarAhead => "too far ahead",
         }
     }
 
@@ -80,6 +84,7 @@ impl Why {
             Self::Closed => text!(language, "payroll-is-closed"),
             Self::NothingThere => text!(language, "payroll-nothing-to-pay"),
             Self::MoreThanDue => text!(language, "payroll-more-than-due"),
+            Self::TooFarAhead => text!(language, "payroll-too-far-ahead"),
         }
     }
 }
@@ -94,7 +99,7 @@ impl Told for Why {
             Self::Stale => Means::Stale,
             Self::Gone => Means::Gone,
             Self::MoreThanDue => Means::Unconfirmed,
-            Self::Closed | Self::NotOver => Means::Conflict,
+            Self::Closed | Self::NotOver | Self::TooFarAhead => Means::Conflict,
             _ => Means::Mistake,
         }
     }

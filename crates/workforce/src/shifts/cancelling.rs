@@ -54,6 +54,7 @@ pub fn dialogue() -> Dialogue<CancelPlan> {
         .start(button(BEGIN), begin)
         .ask(CancelPlan::REASON, ask_reason)
         .on(CancelPlan::REASON, button(REASON), reason)
+        .on(CancelPlan::REASON, button(chat::BACK), back_to_mine)
         .ask(CancelPlan::WORDS, ask_words)
         .on(CancelPlan::WORDS, text(), words)
         .ask(CancelPlan::DOCUMENT, ask_document)
@@ -82,7 +83,7 @@ async fn ask_reason(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
     let language = turn.context::<App>().speaker(turn).await?.language;
     let row = |reason: Reason| vec![Button::new(reason.words(language), format!("{REASON}{}", reason.name()))];
     let mut rows: Vec<_> = Reason::OFFERED.into_iter().map(row).collect();
-    rows.push(vec![crate::front::menu_button(language)]);
+    rows.push(chat::way_out(language));
     turn.say(Say::text(text!(language, "shifts-cancel-reason")).buttons(rows));
     Ok(())
 }
@@ -93,6 +94,12 @@ async fn reason(_: &mut Turn, plan_id: i64, press: Press) -> Step<CancelPlan> {
         Reason::Other => CancelPlan::Words { plan_id },
         reason => CancelPlan::Document { plan_id, reason, words: None },
     }))
+}
+
+/// To the list in which the plan was chosen.
+async fn back_to_mine(turn: &mut Turn, _: i64, _: Press) -> Step<CancelPlan> {
+    mine::say(turn).await?;
+    Ok(Next::End)
 }
 
 async fn ask_words(turn: &mut Turn, _: i64) -> Result<(), BoxError> {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use opora::clock::Millis;
 use opora::prelude::*;
 use opora::telegram::Target;
 
@@ -21,6 +22,9 @@ use crate::{key, text};
 pub const LIFE: Duration = Duration::from_secs(15 * 60);
 /// A live position that was sent longer ago tells where somebody was then.
 const LIVE_POSITION_LIFE: Duration = Duration::from_secs(2 * 60);
+/// A position that waited longer for the bot counts as of when it is heard. Less than a step lives, so that the question was
+/// there when it was sent; and a clock that is off by more is not believed.
+const WAITED_MOST: Duration = Duration::from_secs(10 * 60);
 /// One step back.
 pub const BACK: &str = "shifts:back";
 /// A message's text, at most, in UTF-16 units; Telegram takes a little more.
@@ -57,11 +61,17 @@ pub fn give_up<S>(turn: &mut Turn, why: Why, language: Language) -> Step<S> {
 
 /// The last row of every question.
 pub fn way_out(language: Language) -> Vec<Button> {
-    vec![Button::new(text!(language, "shifts-back-button"), BACK), menu_button(language)]
+    vec![Button::new(text!(language, "back-button"), BACK), menu_button(language)]
 }
 
 pub async fn back<S: States>(_: &mut Turn, _: S, _: Press) -> Step<S> {
     Ok(Next::Back)
+}
+
+/// Back from a first question: to the menu in which it was chosen.
+pub async fn back_to_menu<S: States>(turn: &mut Turn, _: Press) -> Step<S> {
+    front::show_menu(turn).await?;
+    Ok(Next::End)
 }
 
 /// A step has waited too long: what is in the database stays, and one button leads back.
@@ -76,7 +86,7 @@ pub async fn timed_out<S>(turn: &mut Turn, caption: &'static str, data: impl Int
 /// Asks for the person's position by a key of Telegram's.
 pub fn ask_position(turn: &mut Turn, words: String, language: Language) {
     let share = Button::location(text!(language, "shifts-position-button"));
-    let back = Button::text(text!(language, "shifts-back-button"));
+    let back = Button::text(text!(language, "back-button"));
     let menu = Button::text(text!(language, "main-menu-button"));
     let keyboard = Keyboard::new([vec![share], vec![back, menu]]).one_time();
     turn.say(Say::text(words).keyboard(keyboard));
@@ -89,19 +99,19 @@ pub enum Typed {
     SomethingElse,
 }
 
-/// Takes the keyboard away where the person goes elsewhere.
-pub fn typed(turn: &mut Turn, text: &str, language: Language) -> Typed {
+/// Takes the keyboard away where the person goes elsewhere, and shows the menu to who goes there.
+pub async fn typed(turn: &mut Turn, text: &str, language: Language) -> Result<Typed, BoxError> {
     let text = text.trim();
-    if text == text!(language, "shifts-back-button") {
+    if text == text!(language, "back-button") {
         turn.say(Say::text(text!(language, "shifts-back-said")).remove_keyboard());
-        return Typed::Back;
+        return Ok(Typed::Back);
     }
     if text == text!(language, "main-menu-button") {
         turn.say(Say::text(text!(language, "shifts-left")).remove_keyboard());
-        turn.say(last_words(text!(language, "shifts-nothing-changed"), language));
-        return Typed::Menu;
+        front::show_menu(turn).await?;
+        return Ok(Typed::Menu);
     }
-    Typed::SomethingElse
+    Ok(Typed::SomethingElse)
 }
 
 /// The position, if it is the person's own of now and near enough to the site; otherwise it is said what is wrong with it.
@@ -124,6 +134,13 @@ pub fn near(turn: &mut Turn, site: &Site, sent: Location, language: Language) ->
             None
         }
     }
+}
+
+/// What waited while the bot was away is nobody's lateness. Telegram tells whole seconds.
+pub fn sent_at(turn: &Turn, sent: &Location) -> Millis {
+    let now = turn.now();
+    let is_of_now = sent.sent_at <= now && now.since(sent.sent_at) <= WAITED_MOST;
+    if is_of_now { sent.sent_at } else { now }
 }
 
 /// Metres, or kilometres where that says more.
@@ -194,7 +211,7 @@ fn cut(text: &str, most_units: usize) -> String {
 }
 
 /// The hour of an instant, by the clock of its place.
-pub fn hour(at: opora::clock::Millis, site: &Site) -> String {
+pub fn hour(at: Millis, site: &Site) -> String {
     local(at, site.about.time_zone).format("%H:%M").to_string()
 }
 

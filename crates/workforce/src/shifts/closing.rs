@@ -1,6 +1,7 @@
 //! Closing a shift: what was done, the position unless nobody knows that of the site, and then shift, plan and amounts in one
 //! commit.
 
+use opora::clock::Millis;
 use opora::prelude::*;
 
 use super::chat::{self, LIFE, Typed, last_words, refused, worker};
@@ -27,10 +28,21 @@ pub enum CloseShift {
     /// What was done: go on, or change it first?
     Review {
         shift_id: i64,
+        /// It was asked for in order to close the site.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        closes_site: bool,
     },
     Position {
         shift_id: i64,
     },
+}
+
+/// What whoever called this hears of its end; nothing where somebody has given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Left {
+    Closed,
+    /// By Back from the first question.
+    ByBack,
 }
 
 pub fn dialogue() -> Dialogue<CloseShift> {
@@ -40,11 +52,11 @@ pub fn dialogue() -> Dialogue<CloseShift> {
         .ask(CloseShift::REVIEW, ask_review)
         .on(CloseShift::REVIEW, button(TASKS), tasks)
         .on(CloseShift::REVIEW, button(GO_ON), go_on)
+        .on(CloseShift::REVIEW, button(chat::BACK), back)
         .returned(CloseShift::REVIEW, tasks_are_marked)
         .ask(CloseShift::POSITION, ask_position)
         .on(CloseShift::POSITION, location(), position)
         .on(CloseShift::POSITION, text(), typed)
-        .anywhere(button(chat::BACK), chat::back)
         .life(LIFE)
         .timeout(timed_out)
 }
@@ -52,10 +64,10 @@ pub fn dialogue() -> Dialogue<CloseShift> {
 async fn begin(turn: &mut Turn, _: Press) -> Step<CloseShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
     let Some((shift, _)) = chat::open_shift(turn, &person).await? else { return Ok(Next::Stay) };
-    Ok(Next::Go(CloseShift::Review { shift_id: shift.id }))
+    Ok(Next::Go(CloseShift::Review { shift_id: shift.id, closes_site: false }))
 }
 
-async fn ask_review(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
+async fn ask_review(turn: &mut Turn, shift_id: i64, _: bool) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let (app, language) = (turn.context::<App>(), person.language);
     let tasks = tasks_of(app.domain.read(), shift_id).await?;
@@ -67,16 +79,25 @@ async fn ask_review(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
         let (title, question) = (text!(language, "shifts-tasks"), text!(language, "shifts-close-review"));
         chat::fit_between(&format!("{title}\n"), &chat::task_lines(&tasks, language), &format!("\n\n{question}"))
     };
-    rows.push(vec![crate::front::menu_button(language)]);
+    rows.push(chat::way_out(language));
     turn.say(Say::text(words).buttons(rows));
     Ok(())
 }
 
-async fn tasks(_: &mut Turn, shift_id: i64, _: Press) -> Step<CloseShift> {
+/// To the question which site is closed, or to the menu.
+async fn back(turn: &mut Turn, _: i64, closes_site: bool, press: Press) -> Step<CloseShift> {
+    if !closes_site {
+        return chat::back_to_menu(turn, press).await;
+    }
+    turn.give_back(&Left::ByBack);
+    Ok(Next::End)
+}
+
+async fn tasks(_: &mut Turn, shift_id: i64, _: bool, _: Press) -> Step<CloseShift> {
     Ok(Next::call(MyTasks::list(shift_id, true)))
 }
 
-async fn tasks_are_marked(turn: &mut Turn, shift_id: i64, returned: Returned) -> Step<CloseShift> {
+async fn tasks_are_marked(turn: &mut Turn, shift_id: i64, _: bool, returned: Returned) -> Step<CloseShift> {
     // Who left the list by Back wants to look again.
     match returned.value::<bool>()? {
         Some(true) => reviewed(turn, shift_id).await,
@@ -84,7 +105,7 @@ async fn tasks_are_marked(turn: &mut Turn, shift_id: i64, returned: Returned) ->
     }
 }
 
-async fn go_on(turn: &mut Turn, shift_id: i64, _: Press) -> Step<CloseShift> {
+async fn go_on(turn: &mut Turn, shift_id: i64, _: bool, _: Press) -> Step<CloseShift> {
     reviewed(turn, shift_id).await
 }
 
@@ -101,7 +122,7 @@ async fn reviewed(turn: &mut Turn, shift_id: i64) -> Step<CloseShift> {
         return chat::give_up(turn, Why::NotAllowed, person.language);
     }
     close(turn, &app, &person, (shift, site), None).await?;
-    turn.give_back(&true);
+    turn.give_back(&Left::Closed);
     Ok(Next::End)
 }
 
@@ -126,30 +147,33 @@ async fn position(turn: &mut Turn, shift_id: i64, sent: Location) -> Step<CloseS
     }
     let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
     turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
-    close(turn, &app, &person, (shift, site), Some(position)).await?;
-    turn.give_back(&true);
+    let was = (position, chat::sent_at(turn, &sent));
+    close(turn, &app, &person, (shift, site), Some(was)).await?;
+    turn.give_back(&Left::Closed);
     Ok(Next::End)
 }
 
-/// Writes it, and says what came of it.
+/// Writes it, and says what came of it. `was` is where somebody was last, and when; nothing where they need not say.
 async fn close(
     turn: &mut Turn,
     app: &App,
     person: &Person,
     (shift, site): (Shift, Site),
-    position: Option<Position>,
+    was: Option<(Position, Millis)>,
 ) -> Result<(), BoxError> {
     let (language, at) = (person.language, turn.now());
+    let (position, was_at) = was.unzip();
+    let ended_at = was_at.unwrap_or(at).max(shift.started_at);
     let shifts = Shifts::of_app(app);
     let mandatory_task_penalty = shifts.mandatory_task_penalty().await?;
     let tasks = tasks_of(app.domain.read(), shift.id).await?;
-    let rows = reckon(&shift, &tasks, at, &site, mandatory_task_penalty);
-    let end =
-        End { shift_id: shift.id, position, closed_by: ClosedBy::Person, ended_at: at, mandatory_task_penalty, at };
+    let rows = reckon(&shift, &tasks, ended_at, &site, mandatory_task_penalty);
+    let (shift_id, closed_by) = (shift.id, ClosedBy::Person);
+    let end = End { shift_id, version: None, position, closed_by, ended_at, mandatory_task_penalty, at };
     turn.write(move |db| Box::pin(working::close(db, end)));
     chat::tell(turn, Update::of_shift(Happened::ShiftClosed, shift.id, person.id));
     let total: Money = rows.iter().map(|row| row.amount).sum();
-    let hours = Hours::worked((at.0 - shift.started_at.0) / 1000).shown(language);
+    let hours = Hours::worked((ended_at.0 - shift.started_at.0) / 1000).shown(language);
     let (name, total) = (site.about.name.as_str(), total.shown(language));
     let title = text!(language, "shifts-closed", site = name, hours = hours);
     let mut sum = text!(language, "shifts-closed-total", total = total);
@@ -162,10 +186,10 @@ async fn close(
     Ok(())
 }
 
-async fn typed(turn: &mut Turn, shift_id: i64, text: String) -> Step<CloseShift> {
+async fn typed(turn: &mut Turn, _: i64, text: String) -> Step<CloseShift> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    match chat::typed(turn, &text, language) {
-        Typed::Back => Ok(Next::Go(CloseShift::Review { shift_id })),
+    match chat::typed(turn, &text, language).await? {
+        Typed::Back => Ok(Next::Back),
         Typed::Menu => Ok(Next::End),
         Typed::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),
     }

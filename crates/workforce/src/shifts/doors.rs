@@ -313,10 +313,12 @@ impl Shifts {
         self.close_as_of(by, shift_id, Ending::Now).await
     }
 
-    /// Closes somebody's shift as of now or of some time before, up to which it is paid; the person is told.
+    /// Closes somebody's shift as of now or of some time before, up to which it is paid; the person is told. One's own is closed
+    /// in the bot, with a position.
     pub async fn close_as_of(&self, by: &Person, shift_id: i64, ending: Ending) -> Result<(), NotDone> {
         let shift = self.of(shift_id).await?.ok_or(Why::Gone)?;
         self.permitted(by, Permission::Schedule, shift.site_id).await?;
+        Sites::not_on_oneself(by, shift.user_id)?;
         let mandatory_task_penalty = self.mandatory_task_penalty().await?;
         let ended_at = match ending {
             Ending::Now => None,
@@ -332,6 +334,8 @@ impl Shifts {
         }
         let end = move |at| End {
             shift_id,
+            // Whoever has moved the end of its slot meanwhile has moved its own.
+            version: (ending == Ending::ByItself).then_some(shift.version),
             position: None,
             closed_by: ClosedBy::Staff,
             ended_at: ended_at.unwrap_or(at),
@@ -382,7 +386,9 @@ async fn close_by_staff(db: &Writing<'_, '_>, end: End, is_own: bool, by: By) ->
     } else {
         working::close_for(db, end).await?;
     }
-    by.note(db, "shift closed", ("shift", end.shift_id), json!({})).await
+    let is_as_of_now = end.ended_at == end.at;
+    let detail = if is_as_of_now { json!({}) } else { json!({ "ended_at": end.ended_at }) };
+    by.note(db, "shift closed", ("shift", end.shift_id), detail).await
 }
 
 async fn open_by_staff(db: &Writing<'_, '_>, site_id: i64, user_id: i64, by: By) -> Result<(), WriteError> {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, Query};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Set};
 
 use super::cancelling::judges;
-use super::records::{ClosedBy, Plan, PlanStatus, Shift, ShiftStatus};
-use super::rules::overdue;
-use super::tables::{plan, shift};
+use super::records::{ClosedBy, Opening, Plan, PlanStatus, Shift, ShiftStatus};
+use super::rules::{overdue, site_due};
+use super::tables::{opening, plan, shift};
 use super::updates::{Happened, Update};
 use super::working::{self, End};
 use super::{Shifts, when};
@@ -126,13 +126,20 @@ async fn miss(db: &Writing<'_, '_>, id: i64, told: Vec<(i64, Notice)>, now: Mill
     if noted.rows_affected == 0 { Ok(()) } else { notices::write(db, told, now).await }
 }
 
-/// Closes shifts whose time is over, and their sites if nobody is left.
+/// Closes shifts whose time is over, and their sites if nobody is left; then sites that were opened and where nobody works.
 pub async fn close_overdue(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
+    close_shifts(&app, now).await?;
+    close_sites(&app, now).await?;
+    notices::soon(&app).await;
+    Ok(())
+}
+
+async fn close_shifts(app: &App, now: Millis) -> anyhow::Result<()> {
     let active = shift::Entity::find().filter(shift::Column::Status.eq(ShiftStatus::Active.name()));
     let rows = active.order_by_asc(shift::Column::StartedAt).all(app.domain.read()).await?;
-    let sites = Sites::of_app(&app).with_ids(&rows.iter().map(|row| row.site_id).collect::<Vec<_>>()).await?;
-    let mandatory = Shifts::of_app(&app).mandatory_task_penalty().await?;
+    let sites = Sites::of_app(app).with_ids(&rows.iter().map(|row| row.site_id).collect::<Vec<_>>()).await?;
+    let mandatory = Shifts::of_app(app).mandatory_task_penalty().await?;
     for row in rows {
         let id = row.id;
         let Some(shift) = read(Shift::try_from(row), "shift", id) else { continue };
@@ -143,6 +150,8 @@ pub async fn close_overdue(app: App) -> anyhow::Result<()> {
         }
         let end = End {
             shift_id: shift.id,
+            // Whose end was moved since they were read is looked at again.
+            version: Some(shift.version),
             position: None,
             closed_by: ClosedBy::Time,
             ended_at: over.ends_at,
@@ -152,10 +161,31 @@ pub async fn close_overdue(app: App) -> anyhow::Result<()> {
         let update = Update::of_shift(Happened::ShiftClosed, shift.id, shift.user_id);
         let closed = app.domain.write(move |db| Box::pin(working::close_for(db, end))).await;
         if done(closed, "shift", id)?.is_some() {
-            update.publish(&app);
+            update.publish(app);
         }
     }
-    notices::soon(&app).await;
+    Ok(())
+}
+
+/// Those whose hours are over; who has opened one is told.
+async fn close_sites(app: &App, now: Millis) -> anyhow::Result<()> {
+    let is_active = shift::Column::Status.eq(ShiftStatus::Active.name());
+    let at_work = Query::select().column(shift::Column::SiteId).from(shift::Entity).and_where(is_active).take();
+    let open = opening::Entity::find().filter(opening::Column::ClosedAt.is_null());
+    let empty = open.filter(opening::Column::SiteId.not_in_subquery(at_work)).order_by_asc(opening::Column::Id);
+    let openings: Vec<_> = empty.all(app.domain.read()).await?.into_iter().map(Opening::from).collect();
+    let sites = Sites::of_app(app).with_ids(&openings.iter().map(|one| one.site_id).collect::<Vec<_>>()).await?;
+    for opened in openings {
+        let Some(site) = sites.iter().find(|site| site.id == opened.site_id) else { continue };
+        if site_due(opened.opened_at, &site.about).is_none_or(|due_at| due_at > now) {
+            continue;
+        }
+        let (id, update) = (site.id, Update::new(Happened::SiteClosed, opened.opened_by));
+        let closed = app.domain.write(move |db| Box::pin(working::close_site_for(db, opened, now))).await;
+        if done(closed, "site", id)?.is_some() {
+            update.publish(app);
+        }
+    }
     Ok(())
 }
 

@@ -10,7 +10,6 @@ use super::{Happened, MediumKind, ShiftTask, Update, closing, tasks_of};
 use crate::application::App;
 use crate::attachments;
 use crate::domain::InTurn;
-use crate::front::menu_button;
 use crate::sites::{TASKS_MOST, Why};
 use crate::texts::Language;
 use crate::{key, text};
@@ -22,8 +21,8 @@ const PHOTO: &str = "task:photo:";
 const READY: &str = "tasks:ready";
 /// How Telegram calls a video in a circle.
 const NOTE: &str = "video_note";
-/// Telegram takes a hundred under one message, and two lead on. Of tasks a shift has fewer than that.
-const BUTTONS_MOST: usize = 98;
+/// Telegram takes a hundred under one message, and three lead on. Of tasks a shift has fewer than that.
+const BUTTONS_MOST: usize = 97;
 const _: () = assert!(TASKS_MOST < BUTTONS_MOST as u64);
 
 /// Where marking stands.
@@ -76,7 +75,7 @@ pub fn dialogue() -> Dialogue<MyTasks> {
         .on(MyTasks::MEDIA, document(), document_sent)
         .on(MyTasks::MEDIA, media(), video_sent)
         .on(MyTasks::MEDIA, album(), album_sent)
-        .anywhere(button(chat::BACK), back_to_list)
+        .anywhere(button(chat::BACK), back)
         .life(LIFE)
         .timeout(timed_out)
 }
@@ -216,11 +215,13 @@ async fn ready(turn: &mut Turn, _: i64, is_closing: bool, _: Option<Attached>, _
     Ok(Next::End)
 }
 
-async fn back_to_list(_: &mut Turn, state: MyTasks, _: Press) -> Step<MyTasks> {
-    Ok(match state {
-        MyTasks::Media { shift_id, is_closing, .. } => Next::Go(MyTasks::list(shift_id, is_closing)),
-        MyTasks::List { .. } => Next::Back,
-    })
+async fn back(turn: &mut Turn, state: MyTasks, press: Press) -> Step<MyTasks> {
+    match state {
+        MyTasks::Media { shift_id, is_closing, .. } => Ok(Next::Go(MyTasks::list(shift_id, is_closing))),
+        // To the question whether to close. Not to the state before, which may have waited for a photo.
+        MyTasks::List { is_closing: true, .. } => Ok(Next::End),
+        MyTasks::List { is_closing: false, .. } => chat::back_to_menu(turn, press).await,
+    }
 }
 
 async fn timed_out(turn: &mut Turn, state: MyTasks) -> Step<MyTasks> {
@@ -265,7 +266,7 @@ fn list(tasks: &[ShiftTask], is_closing: bool, language: Language) -> (String, V
     let mut rows: Vec<Vec<Button>> = tasks.iter().take(BUTTONS_MOST).map(row).collect();
     let ready = if is_closing { key!("shifts-go-on-button") } else { key!("shifts-ready-button") };
     rows.push(vec![Button::new(language.text(ready), READY)]);
-    rows.push(vec![menu_button(language)]);
+    rows.push(chat::way_out(language));
     let title = text!(language, "shifts-tasks");
     (format!("{title}\n{}", chat::task_lines(tasks, language)), rows)
 }

@@ -4,7 +4,7 @@ use opora::clock::Millis;
 use opora::prelude::*;
 
 use super::chat::{fit, worker};
-use super::paging::{Page, offset, turn_page};
+use super::paging::{self, Page, Question, offset, turn_page};
 use super::planning::PlanShift;
 use super::{Plan, PlanStatus, Shift, Shifts, cancelling, planning, when};
 use crate::application::App;
@@ -20,8 +20,25 @@ pub const MINE: &str = "shifts:mine";
 const BEHIND_MS: i64 = 14 * 24 * 3_600_000;
 const SHIFTS_MOST: usize = 5;
 
+/// From the menu it is a new list, from a page of it another page.
 pub async fn show(turn: &mut Turn, press: Press) -> Step<PlanShift> {
-    let Some(person) = worker(turn).await? else { return Ok(Next::Stay) };
+    if press.rest.is_empty() {
+        say(turn).await?;
+        return Ok(Next::Stay);
+    }
+    let question = list(turn, offset(&press)).await?;
+    turn_page(turn, &press, question)
+}
+
+/// The list from its beginning.
+pub async fn say(turn: &mut Turn) -> Result<(), BoxError> {
+    let question = list(turn, 0).await?;
+    paging::ask(turn, question);
+    Ok(())
+}
+
+async fn list(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
+    let Some(person) = worker(turn).await? else { return Ok(None) };
     let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
     let shifts = Shifts::of_app(&app);
     let plans = shifts.plans_of(person.id, now).await?;
@@ -32,7 +49,7 @@ pub async fn show(turn: &mut Turn, press: Press) -> Step<PlanShift> {
     let site_of = |id: i64| sites.iter().find(|site| site.id == id);
     let mut lines = vec![text!(language, "shifts-mine")];
     let mut rows = Vec::new();
-    let page = Page::of(&plans, offset(&press));
+    let page = Page::of(&plans, offset);
     for plan in page.items {
         let Some(site) = site_of(plan.site_id) else { continue };
         lines.push(plan_line(plan, site));
@@ -50,13 +67,7 @@ pub async fn show(turn: &mut Turn, press: Press) -> Step<PlanShift> {
     rows.extend(page.turns(&format!("{MINE}:"), language));
     rows.push(vec![Button::raw(text!(language, "shifts-plan-button"), planning::BEGIN)]);
     rows.push(vec![menu_button(language)]);
-    let words = fit(lines.join("\n"));
-    // From the menu it is a new list, from a page of it another page.
-    if press.rest.is_empty() {
-        turn.say(Say::text(words).buttons(rows));
-        return Ok(Next::Stay);
-    }
-    turn_page(turn, &press, Some((words, rows)))
+    Ok(Some((fit(lines.join("\n")), rows)))
 }
 
 fn plan_line(plan: &Plan, site: &Site) -> String {

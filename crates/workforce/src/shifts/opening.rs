@@ -13,7 +13,6 @@ use super::working::{self, Start};
 use super::{Happened, Plan, PlanStatus, ShiftTask, Shifts, Update, closing, marking, planning, plans, when};
 use crate::application::App;
 use crate::domain::InTurn;
-use crate::front::menu_button;
 use crate::people::Person;
 use crate::sites::{self, ContractStatus, Position, Site, Sites, Why, local};
 use crate::{key, text};
@@ -52,6 +51,7 @@ pub fn dialogue() -> Dialogue<OpenShift> {
         .on(OpenShift::CHOOSE, button(PLAN), plan)
         .on(OpenShift::CHOOSE, button(SITE), site)
         .on(OpenShift::CHOOSE, button(MORE), more)
+        .on(OpenShift::CHOOSE, button(chat::BACK), chat::back_to_menu)
         .ask(OpenShift::POSITION, ask_position)
         .on(OpenShift::POSITION, location(), position)
         .on(OpenShift::POSITION, text(), typed)
@@ -64,17 +64,25 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<OpenShift> {
     let (app, language, now) = (turn.context::<App>(), person.language, turn.now());
     let is_at_work = Shifts::of_app(&app).active_of(person.id).await?.is_some();
     if is_at_work && working::forgotten(app.domain.read(), person.id, now).await?.is_none() {
-        let buttons = [tasks_button(&person), close_button(&person)];
-        turn.say(last_words_and(Why::Working.words(language), buttons, language));
-        return Ok(Next::Stay);
+        return is_at_work_already(turn, &person);
     }
     let choices = choices(&app, &person, now).await?;
     if choices.plans.is_empty() && choices.sites.is_empty() {
+        // What was forgotten gives way to something else only.
+        if is_at_work {
+            return is_at_work_already(turn, &person);
+        }
         let plan = Button::raw(text!(language, "shifts-plan-button"), planning::BEGIN);
         turn.say(last_words_and(text!(language, "shifts-nothing-to-open"), [plan], language));
         return Ok(Next::Stay);
     }
     Ok(Next::Go(OpenShift::Choose))
+}
+
+fn is_at_work_already(turn: &mut Turn, person: &Person) -> Step<OpenShift> {
+    let buttons = [tasks_button(person), close_button(person)];
+    turn.say(last_words_and(Why::Working.words(person.language), buttons, person.language));
+    Ok(Next::Stay)
 }
 
 async fn ask_what(turn: &mut Turn) -> Result<(), BoxError> {
@@ -112,7 +120,7 @@ async fn what(turn: &mut Turn, offset: usize) -> Result<Question, BoxError> {
         words = format!("{before}\n\n{words}");
         rows.push(vec![close_button(&person)]);
     }
-    rows.push(vec![menu_button(language)]);
+    rows.push(chat::way_out(language));
     Ok(Some((words, rows)))
 }
 
@@ -167,17 +175,18 @@ async fn position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>, sent: Loc
     }
     let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
     turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
-    open(turn, &app, &person, (&site, plan_id), Some(position)).await?;
+    let came = (position, chat::sent_at(turn, &sent));
+    open(turn, &app, &person, (&site, plan_id), Some(came)).await?;
     Ok(Next::End)
 }
 
-/// Writes it, and says what is to be done.
+/// Writes it, and says what is to be done. `came` is where somebody was, and when; nothing where they need not say.
 async fn open(
     turn: &mut Turn,
     app: &App,
     person: &Person,
     (site, plan_id): (&Site, Option<i64>),
-    position: Option<Position>,
+    came: Option<(Position, Millis)>,
 ) -> Result<(), BoxError> {
     let (language, at, shifts) = (person.language, turn.now(), Shifts::of_app(app));
     let plan = match plan_id {
@@ -185,16 +194,20 @@ async fn open(
         None => plans::due(app.domain.read(), person.id, site.id, at).await?,
     };
     let plan_id = plan_id.or(plan.as_ref().map(|plan| plan.id));
-    let start = Start { user_id: person.id, site_id: site.id, plan_id, position, at };
+    let (position, came_at) = came.unzip();
+    let started_at = came_at.unwrap_or(at);
+    let start = Start { user_id: person.id, site_id: site.id, plan_id, position, started_at, at };
     let mandatory = shifts.mandatory_task_penalty().await?;
     turn.write(move |db| Box::pin(async move { working::open_next(db, start, mandatory).await.map(drop) }));
-    if let Some((forgotten, _)) = working::forgotten(app.domain.read(), person.id, at).await? {
+    let mut since = working::begins_at(app.domain.read(), start, plan.as_ref()).await?;
+    if let Some((forgotten, ended_at)) = working::forgotten(app.domain.read(), person.id, at).await? {
+        since = since.max(ended_at);
         Update::of_shift(Happened::ShiftClosed, forgotten.id, person.id).after(turn);
     }
     chat::tell(turn, Update::new(Happened::ShiftCreated, person.id));
     let tasks = sites::tasks_for(app.domain.read(), site.id, plan.map(|plan| plan.slot_id)).await?;
     let tasks: Vec<_> = tasks.iter().map(ShiftTask::to_come).collect();
-    let mut words = text!(language, "shifts-opened", site = site.about.name.as_str(), hour = chat::hour(at, site));
+    let mut words = text!(language, "shifts-opened", site = site.about.name.as_str(), hour = chat::hour(since, site));
     if !tasks.is_empty() {
         let title = text!(language, "shifts-opened-tasks");
         words = format!("{words}\n\n{title}\n{}", chat::task_lines(&tasks, language));
@@ -205,7 +218,7 @@ async fn open(
 
 async fn typed(turn: &mut Turn, _: i64, _: Option<i64>, text: String) -> Step<OpenShift> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    match chat::typed(turn, &text, language) {
+    match chat::typed(turn, &text, language).await? {
         Typed::Back => Ok(Next::Go(OpenShift::Choose)),
         Typed::Menu => Ok(Next::End),
         Typed::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),

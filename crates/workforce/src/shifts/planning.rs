@@ -55,6 +55,7 @@ pub fn dialogue() -> Dialogue<PlanShift> {
         .on(PlanShift::SITE, button(SITE), site)
         .on(PlanShift::SITE, button(MORE_SITES), more_sites)
         .on(PlanShift::SITE, button(FREE), free)
+        .on(PlanShift::SITE, button(chat::BACK), chat::back_to_menu)
         .ask(PlanShift::FREE, ask_free)
         .on(PlanShift::FREE, button(MORE_FREE), more_free)
         .on(PlanShift::FREE, button(SLOT), slot_anywhere)
@@ -101,7 +102,7 @@ async fn which_site(turn: &mut Turn, offset: usize) -> Result<Question, BoxError
     let mut rows: Vec<_> = page.items.iter().map(site).collect();
     rows.extend(page.turns(MORE_SITES, language));
     rows.push(vec![Button::new(text!(language, "shifts-free-button"), FREE)]);
-    rows.push(vec![crate::front::menu_button(language)]);
+    rows.push(way_out(language));
     Ok(Some((text!(language, "shifts-plan-site"), rows)))
 }
 

@@ -208,11 +208,16 @@ pub async fn move_plans(
     notices::write(db, told.iter().map(|plan| (plan.user_id, notice.clone())).collect(), by.at).await
 }
 
-/// Who works in a slot now works to its end as it is: a shift that nobody closes is paid up to there. The shift comes first,
-/// as for whoever closes it.
+/// Who works in a slot now works to its end as it is: a shift that nobody closes is paid up to there, and for the hours that
+/// were worked before somebody moved the end behind it. The shift comes first, as for whoever closes it.
 async fn end_with(db: &Writing<'_, '_>, slot: &Slot, by: By) -> Result<(), WriteError> {
+    // Each shift by its own end: that of the slot may have been moved back before.
+    let (to, planned_end) = (slot.period.to.0, shift::Column::PlannedEnd);
+    let paid_to = Expr::case(planned_end.lte(to), to)
+        .case(planned_end.lte(by.at.0), Expr::col(planned_end))
+        .finally(slot.period.to.max(by.at).0);
     shift::Entity::update_many()
-        .set(shift::ActiveModel { planned_end: Set(Some(slot.period.to.0)), ..Default::default() })
+        .col_expr(planned_end, paid_to.into())
         .col_expr(shift::Column::Version, Expr::col(shift::Column::Version).add(1))
         .filter(shift::Column::SiteId.eq(slot.site_id))
         .filter(shift::Column::SlotId.eq(slot.id))
@@ -311,6 +316,14 @@ pub async fn due(db: &impl ConnectionTrait, user_id: i64, site_id: i64, at: Mill
         .filter(plan::Column::StartsAt.lte(at.0 + EARLIEST_MS))
         .filter(plan::Column::EndsAt.gt(at.0));
     planned.order_by_asc(plan::Column::StartsAt).one(db).await?.map(Plan::try_from).transpose()
+}
+
+/// Whether somebody works in a slot, or means to.
+pub async fn has_place_in(db: &impl ConnectionTrait, user_id: i64, slot_id: i64) -> Result<bool, DbErr> {
+    let live = [PlanStatus::Planned.name(), PlanStatus::InProgress.name()];
+    let own = plan::Column::SlotId.eq(slot_id).and(plan::Column::UserId.eq(user_id));
+    let found = plan::Entity::find().filter(own).filter(plan::Column::Status.is_in(live)).limit(1).one(db).await?;
+    Ok(found.is_some())
 }
 
 /// Whether somebody works at a site, or means to.

@@ -41,6 +41,16 @@ pub fn overdue(started_at: Millis, planned_end: Option<Millis>, site: &AboutSite
     }
 }
 
+/// From when on a site that was opened is closed by itself, unless somebody works there: some minutes after its hours are
+/// over. None around the clock, where they never are.
+pub fn site_due(opened_at: Millis, site: &AboutSite) -> Option<Millis> {
+    let hours = hours_around(opened_at, site)?;
+    // Who opens it much earlier has come after the hours of yesterday.
+    let is_for_them = hours.from.0 - opened_at.0 <= EARLIEST_MS || hours.to.0 - opened_at.0 <= LONGEST_HOURS * HOUR_MS;
+    let end = if is_for_them { hours.to } else { opened_at };
+    Some(Millis(end.0 + site.auto_close_minutes * MINUTE_MS))
+}
+
 /// When the slots begin that people plan for. Those that have begun are among them until they are over.
 pub const fn plannable(now: Millis) -> Period {
     Period { from: Millis(now.0 - LONGEST_DAY_MS), to: Millis(now.0 + AHEAD_MS) }
@@ -106,13 +116,18 @@ fn task_facts(task: &ShiftTask) -> TaskFacts {
 
 /// The closing time that a start belongs to; none around the clock, or where it is too far away.
 fn closing_after(started_at: Millis, site: &AboutSite) -> Option<Millis> {
+    let next = hours_around(started_at, site)?.to;
+    (next.0 - started_at.0 <= LONGEST_HOURS * HOUR_MS).then_some(next)
+}
+
+/// The opening hours of a day that are on then, else the next ones; none around the clock.
+fn hours_around(at: Millis, site: &AboutSite) -> Option<Period> {
     let hours = site.closing_hours()?;
-    let today = local(started_at, site.time_zone).date();
+    let today = local(at, site.time_zone).date();
     // Yesterday's hours may go on into today.
     let days = [today.checked_sub_days(Days::new(1))?, today, today.checked_add_days(Days::new(1))?];
-    let ends = days.into_iter().filter_map(|day| Some(hours.on(day, site.time_zone)?.to));
-    let next = ends.filter(|end| *end > started_at).min()?;
-    (next.0 - started_at.0 <= LONGEST_HOURS * HOUR_MS).then_some(next)
+    let all = days.into_iter().filter_map(|day| hours.on(day, site.time_zone));
+    all.filter(|hours| hours.to > at).min_by_key(|hours| hours.to)
 }
 
 #[cfg(test)]
@@ -163,6 +178,26 @@ mod tests {
         assert_eq!(ends("2026-01-10T13:00:00", &site(Moscow, 0, 0)), "10 14:00");
         // After closing: the next closing time is tomorrow's.
         assert_eq!(ends("2026-01-10T19:00:00", &site(Moscow, 9, 18)), "10 20:00");
+    }
+
+    #[test]
+    fn a_site_that_was_opened_is_due_some_minutes_after_its_hours_are_over() {
+        let due = |opened: &str, site: &AboutSite| {
+            let due = site_due(at(opened, site.time_zone), site);
+            due.map(|due| local(due, site.time_zone).format("%d %H:%M").to_string())
+        };
+        let shop = site(Moscow, 9, 18);
+        for opened in ["2026-01-10T08:00:00", "2026-01-10T09:00:00", "2026-01-10T17:59:00"] {
+            assert_eq!(due(opened, &shop).as_deref(), Some("10 19:00"), "{opened}");
+        }
+        // After its hours somebody opens it for a while, and not until tomorrow evening.
+        assert_eq!(due("2026-01-10T18:30:00", &shop).as_deref(), Some("10 19:30"));
+        assert_eq!(due("2026-01-11T01:00:00", &site(Moscow, 20, 4)).as_deref(), Some("11 05:00"));
+        // However long its day is.
+        for opened in ["2026-01-10T04:00:00", "2026-01-10T05:00:00", "2026-01-10T22:00:00"] {
+            assert_eq!(due(opened, &site(Moscow, 5, 23)).as_deref(), Some("11 00:00"), "{opened}");
+        }
+        assert_eq!(due("2026-01-10T13:00:00", &site(Moscow, 0, 0)), None);
     }
 
     #[test]

@@ -3,12 +3,11 @@
 use opora::prelude::*;
 
 use super::chat::{self, LIFE, Typed, last_words, last_words_and, refused, worker};
-use super::closing::CloseShift;
+use super::closing::{CloseShift, Left};
 use super::paging::{self, Page, Question, offset};
 use super::{Happened, Shifts, Update, opening, working};
 use crate::application::App;
 use crate::domain::InTurn;
-use crate::front::menu_button;
 use crate::people::Person;
 use crate::sites::{Site, Sites, Why};
 use crate::{key, text};
@@ -42,12 +41,14 @@ pub fn dialogue() -> Dialogue<SiteDoors> {
         .ask(SiteDoors::OPEN_WHICH, ask_open)
         .on(SiteDoors::OPEN_WHICH, button(SITE), open_this)
         .on(SiteDoors::OPEN_WHICH, button(MORE), more_to_open)
+        .on(SiteDoors::OPEN_WHICH, button(chat::BACK), chat::back_to_menu)
         .ask(SiteDoors::POSITION, ask_position)
         .on(SiteDoors::POSITION, location(), position)
         .on(SiteDoors::POSITION, text(), typed)
         .ask(SiteDoors::CLOSE_WHICH, ask_close)
         .on(SiteDoors::CLOSE_WHICH, button(SITE), close_this)
         .on(SiteDoors::CLOSE_WHICH, button(MORE), more_to_close)
+        .on(SiteDoors::CLOSE_WHICH, button(chat::BACK), chat::back_to_menu)
         .returned(SiteDoors::CLOSING, shift_is_closed)
         .life(LIFE)
         .timeout(timed_out)
@@ -100,7 +101,7 @@ async fn which(turn: &mut Turn, is_open: bool, offset: usize) -> Result<Question
     let row = |site: &Site| vec![Button::new(chat::caption(&site.about.name), format!("{SITE}{}", site.id))];
     let mut rows: Vec<_> = page.items.iter().map(row).collect();
     rows.extend(page.turns(MORE, person.language));
-    rows.push(vec![menu_button(person.language)]);
+    rows.push(chat::way_out(person.language));
     let question = if is_open { key!("shifts-close-which") } else { key!("shifts-open-which") };
     Ok(Some((person.language.text(question), rows)))
 }
@@ -153,7 +154,7 @@ fn open_site(turn: &mut Turn, person: &Person, site: &Site) -> Step<SiteDoors> {
 
 async fn typed(turn: &mut Turn, _: i64, text: String) -> Step<SiteDoors> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    match chat::typed(turn, &text, language) {
+    match chat::typed(turn, &text, language).await? {
         Typed::Back => Ok(Next::Go(SiteDoors::OpenWhich)),
         Typed::Menu => Ok(Next::End),
         Typed::SomethingElse => turn.refuse(text!(language, "shifts-position-wanted")),
@@ -174,7 +175,7 @@ async fn close_this(turn: &mut Turn, press: Press) -> Step<SiteDoors> {
     let shift = Shifts::of_app(&app).active_of(user_id).await?;
     if let Some(shift) = shift.filter(|shift| shift.site_id == site_id) {
         let closing = SiteDoors::Closing { site_id };
-        return Ok(Next::go_and_call(closing, CloseShift::Review { shift_id: shift.id }));
+        return Ok(Next::go_and_call(closing, CloseShift::Review { shift_id: shift.id, closes_site: true }));
     }
     turn.write(move |db| Box::pin(working::close_site(db, site_id, user_id, at)));
     chat::tell(turn, Update::new(Happened::SiteClosed, user_id));
@@ -186,9 +187,12 @@ async fn close_this(turn: &mut Turn, press: Press) -> Step<SiteDoors> {
 async fn shift_is_closed(turn: &mut Turn, site_id: i64, returned: Returned) -> Step<SiteDoors> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language) = (turn.context::<App>(), person.language);
+    let left = returned.value::<Left>()?;
+    if left == Some(Left::ByBack) {
+        return Ok(Next::Go(SiteDoors::CloseWhich));
+    }
     let own = Shifts::of_app(&app).active_of(person.id).await?.map_or(0, |shift| shift.id);
-    let has_closed = returned.value::<bool>()? == Some(true);
-    if has_closed && Shifts::of_app(&app).works_somebody_else(site_id, own).await? {
+    if left == Some(Left::Closed) && Shifts::of_app(&app).works_somebody_else(site_id, own).await? {
         turn.say(last_words(Why::OthersWork.words(language), language));
     }
     Ok(Next::End)

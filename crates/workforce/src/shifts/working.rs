@@ -8,10 +8,13 @@ use std::collections::BTreeSet;
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SimpleExpr};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Set};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder,
+    QuerySelect, Set,
+};
 
 use super::plans::{self, works_somebody};
-use super::records::{self, ClosedBy, MediumKind, PlanStatus, Shift, ShiftStatus, tasks_of};
+use super::records::{self, ClosedBy, MediumKind, Opening, Plan, PlanStatus, Shift, ShiftStatus, tasks_of};
 use super::rules::{EARLIEST_MS, overdue, reckon};
 use super::tables::{medium, opening, plan, shift, task};
 use crate::attachments;
@@ -30,6 +33,8 @@ pub struct Start {
     /// None: by the plan that there is for now, else without one, where the contract allows that.
     pub plan_id: Option<i64>,
     pub position: Option<Position>,
+    /// It is paid from here on, or from as soon as it can be; see [`begins_at`].
+    pub started_at: Millis,
     pub at: Millis,
 }
 
@@ -37,6 +42,8 @@ pub struct Start {
 #[derive(Clone, Copy, Debug)]
 pub struct End {
     pub shift_id: i64,
+    /// What was seen of it, where its end follows from that: refused where it has changed since.
+    pub version: Option<i64>,
     pub position: Option<Position>,
     pub closed_by: ClosedBy,
     /// It is paid up to here.
@@ -57,7 +64,7 @@ pub struct Proof {
 
 /// Opens a shift with its tasks, and its site if that was closed; answers its number.
 pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError> {
-    let Start { user_id, site_id, plan_id, position, at } = start;
+    let Start { user_id, site_id, plan_id, position, at, .. } = start;
     let site = sites::live_site(db, site_id).await?;
     let contract = sites::contract_for(db, user_id, site_id).await?.ok_or_else(|| Why::NoContract.refusal())?;
     // Who has a plan here comes by it, whatever was chosen: nobody is on time, or missed, because they left it out.
@@ -66,7 +73,7 @@ pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError>
         None => plans::due(db, user_id, site_id, at).await?.map(|plan| plan.id),
     };
     let plan = match plan_id {
-        Some(id) => Some(used(db, id, user_id, site_id, at).await?),
+        Some(id) => Some(used(db, id, start).await?),
         None if contract.about.allows_spontaneous => None,
         None => return Err(Why::NotSpontaneous.refusal()),
     };
@@ -85,7 +92,7 @@ pub async fn open(db: &Writing<'_, '_>, start: Start) -> Result<i64, WriteError>
         contract_id: Set(Some(contract.id)),
         planned_start: Set(plan.as_ref().map(|plan| plan.expected_at().0)),
         planned_end: Set(plan.as_ref().map(|plan| plan.period.to.0)),
-        started_at: Set(at.0),
+        started_at: Set(begins_at(db, start, plan.as_ref()).await?.0),
         rate_kopecks: Set(rate.kopecks()),
         penalises_lateness: Set(slot.as_ref().is_some_and(|slot| slot.about.penalises_lateness)),
         late_threshold_minutes: Set(site.about.late_threshold_minutes),
@@ -118,8 +125,8 @@ pub async fn open_next(db: &Writing<'_, '_>, start: Start, mandatory_task_penalt
         }
         // Whoever was faster has closed it.
         if let Some((shift, ended_at)) = forgotten(db, user_id, at).await? {
-            let (shift_id, position, closed_by) = (shift.id, None, ClosedBy::Time);
-            close_for(db, End { shift_id, position, closed_by, ended_at, mandatory_task_penalty, at }).await?;
+            let (shift_id, version, position, closed_by) = (shift.id, Some(shift.version), None, ClosedBy::Time);
+            close_for(db, End { shift_id, version, position, closed_by, ended_at, mandatory_task_penalty, at }).await?;
         }
     }
     open(db, start).await
@@ -133,6 +140,20 @@ pub async fn forgotten(db: &impl ConnectionTrait, user_id: i64, at: Millis) -> R
     let Some(site) = sites::site(db, shift.site_id).await? else { return Ok(None) };
     let over = overdue(shift.started_at, shift.planned.map(|planned| planned.to), &site.about);
     Ok((over.ends_at <= at).then_some((shift, over.ends_at)))
+}
+
+/// When a shift begins for which somebody came before now: not before it may be opened, nor before what they worked in last
+/// has ended, so that no time is paid twice.
+pub async fn begins_at(db: &impl ConnectionTrait, start: Start, plan: Option<&Plan>) -> Result<Millis, DbErr> {
+    let Start { user_id, started_at, at, .. } = start;
+    if started_at >= at {
+        return Ok(at);
+    }
+    let over = shift::Column::UserId.eq(user_id).and(shift::Column::EndedAt.is_not_null());
+    let last = shift::Entity::find().filter(over).order_by_desc(shift::Column::StartedAt).limit(1).one(db).await?;
+    let earliest = plan.map(|plan| plan.period.from.0 - EARLIEST_MS);
+    let bounds = [earliest, last.and_then(|shift| shift.ended_at)];
+    Ok(bounds.into_iter().flatten().map(Millis).fold(started_at, Millis::max).min(at))
 }
 
 /// Marks a task of somebody's open shift as done; once more does nothing.
@@ -202,10 +223,12 @@ pub async fn close(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
         .col_expr(shift::Column::Version, Expr::col(shift::Column::Version).add(1))
         .filter(shift::Column::Id.eq(end.shift_id))
         .filter(shift::Column::Status.eq(ShiftStatus::Active.name()))
+        .filter(Condition::all().add_option(end.version.map(|seen| shift::Column::Version.eq(seen))))
         .exec(db)
         .await?;
     if closed.rows_affected == 0 {
-        return Err(Why::NotWorking.refusal());
+        let is_open = records::shift(db, end.shift_id).await?.is_some_and(|shift| shift.ended_at.is_none());
+        return Err(if is_open { Why::Stale } else { Why::NotWorking }.refusal());
     }
     let shift = records::shift(db, end.shift_id).await?.ok_or_else(|| Why::Gone.refusal())?;
     if let Some(plan_id) = shift.plan_id {
@@ -266,19 +289,36 @@ pub async fn close_site(db: &Writing<'_, '_>, site_id: i64, user_id: i64, at: Mi
     if shut(db, site_id, Some(user_id), at).await? { Ok(()) } else { Err(Why::SiteClosed.refusal()) }
 }
 
+/// Closes a site whose hours are over for whoever has opened it, and tells them. Refused if somebody works there after
+/// all, or this opening has ended.
+pub async fn close_site_for(db: &Writing<'_, '_>, opened: Opening, at: Millis) -> Result<(), WriteError> {
+    sites::site_to_change(db, opened.site_id).await?;
+    if works_somebody(db, opened.site_id).await? {
+        return Err(Why::OthersWork.refusal());
+    }
+    let site = sites::site(db, opened.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
+    let shut = opening::Entity::update_many()
+        .set(opening::ActiveModel { closed_at: Set(Some(at.0)), ..Default::default() })
+        .filter(opening::Column::Id.eq(opened.id))
+        .filter(opening::Column::ClosedAt.is_null())
+        .exec(db)
+        .await?;
+    if shut.rows_affected == 0 {
+        return Err(Why::SiteClosed.refusal());
+    }
+    let notice = Notice::SiteClosedByTime { site: site.about.name };
+    notices::write(db, vec![(opened.opened_by, notice)], at).await
+}
+
 /// Uses a plan up; answers it as it is then.
-async fn used(
-    db: &Writing<'_, '_>,
-    id: i64,
-    user_id: i64,
-    site_id: i64,
-    at: Millis,
-) -> Result<records::Plan, WriteError> {
+async fn used(db: &Writing<'_, '_>, id: i64, start: Start) -> Result<Plan, WriteError> {
+    let Start { user_id, site_id, started_at, at, .. } = start;
     // First it is used, then it is read: its hours stay as they are from then on.
     plans::end(db, id, PlanStatus::InProgress, at).await?;
     let plan = records::plan(db, id).await?.filter(|plan| plan.user_id == user_id && plan.site_id == site_id);
     let plan = plan.ok_or_else(|| Why::Gone.refusal())?;
-    if plan.period.to <= at {
+    // Who came in time does not come too late because they were heard later.
+    if plan.period.to <= started_at {
         return Err(Why::Past.refusal());
     }
     if plan.period.from.0 - EARLIEST_MS > at.0 {

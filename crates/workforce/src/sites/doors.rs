@@ -212,6 +212,7 @@ impl Sites {
             .await
     }
 
+    /// Who has a place in it decides on no part of it that their pay depends on, but owners.
     pub async fn edit_slot(&self, by: &Person, id: i64, version: i64, about: AboutSlot) -> Result<(), NotDone> {
         let now = self.slot(id).await?.ok_or(Why::Gone)?;
         self.permitted(by, Permission::Schedule, now.site_id).await?;
@@ -223,16 +224,27 @@ impl Sites {
             return Err(Why::Stale.into());
         }
         self.rate_permitted(by, now.site_id, now.about.rate_kopecks, about.rate_kopecks).await?;
+        let judged = judged(by).filter(|_| !now.about.pays_like(&about));
         self.change_and_tell(by, rescheduled(by.id), move |db, by| {
-            Box::pin(slots::edit_slot(db, id, version, about, by))
+            Box::pin(async move {
+                slots::not_ones_own(db, id, judged).await?;
+                slots::edit_slot(db, id, version, about, by).await
+            })
         })
         .await
     }
 
+    /// Who has a place in it gives that back in the bot instead, with a reason like everybody else, but owners.
     pub async fn delete_slot(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
         self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::delete_slot(db, id, version, by)))
-            .await
+        let judged = judged(by);
+        self.change_and_tell(by, rescheduled(by.id), move |db, by| {
+            Box::pin(async move {
+                slots::not_ones_own(db, id, judged).await?;
+                slots::delete_slot(db, id, version, by).await
+            })
+        })
+        .await
     }
 
     pub async fn restore_slot(&self, by: &Person, id: i64) -> Result<(), NotDone> {
@@ -348,6 +360,11 @@ impl Sites {
         let found = task::Entity::find_by_id(id).one(self.app.domain.read()).await?;
         Ok(found.ok_or(Why::Gone)?.site_id)
     }
+}
+
+/// Somebody who does not decide on themselves.
+fn judged(by: &Person) -> Option<i64> {
+    Sites::not_on_oneself(by, by.id).is_err().then_some(by.id)
 }
 
 /// That somebody has changed the schedule: staff is told who, and whoever plans looks at the places anew.

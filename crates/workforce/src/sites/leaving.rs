@@ -37,13 +37,16 @@ pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
     let allowed = permissions
         .iter()
         .map(|one| json!({ "permission": one.permission, "site": one.site_id, "contract": one.contract_id }));
-    let mut told = Vec::with_capacity(notices.len());
-    for one in &notices {
-        told.push(json!({ "at_ms": one.created_at, "notice": serde_json::from_str::<Value>(&one.body)? }));
-    }
+    let told = notices.iter().map(|one| json!({ "at_ms": one.created_at, "notice": read(&one.body) }));
     Ok(json!({
-        "contracts": contracts.collect::<Value>(), "permissions": allowed.collect::<Value>(), "notices": told,
+        "contracts": contracts.collect::<Value>(), "permissions": allowed.collect::<Value>(),
+        "notices": told.collect::<Value>(),
     }))
+}
+
+/// A body as it was written; one that nobody can read is given out as a text, for it is about the person all the same.
+fn read(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_else(|_| body.into())
 }
 
 /// Ends contracts, which say what was paid by; permissions go, and so do notices to the person and about them.

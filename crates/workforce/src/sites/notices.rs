@@ -75,6 +75,10 @@ pub enum Notice {
         end: String,
         total: Money,
     },
+    /// A site that the person had opened was closed because its hours were over and nobody worked there.
+    SiteClosedByTime {
+        site: String,
+    },
     /// Somebody in charge has closed the person's shift.
     ClosedByStaff {
         site: String,
@@ -236,6 +240,7 @@ impl Notice {
                 let total = total.shown(language);
                 text!(language, "notice-closed-by-time", site = site, end = end, total = total)
             }
+            Self::SiteClosedByTime { site } => text!(language, "notice-site-closed-by-time", site = site),
             Self::ClosedByStaff { site, end, total } => {
                 let total = total.shown(language);
                 text!(language, "notice-closed-by-staff", site = site, end = end, total = total)

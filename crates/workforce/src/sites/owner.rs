@@ -54,6 +54,7 @@ pub fn dialogue() -> Dialogue<OwnerSites> {
         .start(button(JUDGE_NO), reject)
         .ask(OwnerSites::NEW_SLOT, ask_slot)
         .on(OwnerSites::NEW_SLOT, text(), slot)
+        .on(OwnerSites::NEW_SLOT, button(shifts::BACK), back_to_site)
         .life(LIFE)
         .timeout(timed_out)
 }
@@ -170,9 +171,13 @@ async fn list(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
 
 /// A site with its tasks and the slots of a week.
 async fn show(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
+    card(turn, &press.rest).await
+}
+
+async fn card(turn: &mut Turn, site: &str) -> Step<OwnerSites> {
     let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::Stay) };
     let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
-    let Some(site) = permitted(&app, &person, Permission::View, &press.rest).await? else {
+    let Some(site) = permitted(&app, &person, Permission::View, site).await? else {
         return turn.refuse(Why::NotAllowed.words(language));
     };
     let sites = Sites::of_app(&app);
@@ -186,7 +191,7 @@ async fn show(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
     let today = local(now, site.about.time_zone).date();
     if let Some(week) = Period::of_days(today, WEEK_DAYS, site.about.time_zone) {
         lines.push(text!(language, "sites-week"));
-        for slot in sites.slots(&[site.id], week).await?.iter().take(SHOWN_MOST) {
+        for slot in &sites.slots(&[site.id], week).await? {
             let places = format!("{}/{}", slot.taken, slot.about.capacity);
             lines.push(format!("{} {} · {places}", when(slot.period, &site), slot.about.title).replace("  ", " "));
         }
@@ -206,8 +211,14 @@ async fn new_slot(turn: &mut Turn, press: Press) -> Step<OwnerSites> {
 
 async fn ask_slot(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
     let language = turn.context::<App>().speaker(turn).await?.language;
-    turn.say(Say::text(text!(language, "sites-new-slot")).buttons([[menu_button(language)]]));
+    turn.say(Say::text(text!(language, "sites-new-slot")).buttons([shifts::way_out(language)]));
     Ok(())
+}
+
+/// To the site for which a slot was to be made.
+async fn back_to_site(turn: &mut Turn, site_id: i64, _: Press) -> Step<OwnerSites> {
+    card(turn, &site_id.to_string()).await?;
+    Ok(Next::End)
 }
 
 async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {

@@ -173,6 +173,12 @@ impl AboutSlot {
         }
     }
 
+    /// Whether whoever works in it earns the same: its title and its places may differ.
+    pub fn pays_like(&self, other: &Self) -> bool {
+        let (title, capacity) = (self.title.clone(), self.capacity);
+        *self == Self { title, capacity, ..other.clone() }
+    }
+
     /// The names of what is not as it should be.
     pub fn mistakes(&self) -> Vec<&'static str> {
         let checks = [

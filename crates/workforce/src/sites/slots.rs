@@ -70,6 +70,13 @@ pub async fn edit_slot(
     by.note(db, "slot changed", ("slot", id), differences(&before.about, &about)).await
 }
 
+/// Refuses somebody who has a place in a slot, where they would decide on what it pays them. Nobody takes one meanwhile.
+pub async fn not_ones_own(db: &Writing<'_, '_>, id: i64, user_id: Option<i64>) -> Result<(), WriteError> {
+    let Some(user_id) = user_id else { return Ok(()) };
+    hold_slot(db, id).await?;
+    if shifts::has_place_in(db, user_id, id).await? { Err(Why::OwnCase.refusal()) } else { Ok(()) }
+}
+
 /// Plans for it are cancelled, without a fine, and their people are told.
 pub async fn delete_slot(db: &Writing<'_, '_>, id: i64, version: i64, by: By) -> Result<(), WriteError> {
     let before = live_slot(db, id).await?;

@@ -71,10 +71,11 @@ async fn a_deleted_slot_is_brought_back_by_those_who_may_and_others_are_not_offe
 pub async fn worked(cabinet: &Cabinet, site: i64) -> (i64, i64) {
     let (anna, boris, doors) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await, Sites::of_app(&cabinet.app));
     doors.create_contract(&anna, boris.id, contract(site)).await.unwrap();
-    let start = Start { user_id: boris.id, site_id: site, plan_id: None, position: None, at: NOON };
+    let start = Start { user_id: boris.id, site_id: site, plan_id: None, position: None, started_at: NOON, at: NOON };
     let shift = cabinet.app.domain.write_and_get(move |db| Box::pin(open(db, start))).await.unwrap();
     let end = End {
         shift_id: shift,
+        version: None,
         position: None,
         closed_by: ClosedBy::Staff,
         ended_at: NOON.plus(std::time::Duration::from_secs(3600)),

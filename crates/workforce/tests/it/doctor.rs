@@ -78,7 +78,7 @@ async fn everything_that_is_wrong_is_told_at_once_with_what_to_do_and_without_se
     std::fs::write(&file, "in the way").unwrap();
     let files = format!("file:{}/files", file.display());
     let wrong = [
-        ("BOT_API_URL", "http://127.0.0.1:1"),
+        ("BOT_API_URL", "http://opora:hunter2@127.0.0.1:1/hunter2"),
         ("STATE_URL", "redis://:hunter2@127.0.0.1:1/0"),
         ("DATABASE_URL", "postgres://opora:hunter2@127.0.0.1:1/opora"),
         ("FILES_URL", files.as_str()),
@@ -88,11 +88,21 @@ async fn everything_that_is_wrong_is_told_at_once_with_what_to_do_and_without_se
     for what in ["bot", "database", "conversations", "redis", "files"] {
         assert!(tells(told, ["TROUBLE", what], &[]), "{what}: {told}");
     }
+    assert!(tells(told, ["TROUBLE", "bot"], &["http://127.0.0.1:1 does not serve"]), "{told}");
     assert!(tells(told, ["note", "clock"], &[]), "{told}");
     assert!(told.contains("BOT_API_URL") && told.contains("whether the server runs"), "{told}");
     let all = format!("{told}{}", done.stderr);
     assert!(!all.contains("hunter2") && !all.contains(&emulator.token), "{all}");
     done.complains(&["5 things have to be mended"]);
+}
+
+#[tokio::test]
+async fn of_the_bot_apis_address_only_scheme_and_host_are_told() {
+    let (ground, emulator) = (Ground::new(Kind::Sqlite).await, silent_emulator().await);
+    let secret = emulator.base.replace("http://", "http://opora:hunter2@");
+    let done = asked(&ground, &emulator, &[("BOT_API_URL", &secret)]).await.well();
+    assert!(tells(&done.stdout, ["ok", "bot"], &[&emulator.base]), "{}", done.stdout);
+    assert!(!format!("{}{}", done.stdout, done.stderr).contains("hunter2"), "{}", done.stdout);
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ async fn a_slot_that_was_moved_is_told_to_whoever_has_planned_to_come() {
 async fn a_shift_that_closed_by_itself_is_told_to_whoever_forgot_it() {
     let cabinet = Cabinet::open(Kind::Sqlite).await;
     let (_, boris, site) = at_work(&cabinet).await;
-    let start = Start { user_id: boris.id, site_id: site, plan_id: None, position: None, at: NOON };
+    let start = Start { user_id: boris.id, site_id: site, plan_id: None, position: None, started_at: NOON, at: NOON };
     cabinet.app.domain.write_and_get(move |db| Box::pin(open(db, start))).await.unwrap();
     // It is three in the afternoon, and the site closes at nine in the evening.
     cabinet.clock.advance(Duration::from_secs(8 * 3600));

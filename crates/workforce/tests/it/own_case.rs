@@ -1,7 +1,10 @@
-//! Nobody decides on themselves: a manager's own reason, plan and contract are for owners.
+//! Nobody decides on themselves: a manager's own reason, plan, hours and contract are for owners.
 
-use workforce::people::Role;
-use workforce::shifts::{Excuse, Reason, Shifts, cancel};
+use std::time::Duration;
+
+use workforce::audit;
+use workforce::people::{Person, Role};
+use workforce::shifts::{Excuse, Reason, ShiftStatus, Shifts, Start, cancel, jobs, open};
 use workforce::sites::{
     AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Notice, Permission, Scope, Sites, Why, notices,
 };
@@ -14,6 +17,54 @@ use crate::running_a_business::{MAY, make_site};
 use crate::shifts::{Yard, chooses, person, plans};
 
 const OWN: &str = "This is about yourself: an owner decides it.";
+const OWN_IN_RUSSIAN: &str = "Это касается вас самих: решает владелец.";
+
+/// May manages a cafe and works there beside Boris, each with a place in a slot from three to five of Moscow; it is three.
+struct Cafe {
+    cabinet: Cabinet,
+    anna: Person,
+    may: Person,
+    boris: Person,
+    site: i64,
+    slot: i64,
+    /// Hers, and his.
+    plans: [i64; 2],
+}
+
+impl Cafe {
+    async fn new() -> Self {
+        let cabinet = Cabinet::open(Kind::Sqlite).await;
+        let (anna, boris, may) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await, hire_may(&cabinet).await);
+        let site = make_site(&cabinet, &cabinet.signed_in(ANNA).await).await;
+        let (doors, shifts) = (Sites::of_app(&cabinet.app), Shifts::of_app(&cabinet.app));
+        doors.permit(&anna, may.id, Scope::Site(site), Permission::ALL.to_vec()).await.unwrap();
+        let about = AboutSlot::usual("2026-01-01".parse().unwrap(), Hours::new(15 * 60, 17 * 60));
+        let slot = doors.create_slot(&anna, site, AboutSlot { capacity: 2, ..about }).await.unwrap();
+        let mut plans = [0; 2];
+        for (plan, person) in plans.iter_mut().zip([&may, &boris]) {
+            doors.create_contract(&anna, person.id, contract(site)).await.unwrap();
+            *plan = shifts.plan(person, person.id, slot).await.unwrap();
+        }
+        Self { cabinet, anna, may, boris, site, slot, plans }
+    }
+
+    /// Somebody comes by their plan, now.
+    async fn opens(&self, person: &Person, plan: i64) -> i64 {
+        let (plan_id, at) = (Some(plan), self.cabinet.clock.now());
+        let start = Start { user_id: person.id, site_id: self.site, plan_id, position: None, started_at: at, at };
+        self.cabinet.app.domain.write_and_get(move |db| Box::pin(open(db, start))).await.unwrap()
+    }
+}
+
+/// The slot's form as it was drawn, with something else in it.
+fn with<'a>(version: &'a str, changed: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let drawn = [("day", "2026-01-01"), ("starts", "15:00"), ("ends", "17:00"), ("capacity", "2"), ("rate", "")];
+    let rest = [("title", ""), ("penalises_lateness", "on"), ("version", version)];
+    let is_kept = |(name, _): &(&str, &str)| changed.iter().all(|(other, _)| other != name);
+    let kept = drawn.into_iter().chain(rest).filter(is_kept);
+    // A tick that is taken away is not sent at all.
+    kept.chain(changed.iter().copied()).filter(|(_, value)| *value != "off").collect()
+}
 
 fn contract(site: i64) -> AboutContract {
     let status = ContractStatus::Active;
@@ -124,4 +175,90 @@ async fn an_owner_who_works_too_decides_on_themselves() {
     yard.sites.edit_contract(owner, id, 1, dear).await.unwrap();
     let plan = shifts.plan(owner, owner.id, slot).await.unwrap();
     shifts.cancel(owner, plan).await.unwrap();
+    shifts.plan(owner, owner.id, slot).await.unwrap();
+    let mut seen = yard.sites.slot(slot).await.unwrap().unwrap();
+    seen.about.penalises_lateness = false;
+    yard.sites.edit_slot(owner, slot, seen.version, seen.about).await.unwrap();
+    yard.sites.delete_slot(owner, slot, seen.version + 1).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_slot_pays_a_manager_who_has_a_place_in_it_is_for_owners() {
+    let cafe = Cafe::new().await;
+    let (owner, manager) = (cafe.cabinet.signed_in(ANNA).await, cafe.cabinet.signed_in(MAY).await);
+    let page = format!("/calendar/slots/{}", cafe.slot);
+    let shown = manager.get(&page).await;
+    shown.is(200, "data-testid=\"own-case\"").is(200, "data-testid=\"save-slot\"");
+    assert!(!shown.body.contains("data-testid=\"delete-slot\""), "{}", shown.body);
+    owner.get(&page).await.is(200, "data-testid=\"delete-slot\"");
+
+    // She is late: neither does it begin later, nor is there no slot, nor does lateness cost nothing there.
+    cafe.cabinet.clock.advance(Duration::from_secs(40 * 60));
+    let dear = [
+        ("starts", "15:40"),
+        ("ends", "23:00"),
+        ("day", "2026-01-02"),
+        ("rate", "9999"),
+        ("penalises_lateness", "off"),
+        ("ignores_site_tasks", "on"),
+    ];
+    for changed in dear {
+        manager.post(&page, &with("1", &[changed])).await.is(409, OWN);
+    }
+    manager.post(&format!("{page}/move"), &[("day", "2026-01-02"), ("version", "1")]).await.is(409, OWN);
+    manager.post(&format!("{page}/delete"), &[("version", "1")]).await.is(409, OWN);
+    manager.post("/me/language", &[("language", "ru")]).await;
+    manager.post(&page, &with("1", &[("ends", "23:00")])).await.is(409, OWN_IN_RUSSIAN).is(409, "У вас есть место");
+    manager.post(&format!("{page}/delete"), &[("version", "1")]).await.is(409, OWN_IN_RUSSIAN);
+    // What pays her nothing she keeps in order, and what is somebody else's too.
+    manager.post(&page, &with("1", &[("title", "Cashier"), ("capacity", "3")])).await.leads_to(&page);
+    let (doors, shifts) = (Sites::of_app(&cafe.cabinet.app), Shifts::of_app(&cafe.cabinet.app));
+    let about = AboutSlot::usual("2026-01-02".parse().unwrap(), Hours::new(10 * 60, 12 * 60));
+    let his = doors.create_slot(&cafe.may, cafe.site, about.clone()).await.unwrap();
+    shifts.plan(&cafe.boris, cafe.boris.id, his).await.unwrap();
+    let longer = AboutSlot { hours: Hours::new(10 * 60, 13 * 60), ..about };
+    doors.edit_slot(&cafe.may, his, 1, longer).await.unwrap();
+    doors.delete_slot(&cafe.may, his, 2).await.unwrap();
+
+    // She comes, and goes home: her hours end with the slot, as long as no owner says anything else.
+    let shift = cafe.opens(&cafe.may, cafe.plans[0]).await;
+    manager.post(&page, &with("2", &[("ends", "23:00"), ("capacity", "3")])).await.is(409, OWN_IN_RUSSIAN);
+    owner.post(&page, &with("2", &[("ends", "18:00"), ("capacity", "3")])).await.leads_to(&page);
+    cafe.cabinet.clock.advance(Duration::from_secs(9 * 3600));
+    jobs::close_overdue(cafe.cabinet.app.clone()).await.unwrap();
+    let lines = cafe.cabinet.app.payroll.of_shift(shift).await.unwrap();
+    let amounts: Vec<_> = lines.iter().map(|line| line.amount.kopecks()).collect();
+    assert_eq!(amounts, [58_367, -35_000], "two hours and twenty minutes, and 35 minutes late");
+    cafe.cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_managers_own_shift_is_closed_in_the_bot_or_by_an_owner() {
+    let cafe = Cafe::new().await;
+    let (owner, manager) = (cafe.cabinet.signed_in(ANNA).await, cafe.cabinet.signed_in(MAY).await);
+    let (hers, his) = (cafe.opens(&cafe.may, cafe.plans[0]).await, cafe.opens(&cafe.boris, cafe.plans[1]).await);
+    cafe.cabinet.clock.advance(Duration::from_secs(3600));
+    let page = |shift: i64| format!("/shifts/{shift}");
+    let close = |shift: i64| format!("/shifts/{shift}/close");
+    let shown = manager.get(&page(hers)).await;
+    assert!(!shown.body.contains("data-testid=\"close-shift\""), "{}", shown.body);
+    manager.get(&page(his)).await.is(200, "data-testid=\"close-shift\"");
+    let half_past = [("end", "at"), ("time", "2026-01-01T15:30")];
+    for end in [&[][..], &half_past, &[("end", "by_itself")]] {
+        manager.post(&close(hers), end).await.is(409, OWN);
+    }
+    let shifts = Shifts::of_app(&cafe.cabinet.app);
+    assert_eq!(shifts.of(hers).await.unwrap().unwrap().status, ShiftStatus::Active);
+
+    // Who says when a shift ended is asked about it later; so it stands in the audit.
+    manager.post(&close(his), &half_past).await.leads_to(&page(his));
+    owner.post(&close(hers), &[]).await.leads_to(&page(hers));
+    let told = async |shift: i64| {
+        let lines = audit::about(&cafe.cabinet.app.domain, ("shift", shift)).await.unwrap();
+        lines.into_iter().map(|line| (line.actor, line.detail)).collect::<Vec<_>>()
+    };
+    let ended_at = NOON.plus(Duration::from_secs(1800));
+    assert_eq!(told(his).await, [(Some(cafe.may.id), serde_json::json!({ "ended_at": ended_at }))]);
+    assert_eq!(told(hers).await, [(Some(cafe.anna.id), serde_json::json!({}))]);
+    cafe.cabinet.close().await;
 }

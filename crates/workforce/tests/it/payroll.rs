@@ -30,6 +30,7 @@ on_every_database! {
     payments_are_marked_once_and_can_be_taken_back,
     more_than_is_due_is_paid_only_as_an_advance_and_counts_in_later_months,
     an_advance_is_paid_before_anything_was_earned_and_once,
+    an_advance_goes_no_farther_ahead_than_the_next_month,
     whose_pay_is_changed_by_somebody_else_is_told_what_why_and_for_which_month,
     everybody_is_told_their_own_earnings_with_reasons,
     what_is_told_of_a_month_after_an_advance_adds_up,
@@ -304,6 +305,20 @@ async fn an_advance_is_paid_before_anything_was_earned_and_once(kind: Kind) {
     payroll.close_period(owner, december).await.unwrap();
     refused(pay(december, true).await, Why::NothingThere);
     assert!(payroll.entry_of(vera, december).await.unwrap().is_none());
+}
+
+async fn an_advance_goes_no_farther_ahead_than_the_next_month(kind: Kind) {
+    let office = Office::open(kind).await;
+    let (payroll, owner, vera) = (office.payroll(), office.owner, office.vera.id);
+    let march: Period = "2026-03".parse().unwrap();
+    let pay = |period| payroll.mark_paid(owner, period, vera, roubles(300), NO_ENTRY, true);
+    refused(pay(march).await, Why::TooFarAhead);
+    refused(pay("2036-01".parse().unwrap()).await, Why::TooFarAhead);
+    assert!(payroll.entry_of(vera, march).await.unwrap().is_none());
+    pay(january().next()).await.unwrap();
+    // It is February in a month.
+    office.firm.stage.clock().advance(std::time::Duration::from_secs(31 * 24 * 3600));
+    pay(march).await.unwrap();
 }
 
 async fn whose_pay_is_changed_by_somebody_else_is_told_what_why_and_for_which_month(kind: Kind) {

@@ -35,11 +35,13 @@ mod planning;
 mod premises;
 mod racing;
 mod regressions;
+mod sent_before;
 mod shown;
 mod timeouts;
 mod told;
 mod two_contracts;
 mod two_instances;
+mod ways_out;
 mod without_redis;
 mod worked;
 

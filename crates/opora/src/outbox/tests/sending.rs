@@ -1,6 +1,8 @@
 //! Order, and what becomes of a row by Telegram's answer.
 
 use super::*;
+use crate::outbox::settler;
+use crate::store::{Answer as StoreAnswer, OutboxId, Settled, Settlement, StoreLayer};
 use crate::telegram::{AnswerCallback, Delete, Edit, Say};
 use crate::testing::faulty::{FaultyStore, Trouble};
 
@@ -197,4 +199,38 @@ async fn a_refused_token_keeps_the_rows() {
     stage.settled().await;
     assert_eq!(stage.texts_to(1).len(), 4);
     assert_eq!(stage.told(), [SendEvent::TokenRefused]);
+}
+
+/// A store that notes what was sent under labels only beside what was not.
+#[derive(Debug)]
+struct NotesBeside(Arc<dyn Store>, tokio::sync::Barrier);
+
+impl StoreLayer for NotesBeside {
+    fn inner(&self) -> &dyn Store {
+        &*self.0
+    }
+
+    fn note_sent(&self, _epoch: Epoch, _ids: Vec<OutboxId>) -> StoreAnswer<'_, ()> {
+        Box::pin(async {
+            self.1.wait().await;
+            Ok(())
+        })
+    }
+
+    fn note_labelled(&self, _epoch: Epoch, _sent: Vec<(OutboxId, i64)>) -> StoreAnswer<'_, ()> {
+        Box::pin(async {
+            self.1.wait().await;
+            Ok(())
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_sent_under_a_label_is_noted_beside_what_was_not() {
+    let store = NotesBeside(Arc::new(MemoryStore::new()), tokio::sync::Barrier::new(2));
+    let stage = Stage::over(Arc::new(store), off()).await;
+    let sent = |id, labelled| Settled { id: OutboxId(id), outcome: Settlement::Sent { labelled } };
+    let batch = [sent(1, None), sent(2, Some((5, "menu".into(), 120)))];
+    let noted = tokio::time::timeout(PATIENCE, settler::note(stage.courier.shared(), &batch)).await;
+    assert!(matches!(noted, Ok(Ok(()))), "{noted:?}");
 }

@@ -8,7 +8,7 @@ use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::store::database::{Change, change, numbers, read};
 use crate::store::sql::columns::{Columns, Value, count};
-use crate::store::{DomainWrites, Epoch, SqlDatabase, StoreError, StoreResult, Version};
+use crate::store::{DomainWrites, Epoch, Holder, SqlDatabase, StoreError, StoreResult, Version};
 
 /// How many rows of a table one cleaning removes.
 const CLEAN_LIMIT: usize = 1000;
@@ -26,6 +26,13 @@ impl SqlDatabase {
         match self {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(store) => store.verify().await,
+        }
+    }
+
+    /// Takes note of how long the renewals of this holder may wait for word of that.
+    pub(super) fn is_asked_by(&self, holder: &Holder) {
+        if let Self::Postgres(store) = self {
+            store.is_asked_by(holder);
         }
     }
 

@@ -17,6 +17,7 @@ impl DecidedStore {
         if let Some(held) = self.redis.held(bot, seen).await? {
             return Ok(LeaseAnswer::Held(Box::new(held)));
         }
+        self.database.is_asked_by(holder);
         self.database.verify().await?;
         let (fence, generation) = try_join(self.database.fence(bot), self.redis.generation_now()).await?;
         if fence.as_ref().is_some_and(|fence| fence.generation != generation) {

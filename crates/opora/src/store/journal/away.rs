@@ -10,7 +10,7 @@ use crate::store::database::as_it_was;
 use crate::store::decided::unless_decided;
 use crate::store::{
     Commit, Committed, ConversationRow, Epoch, Incoming, Mark, Opened, Origin, OutboxId, Outgoing, Parked, Receipt,
-    SetAside, Settled, Settlement, StoreError, StoreResult, Taken,
+    SetAside, Settled, StoreError, StoreResult, Taken,
 };
 
 /// Begins the names of notices to people whose conversation waits.
@@ -85,10 +85,6 @@ impl Shared {
     /// Says what became of sends. News of messages that are in Redis are kept until it is back.
     pub(super) async fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> StoreResult<()> {
         if is_ours(epoch) {
-            let labels: Vec<_> = settled.iter().filter_map(labelled).collect();
-            if !labels.is_empty() {
-                self.book.keep_labels(self.bot_of(epoch)?, labels).await?;
-            }
             return self.book.store().settle(epoch, settled, at).await;
         }
         if self.is_away() {
@@ -130,13 +126,5 @@ impl Shared {
     fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
         let bot = self.epochs.lock().get(&epoch).copied();
         bot.ok_or_else(|| StoreError::Fenced { mine: epoch, holder: "it was not given here".to_owned() })
-    }
-}
-
-/// The label under which a message was sent.
-fn labelled(settled: &Settled) -> Option<(i64, Box<str>, i64)> {
-    match &settled.outcome {
-        Settlement::Sent { labelled } => labelled.clone(),
-        _ => None,
     }
 }

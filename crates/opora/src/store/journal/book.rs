@@ -50,11 +50,12 @@ const EMPTIED_BY_ALL: [&str; 12] = [
     "DELETE FROM opora_places WHERE bot = $1",
 ];
 
-/// Whether a bot has left anything to replay.
+/// Whether a bot has left anything to replay. Labels are the store's own: whoever settles what an earlier process has noted,
+/// writes them there. An earlier version has kept them in a table of the journal's as well.
 const IS_EMPTY: &str = "
 SELECT NOT (EXISTS (SELECT 1 FROM opora_journal_entries WHERE bot = $1)
     OR EXISTS (SELECT 1 FROM opora_journal_settled WHERE bot = $1)
-    OR EXISTS (SELECT 1 FROM opora_journal_labels WHERE bot = $1)
+    OR EXISTS (SELECT 1 FROM opora_labels WHERE bot = $1) OR EXISTS (SELECT 1 FROM opora_journal_labels WHERE bot = $1)
     OR EXISTS (SELECT 1 FROM opora_inbox WHERE bot = $1) OR EXISTS (SELECT 1 FROM opora_outbox WHERE bot = $1)
     OR EXISTS (SELECT 1 FROM opora_failed WHERE bot = $1))";
 
@@ -201,8 +202,9 @@ impl Book {
     pub(super) async fn has_something(database: &SqlDatabase) -> StoreResult<bool> {
         const LEFT: &str = "
             SELECT EXISTS (SELECT 1 FROM opora_journal_entries) OR EXISTS (SELECT 1 FROM opora_journal_settled)
-                OR EXISTS (SELECT 1 FROM opora_journal_labels) OR EXISTS (SELECT 1 FROM opora_inbox)
-                OR EXISTS (SELECT 1 FROM opora_outbox) OR EXISTS (SELECT 1 FROM opora_failed)";
+                OR EXISTS (SELECT 1 FROM opora_labels) OR EXISTS (SELECT 1 FROM opora_journal_labels)
+                OR EXISTS (SELECT 1 FROM opora_inbox) OR EXISTS (SELECT 1 FROM opora_outbox)
+                OR EXISTS (SELECT 1 FROM opora_failed)";
         Ok(TABLES.are_in(database).await? && read!(database, LEFT, Vec::new(), |row| row.flag(0))?.pop() == Some(true))
     }
 
@@ -339,20 +341,14 @@ impl Book {
         })
     }
 
-    /// Keeps labels of messages that were sent while Redis was away.
-    pub(super) async fn keep_labels(&self, bot: i64, labels: Vec<(i64, Box<str>, i64)>) -> StoreResult<()> {
-        const KEEP: Each = each!(
-            "INSERT INTO opora_journal_labels (bot, chat, label, message)
-            SELECT CAST($2 AS BIGINT), CAST(value ->> 0 AS BIGINT), value ->> 1, CAST(value ->> 2 AS BIGINT) FROM",
-            "WHERE true ON CONFLICT (bot, chat, label) DO UPDATE SET message = excluded.message"
-        );
-        let last: BTreeMap<_, _> = labels.into_iter().map(|(chat, label, message)| ((chat, label), message)).collect();
-        let labels = last.into_iter().map(|((chat, label), message)| (chat, label, message));
-        self.keep(KEEP, vec![rows(labels)?, Value::Number(bot)]).await
-    }
-
+    /// The labels of messages that were sent while Redis was away.
     pub(super) async fn labels(&self, bot: i64) -> StoreResult<Vec<(i64, String, i64)>> {
-        const KEPT: &str = "SELECT chat, label, message FROM opora_journal_labels WHERE bot = $1";
+        // What an earlier version has kept apart was settled afterwards, or was sent again: the store knows better.
+        const KEPT: &str = "
+            SELECT chat, label, message FROM opora_labels WHERE bot = $1
+            UNION ALL SELECT chat, label, message FROM opora_journal_labels AS former
+            WHERE bot = $1 AND NOT EXISTS (SELECT 1 FROM opora_labels AS known
+                WHERE known.bot = former.bot AND known.chat = former.chat AND known.label = former.label)";
         read!(&*self.database, KEPT, vec![Value::Number(bot)], |row| {
             Ok((row.number(0)?, row.text(1)?, row.number(2)?))
         })

@@ -4,7 +4,6 @@
 //! takes the journal's, whoever had that.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use futures_util::future::join;
 
@@ -15,8 +14,6 @@ use crate::store::{Epoch, Filter, Holder, Lease, LeaseAnswer, Store, StoreError,
 
 /// How many conversations of the journal are read at once.
 const PAGE: usize = 1_000;
-/// How long the database may take to renew the journal's lease beside the one on Redis, which is not to wait for it.
-const RENEWS_WITHIN: Duration = Duration::from_secs(1);
 
 impl Shared {
     pub(super) async fn claim(&self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> StoreResult<LeaseAnswer> {
@@ -39,7 +36,7 @@ impl Shared {
         self.of_epoch(epoch)?.release(bot, epoch).await?;
         self.leases.lock().remove(&(bot, is_here));
         let held = self.held.lock().remove(&bot);
-        if let Some(here) = held
+        if let Some((here, _)) = held
             && self.book.store().release(bot, here).await.is_ok()
         {
             // Else it runs out.
@@ -57,28 +54,33 @@ impl Shared {
         held.and(renewed)
     }
 
-    /// Renews the journal's lease beside the one on Redis. A database that is away ends nothing; that somebody else has it
-    /// does.
+    /// Renews the journal's lease beside the one on Redis, which is not to wait for it. A database that is away ends nothing;
+    /// that somebody else has it does.
     async fn renew_held(&self, bot: i64) -> StoreResult<()> {
-        let Some(here) = self.held.lock().get(&bot).copied() else { return Ok(()) };
-        match tokio::time::timeout(RENEWS_WITHIN, self.book.store().renew(bot, here)).await {
+        let Some((here, patience)) = self.held.lock().get(&bot).copied() else { return Ok(()) };
+        match tokio::time::timeout(patience, self.book.store().renew(bot, here)).await {
             Ok(Err(error)) if error.ends_the_lease() => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Takes the journal's lease beside the one on Redis, whoever had it, where others can reach the journal. One in a file is
-    /// left alone: Redis can be used also while this disk is full.
+    /// Takes the journal's lease beside the one on Redis, where others can reach the journal. One in a file is left alone:
+    /// Redis can be used also while this disk is full.
     async fn hold_here(&self, bot: i64, holder: &Holder) -> StoreResult<()> {
-        if self.book.tables().is_none() {
-            return Ok(());
+        if self.book.tables().is_some() {
+            let here = self.take_here(bot, holder).await?;
+            self.held.lock().insert(bot, (here, holder.waits_aside()));
         }
+        Ok(())
+    }
+
+    /// Takes the journal's lease, whoever had it: who still writes under an older one is refused from now on.
+    pub(super) async fn take_here(&self, bot: i64, holder: &Holder) -> StoreResult<Epoch> {
         let seen = self.book.store().lease(bot).await?;
         match self.book.store().claim(bot, holder, seen.as_ref()).await? {
             LeaseAnswer::Granted(here) => {
-                self.leases.lock().insert((bot, true), holder.token.clone());
-                self.held.lock().insert(bot, here);
-                Ok(())
+                self.granted((bot, true), here, holder);
+                Ok(here)
             }
             LeaseAnswer::Held(_) => Err(StoreError::Unavailable("the journal is in use".into())),
         }
@@ -137,8 +139,10 @@ impl Shared {
                 {
                     self.copies.forget_all();
                 }
-                self.replay(bot, *epoch, holder).await?;
+                // First: whoever goes on there, because Redis is away from them alone, must not write down what is then taken for
+                // nothing and emptied.
                 self.hold_here(bot, holder).await?;
+                self.replay(bot, *epoch, holder).await?;
                 self.copies.begin_term();
                 self.on_journal.write().remove(&bot);
             }
@@ -172,7 +176,7 @@ impl Shared {
         if is_ours { store.claim(bot, holder, Some(lease)).await } else { Ok(answer) }
     }
 
-    pub(super) fn granted(&self, (bot, is_here): (i64, bool), epoch: Epoch, holder: &Holder) {
+    fn granted(&self, (bot, is_here): (i64, bool), epoch: Epoch, holder: &Holder) {
         self.leases.lock().insert((bot, is_here), holder.token.clone());
         let mut epochs = self.epochs.lock();
         // Of each store the last two: what was under way under the former may still be settled.

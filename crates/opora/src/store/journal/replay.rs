@@ -13,10 +13,9 @@ use super::entry::{Deed, Entry};
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
-use crate::outbox::MAY_BE_SENT;
 use crate::store::{
-    Commit, DomainWrites, Effect, Epoch, Holder, InboxRow, LeaseAnswer, Mark, Opened, Origin, OutboxId, OutboxRow,
-    RedisStore, Seq, Settled, Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
+    Commit, DomainWrites, Effect, Epoch, Holder, InboxRow, Mark, Opened, Origin, OutboxId, OutboxRow, RedisStore, Seq,
+    Settled, Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
 };
 
 /// How many rows are replayed at once.
@@ -62,13 +61,11 @@ impl Shared {
             self.forget_imported(bot);
             return self.book.empty(bot).await;
         }
-        // Whoever still writes to the journal under an older lease is refused from now on.
-        let seen = self.book.store().lease(bot).await?;
-        let here = match self.book.store().claim(bot, holder, seen.as_ref()).await? {
-            LeaseAnswer::Granted(here) => here,
-            LeaseAnswer::Held(_) => return Err(StoreError::Unavailable("the journal is in use".into())),
+        let held = self.held.lock().get(&bot).copied();
+        let here = match held {
+            Some((here, _)) => here,
+            None => self.take_here(bot, holder).await?,
         };
-        self.granted((bot, true), here, holder);
         self.book.set_effects_aside(bot).await?;
         let replay = Replay {
             shared: self,
@@ -89,8 +86,8 @@ impl Shared {
         // Before that: should its answer be lost, nobody of these is here.
         self.forget_imported(bot);
         self.book.empty(bot).await?;
-        // Where others can reach it, it is held from now on.
-        if self.book.tables().is_none() && self.book.store().release(bot, here).await.is_ok() {
+        // Where others can reach it, it is held on.
+        if held.is_none() && self.book.store().release(bot, here).await.is_ok() {
             self.leases.lock().remove(&(bot, true));
         }
         let Count { turns, conflicts, messages, failed, updates } = count;
@@ -121,14 +118,18 @@ impl Replay<'_> {
     /// What became of messages that were in Redis already, and the labels of those that were not.
     async fn settle(&self, bot: i64) -> StoreResult<()> {
         let book = &self.shared.book;
-        let mut settled = book.settled(bot).await?;
         let labels = book.labels(bot).await?.into_iter().map(|(chat, label, message)| Settled {
             // No row has this number: only the label is kept.
             id: OutboxId(0),
             outcome: Settlement::Sent { labelled: Some((chat, label.into(), message)) },
         });
-        settled.extend(labels);
-        if settled.is_empty() { Ok(()) } else { self.redis.settle(self.epoch, settled, self.shared.clock.now()).await }
+        // One after the other: what was said on the journal was sent after what Redis had, perhaps under the same label.
+        for settled in [book.settled(bot).await?, labels.collect()] {
+            if !settled.is_empty() {
+                self.redis.settle(self.epoch, settled, self.shared.clock.now()).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn entries(&self, bot: i64, count: &mut Count) -> StoreResult<()> {
@@ -245,14 +246,13 @@ impl Replay<'_> {
         }
     }
 
-    /// One that was in the act and is to be sent once at most has failed, as it would by the next courier: were it posted,
-    /// and that noted afterwards, an end in between would have it sent again.
+    /// One that was in the act and is to be sent once at most is so there, too, and the courier gives it up, which the
+    /// application is told of. All in one call: were it posted, and that noted afterwards, an end in between would have it
+    /// sent again.
     async fn hand_over(&self, row: &OutboxRow) -> StoreResult<()> {
         let once = self.once(row);
         if row.was_sending {
-            self.redis.keep_failed(self.epoch, &once, row, MAY_BE_SENT).await?;
-            tracing::error!(key = %row.key, chat = row.outgoing.chat, reason = MAY_BE_SENT, "a message cannot be sent");
-            return Ok(());
+            return self.redis.post_unsure(self.epoch, &once, row).await;
         }
         let outgoing = vec![(row.key.clone(), row.outgoing.clone())];
         self.redis.post(self.epoch, &once, outgoing, row.at).await.map(drop)

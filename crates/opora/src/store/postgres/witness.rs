@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -18,10 +19,10 @@ use super::server::Server;
 use super::{PostgresStore, schema};
 use crate::store::sql::columns::Columns;
 use crate::store::sql::failure::unavailable;
-use crate::store::{Epoch, FileWitness, StoreError, StoreResult, WitnessKeeper};
+use crate::store::{Epoch, FileWitness, Holder, StoreError, StoreResult, WitnessKeeper};
 
-/// How long a renewal waits for word of that.
-const VERIFIED_WITHIN: Duration = Duration::from_secs(1);
+/// How long it is waited for word of that, unless a holder of the lease has less time.
+pub(super) const VERIFIED_WITHIN_MS: u64 = 1_000;
 /// What the operator can do.
 const CHOICES: &str = "Nothing was written. Either bring the right database back and start again; or accept what is there \
                        with `opora state accept`, and what is missing is gone";
@@ -160,9 +161,16 @@ impl PostgresStore {
         self.server.judge(&self.generation, found.as_deref()).map_or(Ok(()), |loss| Err(loss.into_error()))
     }
 
+    /// Takes note of how long the renewals of this holder may wait for word of that.
+    pub(in crate::store) fn is_asked_by(&self, holder: &Holder) {
+        let aside_ms = u64::try_from(holder.waits_aside().as_millis()).unwrap_or(VERIFIED_WITHIN_MS);
+        self.verified_within_ms.store(aside_ms, Ordering::Relaxed);
+    }
+
     /// Why it is not the database that was opened. One that is away is not lost, and no lease waits for it.
     pub(in crate::store) async fn lost(&self) -> Option<StoreError> {
-        match tokio::time::timeout(VERIFIED_WITHIN, self.verify()).await {
+        let patience = Duration::from_millis(self.verified_within_ms.load(Ordering::Relaxed));
+        match tokio::time::timeout(patience, self.verify()).await {
             Ok(Err(lost @ StoreError::Lost { .. })) => Some(lost),
             _ => None,
         }

@@ -10,7 +10,7 @@ use super::wire::Call;
 use crate::store::StoreResult;
 
 /// Functions whose first argument is a lease.
-const UNDER_A_LEASE: [&str; 13] = [
+const UNDER_A_LEASE: [&str; 14] = [
     "receive",
     "park",
     "carry_out",
@@ -21,6 +21,7 @@ const UNDER_A_LEASE: [&str; 13] = [
     "settle",
     "redirect",
     "post",
+    "post_unsure",
     "fail",
     "clean",
     "drop_parked",

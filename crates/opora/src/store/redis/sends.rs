@@ -128,11 +128,29 @@ impl RedisStore {
         row: &OutboxRow,
         reason: &str,
     ) -> StoreResult<()> {
+        self.bring("fail", epoch, once, row, Some(reason)).await
+    }
+
+    /// Takes a message over that was in the act elsewhere and is to be sent once at most: it is in the act here as well, from
+    /// the same step on. Once, by its name.
+    pub(in crate::store) async fn post_unsure(&self, epoch: Epoch, once: &str, row: &OutboxRow) -> StoreResult<()> {
+        self.bring("post_unsure", epoch, once, row, None).await
+    }
+
+    async fn bring(
+        &self,
+        function: &'static str,
+        epoch: Epoch,
+        once: &str,
+        row: &OutboxRow,
+        reason: Option<&str>,
+    ) -> StoreResult<()> {
         let own = self.numbers.own_of(epoch, row.key.bot)?;
         let partition = partition_of_post(once);
-        let kept = rows::message(own.next(partition)?, &name_of(&row.key), row.at, &row.outgoing)?;
-        let args = vec![own.text(), row.at.0.to_string(), once.to_owned(), kept, reason.to_owned()];
-        let answer = self.write_room("fail", (own.bot, partition), Thing::Posts, args).await?;
+        let brought = rows::message(own.next(partition)?, &name_of(&row.key), row.at, &row.outgoing)?;
+        let mut args = vec![own.text(), row.at.0.to_string(), once.to_owned(), brought];
+        args.extend(reason.map(str::to_owned));
+        let answer = self.write_room(function, (own.bot, partition), Thing::Posts, args).await?;
         self.done(own.bot, epoch, &answer.word).await
     }
 

@@ -76,6 +76,9 @@ impl Account {
                 next += 1;
             } else if diary.expected[..next].contains(text) {
                 self.repeats += 1;
+            } else if diary.expected[next..].contains(text) {
+                self.complain(format!("I2: {person} was told `{text}` before {:?}", diary.expected[next]));
+                return;
             } else {
                 self.complain(format!("I5: {person} was told `{text}` in place of {:?}", diary.expected.get(next)));
                 return;
@@ -255,4 +258,14 @@ fn what_belongs_to_somebody_else_is_found_out() {
     account.is_clean();
     account.person(&diary, &["Your phone?".to_owned(), "done Boris".to_owned()]);
     assert!(account.breaks("I5"), "{account:?}");
+}
+
+#[test]
+fn what_is_told_before_its_turn_is_found_out_and_is_nobody_elses() {
+    let expected = vec!["noted bread".to_owned(), "noted milk".to_owned()];
+    let (diary, mut account) = (Diary { expected: expected.clone(), ..Diary::default() }, Account::default());
+    account.person(&diary, &expected);
+    account.is_clean();
+    account.person(&diary, &["noted milk".to_owned(), "noted bread".to_owned()]);
+    assert!(account.breaks("I2") && !account.breaks("I5"), "{account:?}");
 }

@@ -2,21 +2,26 @@
 //!
 //! They run in a process of their own, which is this test binary with one test to run and a part to play.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use opora::aiogram::{AiogramStore, Mapping, Unfit};
+use opora::bot::WebhookSettings;
 use opora::outbox::SendLimits;
 use opora::prelude::*;
 use opora::store::{Database, DomainWrites, RedisStore, Store, WriteError};
 use opora::telegram::Telegram;
 use serde_json::value::RawValue;
 
-use super::bugs::{Bug, Spoilt};
+use super::bugs::{Bug, Spoilt, forget_notes};
 use super::people::Story;
 use super::stage::{Stage, TOKEN};
 use crate::decided::apart::Apart;
 use crate::environment;
+
+/// What Telegram says to a webhook.
+pub const WEBHOOK_SECRET: &str = "a-secret";
 
 /// What a child is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,11 +31,13 @@ pub struct Part {
     pub database_url: Option<String>,
     pub files: String,
     pub failpoints: String,
-    pub is_errand: bool,
+    pub story: Story,
     pub lease_ms: u64,
     pub stop_ms: u64,
     pub album_quiet_ms: u64,
     pub at_once: bool,
+    /// Where it listens, and which address Telegram calls; it polls if there is none.
+    pub webhook: Option<(SocketAddr, String)>,
     pub bug: Option<Bug>,
 }
 
@@ -43,11 +50,12 @@ impl Part {
             database_url: stage.keeper.database(),
             files: stage.files().display().to_string(),
             failpoints: String::new(),
-            is_errand: story == Story::Errand,
+            story,
             lease_ms: 1500,
             stop_ms: 10_000,
             album_quiet_ms: 500,
             at_once: true,
+            webhook: None,
             bug: None,
         }
     }
@@ -56,7 +64,12 @@ impl Part {
 /// Of every run of the whole binary this is a part too; without a part to play it has nothing to do.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_child_plays_its_part() {
-    play(|part, bot| if part.is_errand { bot.dialogue(errand()) } else { bot.dialogue(registration()) }).await;
+    play(|part, bot| match part.story {
+        Story::Registration => bot.dialogue(registration()),
+        Story::Errand => bot.dialogue(errand()),
+        Story::Shopping => bot.dialogue(shopping()),
+    })
+    .await;
 }
 
 /// Runs a bot with these dialogues, if this process was given a part.
@@ -85,10 +98,26 @@ pub async fn play_over(
     } else {
         prepare(&store).await;
     }
-    dialogues(&part, bot).run().await.unwrap();
+    let bot = dialogues(&part, bot);
+    match part.webhook {
+        Some((listen, url)) => run_by_webhook(bot, listen, url).await,
+        None => bot.run().await.unwrap(),
+    }
+}
+
+/// Runs a bot that Telegram calls. Calls that are under way in the end are not answered: they come again elsewhere.
+async fn run_by_webhook(bot: Bot, listen: SocketAddr, url: String) {
+    let (bot, webhook) = bot.webhook(WebhookSettings::new(url, WEBHOOK_SECRET));
+    let listener = tokio::net::TcpListener::bind(listen).await.unwrap();
+    let server = tokio::spawn(axum::serve(listener, webhook.router("/telegram")).into_future());
+    bot.run().await.unwrap();
+    server.abort();
 }
 
 async fn store(part: &Part) -> Arc<dyn Store> {
+    if part.bug == Some(Bug::ForgetsNotes) {
+        forget_notes(&part.state_url);
+    }
     match (&part.database_url, part.bug) {
         (Some(database), Some(Bug::WritesApart)) => Arc::new(Apart {
             redis: RedisStore::open(&part.state_url).await.unwrap(),
@@ -294,4 +323,38 @@ fn errand() -> Dialogue<Errand> {
         .on(Errand::PHOTO, photo(), fetch)
         .on(Errand::FETCHING, outcome("download"), fetched)
         .on(Errand::WAITING, timer("remind"), remind)
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "shopping")]
+#[serde(rename_all = "snake_case")]
+enum Shopping {
+    First,
+    Second,
+    Third,
+}
+
+/// Notes three things in the order in which they are said.
+fn shopping() -> Dialogue<Shopping> {
+    async fn start(turn: &mut Turn, _: Command) -> Step<Shopping> {
+        turn.say("Three things, please");
+        Ok(Next::Go(Shopping::First))
+    }
+    async fn first(turn: &mut Turn, thing: String) -> Step<Shopping> {
+        turn.say(format!("noted {thing}"));
+        Ok(Next::Go(Shopping::Second))
+    }
+    async fn second(turn: &mut Turn, thing: String) -> Step<Shopping> {
+        turn.say(format!("noted {thing}"));
+        Ok(Next::Go(Shopping::Third))
+    }
+    async fn third(turn: &mut Turn, thing: String) -> Step<Shopping> {
+        turn.say(format!("noted {thing}"));
+        Ok(Next::End)
+    }
+    Dialogue::new()
+        .start(command("start"), start)
+        .on(Shopping::FIRST, text(), first)
+        .on(Shopping::SECOND, text(), second)
+        .on(Shopping::THIRD, text(), third)
 }

@@ -1,5 +1,7 @@
 //! Bugs on purpose, to see that the checks find them.
 
+use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,10 +10,12 @@ use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    Answer, Commit, Committed, EffectId, EffectRow, Epoch, Incoming, Opened, Origin, OutboxId, OutboxRow, Outgoing,
-    Parked, Receipt, SetAside, Settled, Store, StoreError, StoreResult, Taken, Transition, Upload, Version,
+    Answer, Commit, Committed, EffectId, EffectRow, Epoch, InboxRow, Incoming, Opened, Origin, OutboxId, OutboxRow,
+    Outgoing, Parked, Receipt, Seq, SetAside, Settled, StateChange, Store, StoreError, StoreResult, Stored, Taken,
+    Transition, Upload, Version,
 };
 use opora::telegram::{Api, ApiAnswer, ApiError, Download, Telegram};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -25,6 +29,10 @@ pub enum Bug {
     ConfirmsBeforeStoring,
     /// An update that comes again is taken for a new one.
     ForgetsMarks,
+    /// What waits in the inbox is read last things first.
+    ReversesTheInbox,
+    /// A turn keeps what somebody else in the same state has said.
+    MixesKeys,
     /// Writes of an instance whose lease is over are taken.
     IgnoresTheLease,
     /// The same, and a turn that another one has overtaken commits all the same.
@@ -35,6 +43,8 @@ pub enum Bug {
     ForgetsWhatToSend,
     /// What was sent is sent again.
     SendsTwice,
+    /// What was noted as sent before a start is not known after it.
+    ForgetsNotes,
     /// Work that is taken up again has another key.
     NamesWorkAnew,
 }
@@ -46,6 +56,16 @@ impl Bug {
             Self::ConfirmsBeforeStoring => Some(Arc::new(Eager(telegram))),
             Self::SendsTwice => Some(Arc::new(Insistent(telegram))),
             _ => None,
+        }
+    }
+}
+
+/// Removes the notes beside a database file.
+pub fn forget_notes(state_url: &str) {
+    let database = Path::new(state_url.trim_start_matches("sqlite:"));
+    for file in std::fs::read_dir(database.parent().unwrap()).unwrap().map(|file| file.unwrap().path()) {
+        if file.file_name().is_some_and(|name| name.to_string_lossy().contains("-sent-")) {
+            std::fs::remove_file(file).unwrap();
         }
     }
 }
@@ -124,6 +144,24 @@ impl Spoilt {
         }
     }
 
+    /// The state of a turn as somebody else has left it, if anybody was there.
+    fn mixed(&self, key: &DialogueKey, state: StateChange) -> StateChange {
+        /// Who was the last in each state, and what was stored for them.
+        type Last = HashMap<Box<str>, (DialogueKey, Stored)>;
+        static LAST: Mutex<Option<Last>> = Mutex::new(None);
+        let StateChange::Set(own) = &state else { return state };
+        let Some(place) = own.places.first() else { return state };
+        let mut last = LAST.lock();
+        let last = last.get_or_insert_default();
+        match last.get(&place.state) {
+            Some((whose, theirs)) if whose != key => StateChange::Set(theirs.clone()),
+            _ => {
+                last.insert(place.state.clone(), (key.clone(), own.clone()));
+                state
+            }
+        }
+    }
+
     async fn epoch(&self, epoch: Epoch) -> StoreResult<Epoch> {
         Ok(self.inner.lease(BOT).await?.map_or(epoch, |lease| lease.epoch))
     }
@@ -159,7 +197,7 @@ struct Parts {
     key: DialogueKey,
     from: Version,
     takes: Vec<Taken>,
-    state: opora::store::StateChange,
+    state: StateChange,
     outgoing: Vec<Outgoing>,
     transition: Option<Transition>,
     at: Millis,
@@ -206,7 +244,20 @@ impl opora::store::StoreLayer for Spoilt {
         Box::pin(self.ask(epoch, move |epoch| self.inner.receive(epoch, batch.clone())))
     }
 
-    fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
+    fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {
+        Box::pin(async move {
+            let mut rows = self.inner.waiting(bot, after, limit).await?;
+            if self.bug == Bug::ReversesTheInbox {
+                reverse(&mut rows);
+            }
+            Ok(rows)
+        })
+    }
+
+    fn commit(&self, epoch: Epoch, mut commit: Commit) -> Answer<'_, Committed> {
+        if self.bug == Bug::MixesKeys {
+            commit.state = self.mixed(&commit.key, commit.state);
+        }
         Box::pin(async move {
             let parts = Parts::from(&commit);
             match self.inner.commit(epoch, commit).await {
@@ -248,5 +299,20 @@ impl opora::store::StoreLayer for Spoilt {
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
         Box::pin(self.ask(epoch, move |epoch| self.inner.settle(epoch, settled.clone(), at)))
+    }
+}
+
+/// Turns round what each conversation's rows say. Their numbers stay: of those that wait together a bot takes the lowest
+/// first, whatever order a store gives them in.
+fn reverse(rows: &mut [InboxRow]) {
+    let mut places: HashMap<DialogueKey, Vec<usize>> = HashMap::new();
+    for (place, row) in rows.iter().enumerate() {
+        places.entry(row.incoming.key.clone()).or_default().push(place);
+    }
+    for places in places.values() {
+        let said: Vec<_> = places.iter().rev().map(|place| rows[*place].incoming.body.clone()).collect();
+        for (place, body) in places.iter().zip(said) {
+            rows[*place].incoming.body = body;
+        }
     }
 }

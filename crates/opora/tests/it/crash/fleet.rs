@@ -1,4 +1,6 @@
 //! Instances behind a balancer: all take updates, one works. They are killed and replaced in turn while people talk.
+//!
+//! Some only talk, as the example does; some fetch files, some write to the application's tables, and these are counted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,16 +8,21 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use self::balancer::Balancer;
-use super::account::Account;
+use super::bots::Part;
 use super::keeper::Kind;
-use super::people::{Crowd, Manner, Story};
+use super::kills::Bot;
+use super::people::{Crowd, Manner};
 use super::process::Process;
 use super::stage::{BOT, PATIENCE, Stage, until, until_so};
+use super::takeover::pause_between_writes;
 use crate::environment;
 
 mod balancer;
 
-const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
+/// The example's; it outlasts everything that is not to end it.
+const LONG_LEASE_MS: u64 = 30_000;
+/// Short enough to wait for its end, and time enough to renew it on a machine with a lot to do.
+const SHORT_LEASE_MS: u64 = 4000;
 
 /// How an instance goes.
 #[derive(Clone, Copy, Debug)]
@@ -41,14 +48,22 @@ const ROUNDS: [(Who, End); 4] =
 struct Fleet {
     stage: Arc<Stage>,
     balancer: Balancer,
+    bot: Bot,
+    lease_ms: u64,
     instances: Vec<(Process, String)>,
 }
 
 impl Fleet {
     /// Starts instances; one leads when this answers.
-    async fn start(kind: Kind, count: usize) -> Self {
+    async fn start(kind: Kind, bot: Bot, count: usize) -> Self {
+        Self::with_lease(LONG_LEASE_MS, kind, bot, count).await
+    }
+
+    /// The same with a lease of another length; the example has no choice there.
+    async fn with_lease(lease_ms: u64, kind: Kind, bot: Bot, count: usize) -> Self {
+        assert!(bot != Bot::Example || lease_ms == LONG_LEASE_MS);
         let (stage, balancer) = (Stage::on(kind).await, Balancer::start().await);
-        let mut fleet = Self { stage, balancer, instances: Vec::new() };
+        let mut fleet = Self { stage, balancer, bot, lease_ms, instances: Vec::new() };
         for _ in 0..count {
             fleet.join("").await;
         }
@@ -59,10 +74,24 @@ impl Fleet {
     /// Adds an instance; it takes updates when this answers.
     async fn join(&mut self, failpoints: &str) {
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let process = Process::by_webhook(&self.stage, address, &self.balancer.url, failpoints);
+        let process = match self.bot {
+            Bot::Example => Process::by_webhook(&self.stage, address, &self.balancer.url, failpoints),
+            bot => Process::playing(&Part {
+                lease_ms: self.lease_ms,
+                webhook: Some((address, self.balancer.url.to_string())),
+                ..bot.part(&self.stage, failpoints)
+            }),
+        };
         process.tells("takes updates, whoever leads").await;
         self.instances.push((process, format!("http://{address}/telegram")));
         self.tell_balancer();
+    }
+
+    /// Lets people in.
+    async fn crowd(&self, people: usize) -> Crowd {
+        self.bot.is_troubled(&self.stage, people).await;
+        let manner = Manner { story: self.bot.story(), patience: PATIENCE, thought: Duration::ZERO };
+        Crowd::begin(&self.stage, people, manner).await
     }
 
     fn tell_balancer(&self) {
@@ -112,8 +141,9 @@ impl Fleet {
         in_the_act
     }
 
-    /// Stops everything once nothing waits any more; gives how often the balancer had to ask another.
-    async fn end(self) -> (Arc<Stage>, usize) {
+    /// Lets people finish, stops everything once nothing waits any more, and looks at what came of it.
+    async fn end(self, crowd: Crowd, in_the_act: usize) {
+        let diaries = crowd.finish().await;
         let store = self.stage.store().await;
         until_so("nothing waits", async || {
             let numbers = store.statistics(Some(BOT)).await.unwrap();
@@ -124,62 +154,74 @@ impl Fleet {
         for (process, _) in self.instances {
             process.stop(&self.stage).await;
         }
-        (self.stage, self.balancer.retried())
+        let account = self.bot.account(&self.stage, &diaries, in_the_act).await;
+        println!(
+            "{:?}: {} dialogues, {} messages repeated of {in_the_act} in the act, {} calls to another instance",
+            self.bot,
+            account.walks,
+            account.repeats,
+            self.balancer.retried()
+        );
+        account.is_clean();
     }
 }
 
 /// Two instances or more, replaced in turn.
-async fn goes_on_while_instances_come_and_go(kind: Kind, count: usize) {
+async fn goes_on_while_instances_come_and_go(kind: Kind, bot: Bot, count: usize) {
     let people = environment::people().unwrap_or(30);
     let rounds = environment::kills().unwrap_or(ROUNDS.len());
-    let mut fleet = Fleet::start(kind, count).await;
-    let crowd = Crowd::begin(&fleet.stage, people, MANNER).await;
+    let mut fleet = Fleet::start(kind, bot, count).await;
+    let crowd = fleet.crowd(people).await;
     let mut in_the_act = 0;
     for (who, end) in ROUNDS.into_iter().cycle().take(rounds) {
         assert!(fleet.stage.goes_on(i64::try_from(people).unwrap(), PATIENCE).await, "before {who:?} is {end:?}");
         in_the_act += fleet.replace(who, end).await;
     }
-    let diaries = crowd.finish().await;
-    let (stage, retried) = fleet.end().await;
-    let account = Account::of(&stage, Story::Registration, &diaries, in_the_act).await;
-    println!(
-        "{kind:?}, {count} instances: {} dialogues, {} messages repeated of {in_the_act} in the act, {retried} calls to \
-         another instance",
-        account.walks, account.repeats
-    );
-    account.is_clean();
+    fleet.end(crowd, in_the_act).await;
+}
+
+macro_rules! come_and_go {
+    ($($name:ident: $count:literal $bot:ident on $kind:ident,)*) => {
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            goes_on_while_instances_come_and_go(Kind::$kind, Bot::$bot, $count).await;
+        })*
+    };
+}
+
+come_and_go! {
+    three_instances_on_redis_serve_people_while_they_are_killed_and_replaced: 3 Example on Redis,
+    five_instances_on_redis_serve_people_while_they_are_killed_and_replaced: 5 Example on Redis,
+    three_instances_on_postgres_serve_people_while_they_are_killed_and_replaced: 3 Example on Postgres,
+    two_instances_on_redis_fetch_every_file_once_while_they_are_killed_and_replaced: 2 Errand on Redis,
+    two_instances_on_redis_and_postgres_write_once_while_they_are_killed_and_replaced: 2 Registration on RedisAndPostgres,
+    three_instances_on_postgres_write_once_while_they_are_killed_and_replaced: 3 Registration on Postgres,
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_instances_on_redis_serve_people_while_they_are_killed_and_replaced() {
-    goes_on_while_instances_come_and_go(Kind::Redis, 3).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn five_instances_on_redis_serve_people_while_they_are_killed_and_replaced() {
-    goes_on_while_instances_come_and_go(Kind::Redis, 5).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_the_long_form_so_do_two() {
+async fn in_the_long_form_so_do_others() {
     if environment::kills().is_none() {
         println!("skipped: this is for the long form");
         return;
     }
-    goes_on_while_instances_come_and_go(Kind::Redis, 2).await;
-    goes_on_while_instances_come_and_go(Kind::Postgres, 2).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn three_instances_on_postgres_serve_people_while_they_are_killed_and_replaced() {
-    goes_on_while_instances_come_and_go(Kind::Postgres, 3).await;
+    for (kind, bot, count) in [
+        (Kind::Redis, Bot::Example, 2),
+        (Kind::Postgres, Bot::Example, 2),
+        (Kind::Redis, Bot::Errand, 3),
+        (Kind::Postgres, Bot::Errand, 2),
+        (Kind::RedisAndPostgres, Bot::Errand, 2),
+        (Kind::RedisAndPostgres, Bot::Registration, 3),
+        (Kind::Postgres, Bot::Registration, 2),
+    ] {
+        goes_on_while_instances_come_and_go(kind, bot, count).await;
+    }
 }
 
 /// An instance stands still in the middle of everything; what it may have stored comes again to another one.
 async fn goes_on_while_an_instance_stands_still(kind: Kind) {
     let people = environment::people().unwrap_or(20);
-    let fleet = Fleet::start(kind, 2).await;
-    let crowd = Crowd::begin(&fleet.stage, people, MANNER).await;
+    let fleet = Fleet::start(kind, Bot::Example, 2).await;
+    let crowd = fleet.crowd(people).await;
     let more = i64::try_from(people).unwrap();
     assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
     let (standby, _) = &fleet.instances[(fleet.leader().await + 1) % 2];
@@ -189,9 +231,7 @@ async fn goes_on_while_an_instance_stands_still(kind: Kind) {
     assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
     standby.signal(Signal::CONT);
     assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
-    let diaries = crowd.finish().await;
-    let (stage, _) = fleet.end().await;
-    Account::of(&stage, Story::Registration, &diaries, 0).await.is_clean();
+    fleet.end(crowd, 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -205,42 +245,54 @@ async fn an_instance_on_postgres_that_stands_still_holds_nobody_up_for_long() {
 }
 
 /// The leader stands still for longer than its lease; others take updates all the while, and one of them takes over.
+async fn writes_nothing_more_after_its_lease(lease_ms: u64, kind: Kind, bot: Bot) {
+    let people = environment::people().unwrap_or(20);
+    let more = i64::try_from(people).unwrap();
+    let fleet = Fleet::with_lease(lease_ms, kind, bot, 2).await;
+    let crowd = fleet.crowd(people).await;
+    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+    let place = fleet.leader().await;
+    let ((leader, _), (standby, _)) = (&fleet.instances[place], &fleet.instances[1 - place]);
+    let store = fleet.stage.store().await;
+    pause_between_writes(leader, async || fleet.stage.keeper.is_free().await).await;
+    // What it was about to send, it may send when it goes on.
+    let in_the_act = fleet.stage.unsettled(&store).await.len();
+    store.close().await.unwrap();
+    standby.tells("took over the lease").await;
+    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+    leader.signal(Signal::CONT);
+    leader.tells("does not lead any more").await;
+    assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
+    fleet.end(crowd, in_the_act).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn in_the_long_form_a_leader_that_stands_still_past_its_lease_writes_nothing_more() {
+async fn a_leader_on_redis_that_stands_still_past_its_lease_spoils_no_file() {
+    writes_nothing_more_after_its_lease(SHORT_LEASE_MS, Kind::Redis, Bot::Errand).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_on_redis_and_postgres_that_stands_still_past_its_lease_writes_nothing_more() {
+    writes_nothing_more_after_its_lease(SHORT_LEASE_MS, Kind::RedisAndOwnPostgres, Bot::Registration).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_the_long_form_nor_does_any_other() {
     if environment::kills().is_none() {
         println!("skipped: this is for the long form");
         return;
     }
-    let people = environment::people().unwrap_or(30);
-    let more = i64::try_from(people).unwrap();
-    for kind in [Kind::Redis, Kind::Postgres] {
-        let fleet = Fleet::start(kind, 2).await;
-        let crowd = Crowd::begin(&fleet.stage, people, MANNER).await;
-        assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
-        let place = fleet.leader().await;
-        let ((leader, _), (standby, _)) = (&fleet.instances[place], &fleet.instances[1 - place]);
-        leader.signal(Signal::STOP);
-        until("it stands still", || leader.stands_still()).await;
-        // What it was about to send, it may send when it goes on.
-        let store = fleet.stage.store().await;
-        let in_the_act = fleet.stage.unsettled(&store).await.len();
-        store.close().await.unwrap();
-        standby.tells("took over the lease").await;
-        assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
-        leader.signal(Signal::CONT);
-        leader.tells("does not lead any more").await;
-        assert!(fleet.stage.goes_on(2 * more, PATIENCE).await);
-        let diaries = crowd.finish().await;
-        let (stage, _) = fleet.end().await;
-        Account::of(&stage, Story::Registration, &diaries, in_the_act).await.is_clean();
-    }
+    writes_nothing_more_after_its_lease(LONG_LEASE_MS, Kind::Redis, Bot::Example).await;
+    writes_nothing_more_after_its_lease(LONG_LEASE_MS, Kind::OwnPostgres, Bot::Example).await;
+    writes_nothing_more_after_its_lease(SHORT_LEASE_MS, Kind::OwnPostgres, Bot::Registration).await;
+    writes_nothing_more_after_its_lease(SHORT_LEASE_MS, Kind::OwnPostgres, Bot::Errand).await;
 }
 
 /// Killed after an update was stored, before anybody was answered or told of it.
 async fn finds_what_nobody_told_of(kind: Kind) {
     let people = environment::people().unwrap_or(20);
-    let mut fleet = Fleet::start(kind, 1).await;
-    let crowd = Crowd::begin(&fleet.stage, people, MANNER).await;
+    let mut fleet = Fleet::start(kind, Bot::Example, 1).await;
+    let crowd = fleet.crowd(people).await;
     for kill in 0..environment::kills().unwrap_or(2) {
         fleet.join(&format!("intake.after_receive=pause@{}", 5 + kill % 7)).await;
         let (standby, _) = fleet.instances.pop().unwrap();
@@ -248,9 +300,7 @@ async fn finds_what_nobody_told_of(kind: Kind) {
         standby.kill().await;
         fleet.tell_balancer();
     }
-    let diaries = crowd.finish().await;
-    let (stage, _) = fleet.end().await;
-    Account::of(&stage, Story::Registration, &diaries, 0).await.is_clean();
+    fleet.end(crowd, 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use opora::clock::Millis;
 use opora::failpoints;
+use opora::key::DialogueKey;
 use opora::store::with_setting;
 use rustix::process::Signal;
 use serde_json::json;
@@ -22,12 +24,26 @@ const THOUGHT: Duration = Duration::from_millis(250);
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: THOUGHT };
 const PEOPLE: usize = 20;
 
+/// Longer than a machine with a lot to do needs for a renewal. A killed holder is seen to be gone whatever its lease.
+const LEASE_MS: u64 = 10_000;
+
 /// A bot on Redis with a journal: beside the application's tables if it has some, else in the stage's folder.
-fn part(stage: &Stage, failpoint: &str) -> Part {
-    let file = stage.files().with_file_name("journal.db").display().to_string();
+pub fn part(stage: &Stage, failpoint: &str) -> Part {
+    let file = file(stage);
     let journal = if stage.keeper.database().is_some() { "database" } else { &file };
     let state_url = with_setting(&stage.address(), "journal", journal);
-    Part { state_url, failpoints: failpoint.to_owned(), ..Part::of(stage, Story::Registration) }
+    let usual = Part::of(stage, Story::Registration);
+    Part { state_url, failpoints: failpoint.to_owned(), lease_ms: LEASE_MS, ..usual }
+}
+
+/// Where its journal is if it is in a file.
+fn file(stage: &Stage) -> String {
+    stage.files().with_file_name("journal.db").display().to_string()
+}
+
+/// The address of the database in which its journal is.
+fn journal_at(stage: &Stage) -> String {
+    stage.keeper.database().unwrap_or_else(|| format!("sqlite:{}", file(stage)))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -50,7 +66,7 @@ async fn outlives_an_outage_and_kills(kind: Kind) {
     let mut process = Process::playing(&part(&stage, ""));
     process.leads().await;
     let crowd = Crowd::begin(&stage, PEOPLE, MANNER).await;
-    let mut in_the_act = 0;
+    let (mut in_the_act, mut told) = (0, Vec::new());
     for outage in 0..environment::kills().unwrap_or(1) {
         assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
         stage.keeper.kill();
@@ -58,19 +74,22 @@ async fn outlives_an_outage_and_kills(kind: Kind) {
         let handled = process.count("input handled");
         assert!(stage.goes_on(20, PATIENCE).await, "nobody goes on: {:?}", process.told());
         until("there are turns in the journal", || process.count("input handled") > handled + 5).await;
+        told.extend(process.told());
         process.kill().await;
         // It keeps what it has answered, so one that was started again has the rows that it had when it went away.
         stage.is_hung_up().await;
         stage.keeper.start_again();
         in_the_act += in_the_act_in_both(&stage).await;
         stage.keeper.kill();
-        let (next, also) = is_killed_in_the_replay(&stage, outage).await;
+        let (next, also) = is_killed_in_the_replay(&stage, outage, &mut told).await;
         (process, in_the_act) = (next, in_the_act + also);
     }
     assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
     let diaries = crowd.finish().await;
-    process.stop(&stage).await;
+    told.extend(process.stop(&stage).await);
     let mut account = Account::of(&stage, Story::Registration, &diaries, in_the_act).await;
+    // What was in the act then nobody has counted.
+    told.iter().filter(|line| line.contains("lost the lease")).for_each(|line| println!("{line}"));
     println!("{} dialogues, {} messages repeated of {in_the_act} in the act", account.walks, account.repeats);
     if stage.keeper.has_tables() {
         account.writes(&written_by(&stage).await, &diaries);
@@ -81,7 +100,7 @@ async fn outlives_an_outage_and_kills(kind: Kind) {
 /// One starts while Redis is away, and is killed in the replay when that is back; so are the next two. Gives the one that
 /// works then, and how many messages were in the act of being sent when the first was killed: it has answered people until
 /// just before. Later ones come to the replay before they send anything.
-async fn is_killed_in_the_replay(stage: &Stage, outage: usize) -> (Process, usize) {
+async fn is_killed_in_the_replay(stage: &Stage, outage: usize, told: &mut Vec<String>) -> (Process, usize) {
     let at = [
         format!("{}=abort@{}", failpoints::JOURNAL_AFTER_ENTRY, 1 + (2 * outage + 2) % 5),
         format!("{}=abort", failpoints::JOURNAL_AFTER_PAGE),
@@ -96,6 +115,7 @@ async fn is_killed_in_the_replay(stage: &Stage, outage: usize) -> (Process, usiz
     for next in [&*at[1], &at[2], ""] {
         let status = process.ended().await;
         assert!(!status.success(), "{:?}", process.told());
+        told.extend(process.told());
         if in_the_act.is_none() {
             in_the_act = Some(in_the_act_in_both(stage).await);
         }
@@ -109,8 +129,7 @@ async fn is_killed_in_the_replay(stage: &Stage, outage: usize) -> (Process, usiz
 /// still. What was settled of Redis' own without it stands in the journal as news.
 async fn in_the_act_in_both(stage: &Stage) -> usize {
     stage.is_hung_up().await;
-    let file = format!("sqlite:{}", stage.files().with_file_name("journal.db").display());
-    let journal = stage.keeper.database().unwrap_or(file);
+    let journal = journal_at(stage);
     let mut all = Vec::new();
     for address in [&stage.address(), &journal] {
         let store = opora::store::open(address).await.unwrap();
@@ -186,8 +205,9 @@ async fn is_cut_off_behind_each_part(kind: Kind) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_journal_on_a_full_disk_acknowledges_nothing_and_nothing_is_lost() {
     let stage = Stage::on(Kind::Redis).await;
-    let journal = format!("sqlite:{}", stage.files().with_file_name("journal.db").display());
-    let process = Process::playing_within_limits(&part(&stage, ""));
+    let journal = journal_at(&stage);
+    // It is over soon when it cannot be renewed.
+    let process = Process::playing_within_limits(&Part { lease_ms: 1_500, ..part(&stage, "") });
     process.leads().await;
     let crowd = Crowd::begin(&stage, PEOPLE, MANNER).await;
     assert!(stage.goes_on(60, PATIENCE).await, "{:?}", process.told());
@@ -214,5 +234,72 @@ async fn a_journal_on_a_full_disk_acknowledges_nothing_and_nothing_is_lost() {
     process.stop(&stage).await;
     let account = Account::of(&stage, Story::Registration, &diaries, in_the_act).await;
     println!("{} dialogues, {} messages repeated of {in_the_act} in the act", account.walks, account.repeats);
+    account.is_clean();
+}
+
+/// So long Redis is away in the long form.
+const MINUTES: Duration = Duration::from_secs(125);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_the_long_form_minutes_without_redis_are_replayed_and_nothing_is_merged() {
+    if environment::kills().is_none() {
+        println!("skipped: this is for the long form");
+        return;
+    }
+    tokio::join!(is_away_for_minutes(Kind::Redis), is_away_for_minutes(Kind::RedisAndOwnPostgres));
+}
+
+/// People talk on while Redis is away for minutes. An operator changes one conversation there before the replay: of all
+/// turns only hers do not fit, and are listed.
+async fn is_away_for_minutes(kind: Kind) {
+    let stage = Stage::on(kind).await;
+    let process = Process::playing(&Part { lease_ms: 30_000, ..part(&stage, "") });
+    process.leads().await;
+    let anna = stage.person("Anna").await;
+    stage.says(anna, "/start").await;
+    stage.hears(anna, QUESTION).await;
+    // Who has a commit under way when Redis goes away waits for all that time.
+    let crowd = Crowd::begin(&stage, PEOPLE, Manner { patience: 2 * MINUTES, ..MANNER }).await;
+    assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
+    stage.keeper.kill();
+    process.tells("the journal goes on").await;
+    stage.says(anna, "Well").await;
+    stage.hears(anna, NOT_UNDERSTOOD).await;
+    assert!(!stage.goes_on(i64::MAX / 2, MINUTES).await);
+    assert!(stage.goes_on(20, PATIENCE).await, "nobody goes on: {:?}", process.told());
+    pause_between_writes(&process, async || match stage.keeper.database() {
+        Some(_) => stage.keeper.is_free().await,
+        None => is_file_free(&journal_at(&stage)).await,
+    })
+    .await;
+    stage.keeper.start_again();
+    let in_the_act = in_the_act_in_both(&stage).await;
+    let store = stage.store().await;
+    assert!(store.reset(&DialogueKey::private(BOT, anna), Millis(1)).await.unwrap());
+    process.signal(Signal::CONT);
+    process.tells("Redis has everything").await;
+    let parked = async || store.parked(Some(BOT), 9).await.unwrap();
+    until_so("she has been asked again", async || parked().await.iter().all(|parked| !parked.retry)).await;
+    let parked = parked().await;
+    let [parked] = &parked[..] else { panic!("{parked:?}") };
+    assert_eq!((parked.key.user, &*parked.kind), (anna, "state"), "{parked:?}");
+    assert!(parked.reason.contains("conflict"), "{parked:?}");
+    assert!(store.drop_parked(parked.id).await.unwrap());
+    store.close().await.unwrap();
+    assert!(stage.goes_on(100, PATIENCE).await, "{:?}", process.told());
+    let mut diaries = crowd.finish().await;
+    // Nobody watches a button for minutes; that its turn was taken shows in what follows.
+    diaries.iter_mut().for_each(|diary| diary.unanswered_presses = 0);
+    let told = process.stop(&stage).await;
+    let replays: Vec<_> = told.iter().filter(|line| line.contains("Redis has everything")).collect();
+    assert!(replays.iter().any(|line| line.contains("conflicts=1 ")), "{replays:?}");
+    let mut account = Account::of(&stage, Story::Registration, &diaries, in_the_act).await;
+    println!(
+        "{kind:?}: {} dialogues, {} messages repeated of {in_the_act} in the act; {replays:?}",
+        account.walks, account.repeats
+    );
+    if stage.keeper.has_tables() {
+        account.writes(&written_by(&stage).await, &diaries);
+    }
     account.is_clean();
 }

@@ -16,8 +16,12 @@ pub enum Kind {
     Sqlite,
     /// Whatever it has answered is on its disk.
     Redis,
+    /// The same, and what is on its disk is noted; so it is of the next.
+    RedisAlways,
     /// Its disk is up to a second behind.
     RedisEverySecond,
+    /// The same, and the application's tables in PostgreSQL.
+    RedisEverySecondAndPostgres,
     /// The same as `Redis`, with states in aiogram's keys.
     RedisAsAiogram,
     /// Perhaps with others' tables beside.
@@ -113,10 +117,22 @@ impl Keeper {
         self.place.start_again();
     }
 
-    /// The server, if it is a Redis.
+    /// Kills the server of the application's tables, where it is another one, as [`Self::kill`] does.
+    pub fn kill_database(&self) {
+        self.place.database().kill();
+    }
+
+    /// The same for [`Self::start_again`].
+    pub fn start_database_again(&self) {
+        self.place.database().start_again();
+    }
+
+    /// The server that keeps the state, if it is a Redis.
     pub fn redis(&self) -> &Mutex<RedisServer> {
-        let Place::Redis(server, _) = &self.place else { panic!("this is no Redis") };
-        server
+        match &self.place {
+            Place::Redis(server, _) | Place::Pair(server, _) => server,
+            Place::File(_) | Place::Space(_) | Place::Postgres(_) => panic!("this is no Redis"),
+        }
     }
 
     /// Whether nobody is in the midst of a write. A Redis never is: a write is one call.
@@ -146,15 +162,21 @@ fn noted_in(folder: &Path, begins: &str) -> BTreeSet<i64> {
 
 impl Place {
     async fn start(kind: Kind, file: &Path) -> Self {
-        let server = |fsync: &str| Mutex::new(RedisServer::start(&["--appendonly", "yes", "--appendfsync", fsync]));
+        let settings = |fsync: &'static str| ["--appendonly", "yes", "--appendfsync", fsync];
+        let server = |fsync| Mutex::new(RedisServer::start(&settings(fsync)));
+        let noted = |fsync| Mutex::new(RedisServer::start_with_flushes_noted(&settings(fsync)));
         let in_a_file = || Self::File(format!("sqlite:{}", file.display()));
         match kind {
             Kind::Sqlite => in_a_file(),
             Kind::Redis => Self::Redis(server("always"), ""),
             Kind::RedisAsAiogram => Self::Redis(server("always"), "?layout=aiogram&with_bot_id=1"),
-            Kind::RedisEverySecond => Self::Redis(server("everysec"), ""),
+            Kind::RedisAlways => Self::Redis(noted("always"), ""),
+            Kind::RedisEverySecond => Self::Redis(noted("everysec"), ""),
             Kind::RedisAndSqlite => Self::Pair(server("always"), Box::new(in_a_file())),
             Kind::RedisAndPostgres => Self::Pair(server("always"), Box::new(Self::Space(PostgresSpace::new().await))),
+            Kind::RedisEverySecondAndPostgres => {
+                Self::Pair(server("everysec"), Box::new(Self::Space(PostgresSpace::new().await)))
+            }
             Kind::RedisAndOwnPostgres => {
                 Self::Pair(server("always"), Box::new(Self::Postgres(Mutex::new(PostgresServer::start(&[])))))
             }
@@ -172,6 +194,12 @@ impl Place {
             Self::Space(space) => space.url.clone(),
             Self::Postgres(server) => server.lock().url(),
         }
+    }
+
+    /// Where the application's tables are, if that is elsewhere.
+    fn database(&self) -> &Self {
+        let Self::Pair(_, database) = self else { panic!("these have no server of their own") };
+        database
     }
 
     fn port(&self) -> u16 {

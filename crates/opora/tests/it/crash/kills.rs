@@ -7,10 +7,10 @@ use std::time::Duration;
 use opora::failpoints;
 
 use super::account::Account;
-use super::bots::{Part, written_by};
+use super::bots::{Part, writers, written_by};
 use super::decided;
 use super::keeper::Kind;
-use super::people::{Crowd, Manner, Story};
+use super::people::{Crowd, Diary, Manner, Story};
 use super::process::Process;
 use super::stage::{PATIENCE, Stage};
 use crate::environment;
@@ -26,6 +26,40 @@ pub enum Bot {
     InboxFirst,
     /// Timers and effects.
     Errand,
+}
+
+impl Bot {
+    /// What people talk about with it.
+    pub fn story(self) -> Story {
+        if self == Self::Errand { Story::Errand } else { Story::Registration }
+    }
+
+    /// How one that is no example is started.
+    pub fn part(self, stage: &Stage, failpoints: &str) -> Part {
+        let (failpoints, at_once) = (failpoints.to_owned(), self != Self::InboxFirst);
+        Part { failpoints, at_once, ..Part::of(stage, self.story()) }
+    }
+
+    /// Gives it trouble of its own besides kills: downloads break off now and then.
+    pub async fn is_troubled(self, stage: &Stage, people: usize) {
+        if self == Self::Errand {
+            stage.fault(serde_json::json!({"method": "file", "times": people / 2, "cut": "after"})).await;
+        }
+    }
+
+    /// Looks at everything after a clean stop, and at what it alone leaves: files, or rows of the application's own.
+    pub async fn account(self, stage: &Stage, diaries: &[Diary], excused: usize) -> Account {
+        let mut account = Account::of(stage, self.story(), diaries, excused).await;
+        if self == Self::Errand {
+            account.files(&stage.files(), diaries);
+        }
+        // The example and the errand write nothing of their own.
+        if matches!(self, Self::Registration | Self::InboxFirst) && stage.keeper.has_tables() {
+            account.writes(&written_by(stage).await, diaries);
+            account.leases(&writers(stage).await);
+        }
+        account
+    }
 }
 
 macro_rules! killed_at {
@@ -73,41 +107,28 @@ fn every_failpoint_is_killed_at() {
 /// Kills a bot with a store of this kind at a failpoint, again and again, while people talk to it.
 pub async fn survives_kills_at(failpoint: &str, bot: Bot, kind: Kind) {
     let (kills, people) = (environment::kills().unwrap_or(2), environment::people().unwrap_or(30));
-    let story = if bot == Bot::Errand { Story::Errand } else { Story::Registration };
     let stage = Stage::on(kind).await;
-    if story == Story::Errand {
-        // Downloads break off now and then.
-        stage.fault(serde_json::json!({"method": "file", "times": people / 2, "cut": "after"})).await;
-    }
-    let start = |failpoints: String| match bot {
-        Bot::Example => Process::registration(&stage, &failpoints),
-        Bot::Registration | Bot::InboxFirst | Bot::Errand => {
-            Process::playing(&Part { failpoints, at_once: bot != Bot::InboxFirst, ..Part::of(&stage, story) })
-        }
+    bot.is_troubled(&stage, people).await;
+    let start = |failpoints: &str| match bot {
+        Bot::Example => Process::registration(&stage, failpoints),
+        Bot::Registration | Bot::InboxFirst | Bot::Errand => Process::playing(&bot.part(&stage, failpoints)),
     };
-    let manner = Manner { story, patience: PATIENCE, thought: Duration::ZERO };
+    let manner = Manner { story: bot.story(), patience: PATIENCE, thought: Duration::ZERO };
     let crowd = Crowd::begin(&stage, people, manner).await;
     let (mut in_the_act, mut restarts) = (0, Vec::new());
     for kill in 0..kills {
-        let process = start(format!("{failpoint}=pause@{}", hit(failpoint, kill)));
+        let process = start(&format!("{failpoint}=pause@{}", hit(failpoint, kill)));
         process.tells(&format!("failpoint {failpoint}")).await;
         // A kill may have come before it led at all: the lease is committed, too.
         restarts.extend(process.led_after());
         process.kill().await;
         in_the_act += stage.in_the_act().await;
     }
-    let process = start(String::new());
+    let process = start("");
     restarts.push(process.leads().await);
     let diaries = crowd.finish().await;
     process.stop(&stage).await;
-    let mut account = Account::of(&stage, story, &diaries, in_the_act).await;
-    if story == Story::Errand {
-        account.files(&stage.files(), &diaries);
-    }
-    // The example and the errand write nothing of their own.
-    if matches!(bot, Bot::Registration | Bot::InboxFirst) && stage.keeper.has_tables() {
-        account.writes(&written_by(&stage).await, &diaries);
-    }
+    let account = bot.account(&stage, &diaries, in_the_act).await;
     report(&format!("{kind:?}: {failpoint}"), kills, &account, &restarts);
     account.is_clean();
     assert!(restarts.iter().min().unwrap() < &Duration::from_secs(2), "the lease was not taken at once: {restarts:?}");

@@ -7,10 +7,11 @@ use opora::prelude::*;
 use opora::store::{Answer, Epoch, Settled, Store, StoreLayer, with_setting};
 
 use super::bots::{Part, play_over, registration};
+use super::journal;
 use super::keeper::Kind;
 use super::people::Story;
 use super::process::Process;
-use super::stage::{Stage, until};
+use super::stage::{BOT, Stage, until, until_so};
 
 const QUESTION: &str = "Choose your language";
 const NOT_UNDERSTOOD: &str = "invalid: this is not what I asked for";
@@ -86,13 +87,20 @@ enum Counter {
     At { count: u32 },
 }
 
+/// Makes the counter another message.
+const ANEW: &str = "anew";
+
 /// Counts in one message, which is known by its label.
 fn counter() -> Dialogue<Counter> {
     async fn start(turn: &mut Turn, _: Command) -> Step<Counter> {
         turn.say(Say::text("counted 0").label("counter"));
         Ok(Next::Go(Counter::At { count: 0 }))
     }
-    async fn more(turn: &mut Turn, count: u32, _: String) -> Step<Counter> {
+    async fn more(turn: &mut Turn, count: u32, text: String) -> Step<Counter> {
+        if text == ANEW {
+            turn.say(Say::text("counted 0").label("counter"));
+            return Ok(Next::Keep(Counter::At { count: 0 }));
+        }
         turn.edit(Edit::text("counter", format!("counted {}", count + 1)));
         Ok(Next::Keep(Counter::At { count: count + 1 }))
     }
@@ -129,6 +137,66 @@ async fn a_labelled_message_does_not_come_again(stage: &Stage, part: &Part) {
 async fn a_labelled_message_that_was_not_settled_before_a_kill_does_not_come_again_and_can_be_edited(kind: Kind) {
     let stage = Stage::on(kind).await;
     a_labelled_message_does_not_come_again(&stage, &Part::of(&stage, Story::Registration)).await;
+}
+
+/// A store before which nothing is settled while Redis is away.
+#[derive(Debug)]
+struct NothingIsSettledAway(Arc<dyn Store>);
+
+impl StoreLayer for NothingIsSettledAway {
+    fn inner(&self) -> &dyn Store {
+        &*self.0
+    }
+
+    fn settle<'a>(&'a self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'a, ()> {
+        // Epochs of a journal begin there.
+        if epoch.0 >= 1 << 22 { Box::pin(std::future::pending()) } else { self.0.settle(epoch, settled, at) }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_child_counts_and_settles_nothing_while_redis_is_away() {
+    play_over(|store| Arc::new(NothingIsSettledAway(store)), |_, bot| bot.dialogue(counter())).await;
+}
+
+/// The counter becomes another message while Redis is away, which is noted, and the process is killed.
+async fn a_labelled_message_of_a_journal_can_be_edited(kind: Kind) {
+    let stage = Stage::on(kind).await;
+    let (part, person) = (journal::part(&stage, ""), stage.person("Anna").await);
+    let process = Process::playing_by("crash::noted::a_child_counts_and_settles_nothing_while_redis_is_away", &part);
+    process.leads().await;
+    stage.says(person, "/start").await;
+    stage.hears(person, "counted 0").await;
+    let store = stage.store().await;
+    until_so("that is settled", async || {
+        let numbers = store.statistics(Some(BOT)).await.unwrap();
+        stage.unacknowledged() == 0 && (numbers.inbox, numbers.outbox) == (0, 0)
+    })
+    .await;
+    store.close().await.unwrap();
+    stage.keeper.kill();
+    process.tells("the journal goes on").await;
+    let noted = stage.keeper.noted_everywhere();
+    stage.says(person, ANEW).await;
+    until("it is noted", || !stage.keeper.noted_everywhere().is_subset(&noted)).await;
+    process.kill().await;
+    stage.keeper.start_again();
+    let process = Process::playing_by("crash::noted::a_child_counts", &part);
+    process.leads().await;
+    stage.says(person, "more").await;
+    stage.hears(person, "counted 1").await;
+    process.stop(&stage).await;
+    assert_eq!(stage.transcript(person).await, ["counted 0", "counted 1"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_labelled_message_that_was_not_settled_in_a_journal_before_a_kill_can_be_edited() {
+    a_labelled_message_of_a_journal_can_be_edited(Kind::Redis).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_labelled_message_that_was_not_settled_in_a_database_before_a_kill_can_be_edited() {
+    a_labelled_message_of_a_journal_can_be_edited(Kind::RedisAndPostgres).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use base64::Engine;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -22,12 +23,14 @@ const PIXEL_PNG: &[u8] = &[
 ];
 
 /// Which dialogue people walk through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Story {
     /// Language, name, phone, passport, selfie.
     Registration,
     /// A photo that the bot fetches, and a reminder some time later.
     Errand,
+    /// Three things that are said without waiting for an answer in between.
+    Shopping,
 }
 
 impl Story {
@@ -36,6 +39,7 @@ impl Story {
         match self {
             Self::Registration => &["language", "name", "phone", "passport", "selfie"],
             Self::Errand => &["photo", "fetching", "waiting"],
+            Self::Shopping => &["first", "second", "third"],
         }
     }
 }
@@ -121,6 +125,7 @@ impl Person {
             let walked = match self.manner.story {
                 Story::Registration => self.register().await,
                 Story::Errand => self.run_an_errand().await,
+                Story::Shopping => self.go_shopping().await,
             };
             if let Err(Lost(what)) = walked {
                 self.diary.stuck = Some(what);
@@ -171,6 +176,19 @@ impl Person {
         self.hears(&format!("time is up for {walk}")).await?;
         // The outcome and the timer are inputs too.
         self.diary.inputs += 2;
+        Ok(())
+    }
+
+    async fn go_shopping(&mut self) -> Result<(), Lost> {
+        let (id, walk) = (self.diary.person, self.diary.walks);
+        self.say("/start", 1).await;
+        self.hears("Three things, please").await?;
+        let things = ["bread", "milk", "tea"].map(|thing| format!("{thing}-{id}-{walk}"));
+        for thing in &things {
+            self.say(thing, 1).await;
+            self.expect(&format!("noted {thing}"));
+        }
+        self.hear(&format!("noted {}", things[2])).await?;
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::bots::Part;
+use super::bots::{Part, WEBHOOK_SECRET};
 use super::stage::{PATIENCE, Stage, TOKEN, until};
 use crate::environment;
 
@@ -49,7 +49,7 @@ impl Process {
         command
             .env("FAILPOINTS", failpoints)
             .env("WEBHOOK_URL", url)
-            .env("WEBHOOK_SECRET", "a-secret")
+            .env("WEBHOOK_SECRET", WEBHOOK_SECRET)
             .env("WEBHOOK_LISTEN", listen.to_string());
         Self::start(with_settings(command, stage))
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use opora::store::{OutboxRow, Store};
+use opora::store::{OutboxId, OutboxRow, Outgoing, Store};
 use opora_emulator::token::Token;
 use opora_emulator::world::event::Entry;
 use opora_emulator::{Emulator, Settings};
@@ -114,8 +114,7 @@ impl Stage {
         for (chat, rows) in by_chat {
             let mut heard = self.transcript(chat).await;
             heard.retain(|text| !text.starts_with(ONE_MOMENT));
-            let sent = sent(&rows, &heard);
-            in_the_act += rows[..sent].iter().filter(|row| !noted.contains(&row.id.0)).count();
+            in_the_act += unnoted(&rows, noted, &heard);
         }
         in_the_act
     }
@@ -268,6 +267,31 @@ pub async fn rows(store: &Arc<dyn Store>) -> Vec<OutboxRow> {
         }
         rows.extend(page);
     }
+}
+
+/// How many rows of a chat were heard and are not known as sent. One that is known may still be in its store, and others
+/// that are in no store any more were sent after it: so the rest is also looked at alone, and the more counts.
+fn unnoted(rows: &[OutboxRow], noted: &BTreeSet<i64>, heard: &[String]) -> usize {
+    let unknown: Vec<_> = rows.iter().filter(|row| !noted.contains(&row.id.0)).cloned().collect();
+    let among_all = &rows[..sent(rows, heard)];
+    let among_all = among_all.iter().filter(|row| !noted.contains(&row.id.0)).count();
+    among_all.max(sent(&unknown, heard))
+}
+
+#[test]
+fn what_was_sent_behind_something_known_is_counted() {
+    let row = |id: i64| {
+        let body = json!({"chat_id": 5, "text": format!("message {id}")}).to_string();
+        let outgoing = Outgoing { body: body.into(), ..crate::postgres_store::message(5, "") };
+        let key = opora::key::DialogueKey::private(BOT, 5);
+        OutboxRow { id: OutboxId(id), key, outgoing, was_sending: false, at: opora::clock::Millis(0) }
+    };
+    let heard: Vec<_> = (1..=3).map(|id| format!("message {id}")).collect();
+    // The first is known and still in its store, the second was settled, the third was in the act.
+    assert_eq!(unnoted(&[row(1), row(3)], &[1].into(), &heard), 1);
+    assert_eq!(unnoted(&[row(2), row(3)], &[2].into(), &heard), 1);
+    assert_eq!(unnoted(&[row(3), row(4)], &[3].into(), &heard), 0);
+    assert_eq!(unnoted(&[row(2), row(3), row(4)], &[].into(), &heard), 2);
 }
 
 /// How many rows of a chat, which are sent in their order, are the last that it heard.

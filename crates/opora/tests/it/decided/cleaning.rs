@@ -1,12 +1,14 @@
 //! What is cleaned away in Redis while a turn is decided in SQL: the turn is carried out all the same.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
     Bounds, Commit, DecidedStore, DomainWrites, Epoch, Filter, RedisStore, StateChange, Store, StoreError, Version,
 };
+use sqlx::{Connection, PgConnection};
 
 use super::{
     Bench, NOW, Tables, claim, found_again, is_taken, key, note, note_and_kill, standing, turn, unsent, write_turn,
@@ -47,7 +49,7 @@ async fn what_is_decided_while_ended_conversations_are_cleaned_away_is_carried_o
             let cleaning = tokio::spawn(async move { cleans.clean(epoch, BOUNDS).await });
             // The cleaning is over, as far as it waits for nothing of this; or it has given up.
             while !cleaning.is_finished() && has_somebody_ended(&looks).await {
-                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                tokio::time::sleep(Duration::from_millis(10)).await;
             }
             Ok(())
         })
@@ -79,4 +81,27 @@ async fn what_may_be_decided_is_carried_out_before_ended_conversations_are_clean
     assert_eq!(standing(&redis, 1).await, (Version(1), Some("after-11".into())));
     assert!(is_taken(&redis, 1, 11).await);
     assert_eq!(bench.tables.notes().await, 1);
+}
+
+/// A decision may stand, and another one that hangs keeps the database from saying so. A lock is waited for twice as long.
+#[tokio::test]
+async fn a_cleaning_waits_no_longer_for_what_may_be_decided_than_for_what_is() {
+    let bench = Bench::new(Tables::in_a_schema().await).await;
+    let store = bench.store().await;
+    let epoch = claim(&store, "first").await;
+    somebody_has_ended(&store, epoch).await;
+    let half = Commit { writes: Some(note_and_kill(&bench, 1)), ..turn(1, 11, Version(0)) };
+    store.commit(epoch, half).await.unwrap_err();
+    bench.redis.lock().start_again();
+    found_again(&store).await;
+    let mut hangs = PgConnection::connect(&bench.tables.url()).await.unwrap();
+    sqlx::raw_sql("BEGIN; SELECT epoch FROM opora_fences FOR SHARE").execute(&mut hangs).await.unwrap();
+    let cleaned = tokio::time::timeout(Duration::from_millis(1_800), store.clean(epoch, BOUNDS)).await;
+    let redis = bench.plain_redis().await;
+    assert!(matches!(&cleaned, Ok(Ok(cleaned)) if cleaned.aged == 0), "{cleaned:?}");
+    assert!(has_somebody_ended(&redis).await, "it is done later");
+    sqlx::raw_sql("ROLLBACK").execute(&mut hangs).await.unwrap();
+    store.clean(epoch, BOUNDS).await.unwrap();
+    assert!(!has_somebody_ended(&redis).await);
+    assert_eq!(standing(&redis, 1).await, (Version(1), Some("after-11".into())));
 }

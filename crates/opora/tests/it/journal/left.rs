@@ -1,15 +1,20 @@
 //! What is left of a replay that was cut off, or that did not fit: nothing happens twice, and nothing vanishes.
 
+use std::sync::Arc;
+
+use opora::outbox::SendEvent;
 use opora::store::{
     Commit, ConversationRow, Effect, EffectId, EffectRow, Epoch, IfUnsure, LeaseAnswer, OutboxId, Outgoing, Receipt,
     Store, StoreError, Stored, Taken, TimerChange, Version,
 };
+use parking_lot::Mutex;
 
 use super::steps::{NOW, anna, asked, begins_anew, lead, parked, update};
 use super::{Scene, on_every_journal};
 use crate::postgres_store::message;
 use crate::redis_store::holder;
-use crate::stage::{BOT, until, until_some};
+use crate::runtime::form::form;
+use crate::stage::{BOT, Running, until, until_some};
 
 /// Epochs of a journal are beyond this.
 const FIRST_OF_JOURNALS: i64 = 1 << 22;
@@ -106,16 +111,30 @@ async fn a_message_in_the_act_is_not_sent_again_after_a_replay_that_was_cut_off(
     let seen = store.lease(BOT).await.unwrap();
     let cut = store.claim(BOT, &holder("after"), seen.as_ref()).await;
     assert!(cut.is_err() && scene.proxy.has_cut(), "{cut:?}");
-    until("it is replayed", async || {
-        let claimed = store.claim(BOT, &holder("again"), None).await;
-        matches!(claimed, Ok(LeaseAnswer::Granted(epoch)) if epoch.0 < FIRST_OF_JOURNALS)
+    let epoch = until_some("it is replayed", async || match store.claim(BOT, &holder("again"), None).await {
+        Ok(LeaseAnswer::Granted(epoch)) if epoch.0 < FIRST_OF_JOURNALS => Some(epoch),
+        _ => None,
     })
     .await;
     let unsent = scene.redis.unsent(BOT, OutboxId::default(), 9).await.unwrap();
     let sent_again: Vec<_> = unsent.iter().filter(|row| !row.was_sending).map(|row| &*row.outgoing.body).collect();
     assert!(matches!(sent_again[..], [more] if more.contains("and more")), "{unsent:?}");
-    let failed = scene.redis.failed(BOT, None, 9).await.unwrap();
-    assert!(matches!(&failed[..], [failed] if failed.reason.contains("may have been sent")), "{failed:?}");
+    assert_eq!(unsent.len(), 2, "{unsent:?}");
+    store.release(BOT, epoch).await.unwrap();
+    // The courier gives it up, and the application hears of that.
+    let (told, tells) = (Arc::new(Mutex::new(Vec::new())), scene.stage.bot(&store).dialogue(form()));
+    let hears = Arc::clone(&told);
+    let bot = Running::start(tells.on_event(move |event| hears.lock().push(event)));
+    let is_given_up =
+        |event: &SendEvent| matches!(event, SendEvent::Failed { reason, .. } if reason.contains("may have been sent"));
+    until("the application is told", async || told.lock().iter().any(is_given_up)).await;
+    until("the rest is sent", async || {
+        scene.redis.statistics(Some(BOT)).await.is_ok_and(|numbers| numbers.outbox == 0)
+    })
+    .await;
+    let sent = format!("{:?}", scene.stage.calls("sendMessage").await);
+    assert!(sent.contains("and more") && !sent.contains("only once"), "{sent}");
+    bot.stops().await;
     store.close().await.unwrap();
 }
 

@@ -7,8 +7,8 @@ use opora::bot::{BotError, Instances, WebhookSettings};
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    self, Bounds, Commit, Effect, Epoch, Incoming, LeaseAnswer, Mark, Opened, Origin, Parked, ParkedId, Receipt,
-    RedisStore, Settled, Settlement, StateChange, Store, StoreError, Stored, Taken, Version,
+    self, Bounds, Commit, Effect, Epoch, Incoming, LeaseAnswer, Mark, Opened, Origin, OutboxId, Outgoing, Parked,
+    ParkedId, Receipt, RedisStore, Settled, Settlement, StateChange, Store, StoreError, Stored, Taken, Version,
 };
 use sqlx::{Connection, SqliteConnection};
 
@@ -181,6 +181,90 @@ on_every_journal! {
     what_is_on_its_way_to_a_redis_that_has_stalled_is_not_done_here_too,
     whose_conversation_redis_has_forgotten_does_not_go_on_from_a_copy,
     what_was_sent_is_noted_also_when_redis_has_just_fallen_silent,
+    what_a_killed_process_has_only_noted_is_not_sent_again_and_its_label_comes_to_redis,
+    what_a_killed_process_has_only_noted_comes_to_redis_also_after_a_start_without_it,
+    of_messages_under_one_label_the_later_one_counts_after_a_replay,
+}
+
+/// A process that has sent two messages while Redis was away, one of them under a label, and was killed when that was noted.
+async fn has_only_noted(scene: &Scene) {
+    let (killed, epoch) = scene.led_away().await;
+    let turn = Commit { outgoing: vec![message(5, "said"), menu(5)], ..asked() };
+    let said = killed.commit(epoch, turn).await.unwrap().outbox;
+    killed.note_sent(epoch, vec![said[0]]).await.unwrap();
+    killed.note_labelled(epoch, vec![(said[1], 120)]).await.unwrap();
+    // What is not settled stays noted.
+    killed.close().await.unwrap();
+}
+
+fn menu(chat: i64) -> Outgoing {
+    Outgoing { label: Some("menu".into()), ..message(chat, "menu") }
+}
+
+/// It is in Redis, and only there.
+async fn is_known_in_redis(scene: &Scene) {
+    assert_eq!(scene.redis.labelled(BOT, 5, "menu").await.unwrap(), Some(120));
+    assert_eq!(scene.redis.statistics(Some(BOT)).await.unwrap().outbox, 0, "nothing is sent again");
+    assert_eq!(scene.number("SELECT count(*) FROM opora_labels").await, 0, "no later replay brings it once more");
+}
+
+async fn what_a_killed_process_has_only_noted_is_not_sent_again_and_its_label_comes_to_redis(scene: Scene) {
+    has_only_noted(&scene).await;
+    scene.proxy.cut_off(false);
+    let store = scene.store().await;
+    lead(&*store, "after").await;
+    is_known_in_redis(&scene).await;
+    store.close().await.unwrap();
+}
+
+async fn what_a_killed_process_has_only_noted_comes_to_redis_also_after_a_start_without_it(scene: Scene) {
+    has_only_noted(&scene).await;
+    let store = scene.store().await;
+    lead(&*store, "restarted").await;
+    assert_eq!(store.labelled(BOT, 5, "menu").await.unwrap(), Some(120));
+    scene.proxy.cut_off(false);
+    begins_anew(&*store).await;
+    lead(&*store, "after").await;
+    is_known_in_redis(&scene).await;
+    store.close().await.unwrap();
+}
+
+/// One was sent before Redis went away, and settled when it was gone; the other one on the journal.
+async fn of_messages_under_one_label_the_later_one_counts_after_a_replay(scene: Scene) {
+    let store = scene.store().await;
+    let epoch = lead(&*store, "before").await;
+    // Labels of some lie in the room that a message without a row would be in, and those of most do not.
+    let chats = 5..13;
+    let says = |chat: i64, from: i64| Commit {
+        outgoing: vec![menu(chat)],
+        ..Commit::new(DialogueKey::private(BOT, chat), Version(from), NOW)
+    };
+    let is_sent = |id: OutboxId, chat: i64, message: i64| {
+        vec![Settled { id, outcome: Settlement::Sent { labelled: Some((chat, "menu".into(), message)) } }]
+    };
+    let mut said = Vec::new();
+    for chat in chats.clone() {
+        store.open(&DialogueKey::private(BOT, chat), None).await.unwrap();
+        said.push((chat, store.commit(epoch, says(chat, 0)).await.unwrap().outbox[0]));
+    }
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    for (chat, id) in said {
+        store.settle(epoch, is_sent(id, chat, 100 + chat), NOW).await.unwrap();
+    }
+    let away = lead(&*store, "away").await;
+    for chat in chats.clone() {
+        store.open(&DialogueKey::private(BOT, chat), None).await.unwrap();
+        let id = store.commit(away, says(chat, 1)).await.unwrap().outbox[0];
+        store.settle(away, is_sent(id, chat, 200 + chat), NOW).await.unwrap();
+    }
+    scene.proxy.cut_off(false);
+    begins_anew(&*store).await;
+    lead(&*store, "after").await;
+    for chat in chats {
+        assert_eq!(scene.redis.labelled(BOT, chat, "menu").await.unwrap(), Some(200 + chat));
+    }
+    store.close().await.unwrap();
 }
 
 async fn what_was_sent_is_noted_also_when_redis_has_just_fallen_silent(scene: Scene) {

@@ -1,18 +1,23 @@
 //! Turns that write to the application's tables while Redis is away: what they write happens once, and with the turn.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use opora::key::DialogueKey;
 use opora::store::{
-    self, Commit, DomainWrites, LeaseAnswer, Opened, Refusal, StateChange, Store, StoreError, Stored, Taken, Version,
-    WriteError,
+    self, Commit, Committed, DomainWrites, Holder, LeaseAnswer, Opened, Refusal, StateChange, Store, StoreError,
+    StoreResult, Stored, Taken, Version, WriteError,
 };
+use sqlx::{Connection, PgConnection};
 use tokio::sync::Semaphore;
 
 use super::steps::{NOW, anna, asked, begins_anew, lead, update};
 use super::{Scene, on_both_databases};
 use crate::decided::Tables;
+use crate::postgres_server::PostgresServer;
 use crate::postgres_store::message;
+use crate::proxy::Proxy;
+use crate::redis_server::RedisServer;
 use crate::redis_store::holder;
 use crate::stage::{BOT, until};
 
@@ -33,6 +38,7 @@ on_both_databases! {
     who_alone_has_no_redis_stands_by_while_another_leads_with_it,
     an_update_that_was_decided_on_before_writes_nothing_while_redis_is_away,
     an_input_that_redis_has_forgotten_waits_for_it_until_it_knows_that_again,
+    whose_conversation_was_reset_while_a_turn_wrote_does_not_go_on_from_before_that,
 }
 
 /// Writes a line to the application's table.
@@ -172,10 +178,9 @@ async fn what_was_decided_and_is_not_in_redis_waits_for_it(scene: Scene) {
     store.close().await.unwrap();
 }
 
-/// A turn of Anna's is decided, and Redis has said no to it.
-async fn decided_and_not_heard(scene: &Scene) -> Arc<dyn Store> {
-    let store = scene.noted_once().await;
-    let epoch = lead(&*store, "again").await;
+/// A second turn of Anna's writes, and something happens before it is decided.
+async fn writes_meanwhile(store: &Arc<dyn Store>, meanwhile: impl AsyncFnOnce()) -> StoreResult<Committed> {
+    let epoch = lead(&**store, "again").await;
     store.open(&anna(), None).await.unwrap();
     let (is_writing, may_end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let (writes, ends) = (Arc::clone(&is_writing), Arc::clone(&may_end));
@@ -187,13 +192,19 @@ async fn decided_and_not_heard(scene: &Scene) -> Arc<dyn Store> {
             Ok(())
         })
     });
-    let (deciding, turn) = (Arc::clone(&store), Commit { writes: Some(slow), ..noted(1, 2) });
+    let (deciding, turn) = (Arc::clone(store), Commit { writes: Some(slow), ..noted(1, 2) });
     let deciding = tokio::spawn(async move { deciding.commit(epoch, turn).await });
     let _ = is_writing.acquire().await.unwrap();
-    // Redis says no: the turn is decided, and known not to be there.
-    scene.server.say(&["REPLICAOF", "127.0.0.1", "1"]);
+    meanwhile().await;
     may_end.add_permits(1);
-    let refused = deciding.await.unwrap();
+    deciding.await.unwrap()
+}
+
+/// A turn of Anna's is decided, and Redis has said no to it.
+async fn decided_and_not_heard(scene: &Scene) -> Arc<dyn Store> {
+    let store = scene.noted_once().await;
+    // Redis says no: the turn is decided, and known not to be there.
+    let refused = writes_meanwhile(&store, async || drop(scene.server.say(&["REPLICAOF", "127.0.0.1", "1"]))).await;
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
     store
 }
@@ -408,6 +419,59 @@ async fn an_input_that_redis_has_forgotten_waits_for_it_until_it_knows_that_agai
     let waits = store.open(&anna(), None).await;
     assert!(matches!(waits, Err(StoreError::Unavailable(_))), "{waits:?}");
     assert_eq!(scene.tables().notes().await, 1);
+    store.close().await.unwrap();
+}
+
+/// An operator resets her, and then Redis goes away.
+async fn whose_conversation_was_reset_while_a_turn_wrote_does_not_go_on_from_before_that(scene: Scene) {
+    let store = scene.noted_once().await;
+    let moved = writes_meanwhile(&store, async || assert!(scene.redis.reset(&anna(), NOW).await.unwrap())).await;
+    assert!(matches!(&moved, Err(StoreError::Unavailable(why)) if why.to_string().contains("reset")), "{moved:?}");
+    scene.proxy.cut_off(true);
+    begins_anew(&*store).await;
+    lead(&*store, "away").await;
+    let waits = store.open(&anna(), None).await;
+    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "{waits:?}");
+    store.close().await.unwrap();
+}
+
+/// Against the operator's word there are two. Redis is away from one of them, and the other one gets its lease there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_acknowledged_on_a_journal_that_another_one_has_found_empty() {
+    const WAITS: &str =
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'opora_journal_effects'::regclass";
+    let scene = Scene::beside(Tables::in_a_schema().await).await;
+    let (quiet, epoch) = scene.led_away().await;
+    let address = format!("{}?journal=database", scene.server.url());
+    let next = store::open_with_database(&address, Some(&scene.tables().url())).await.unwrap();
+    // It looks, finds nothing, and waits before it empties.
+    let mut gate = PgConnection::connect(&scene.tables().url()).await.unwrap();
+    sqlx::raw_sql("BEGIN; LOCK TABLE opora_journal_effects IN EXCLUSIVE MODE").execute(&mut gate).await.unwrap();
+    let claims = Arc::clone(&next);
+    let claiming = tokio::spawn(async move { lead(&*claims, "next").await });
+    until("it is about to empty the journal", async || scene.tables().number(WAITS).await > 0).await;
+    let late = quiet.commit(epoch, asked()).await;
+    sqlx::raw_sql("ROLLBACK").execute(&mut gate).await.unwrap();
+    claiming.await.unwrap();
+    assert!(matches!(late, Err(StoreError::Fenced { .. })), "it would be gone: {late:?}");
+    quiet.close().await.unwrap();
+    next.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_renewal_of_a_short_lease_does_not_wait_for_a_database_that_is_silent() {
+    let (redis, server) = (RedisServer::start(&[]), PostgresServer::start(&[]));
+    let proxy = Proxy::before(server.port()).await;
+    let tables = format!("postgres://postgres@127.0.0.1:{}/postgres", proxy.port);
+    let address = format!("{}?journal=database", redis.url());
+    let store = store::open_with_database(&address, Some(&tables)).await.unwrap();
+    let claimed = store.claim(BOT, &Holder { ttl_ms: 1_000, ..holder("short") }, None).await.unwrap();
+    let LeaseAnswer::Granted(epoch) = claimed else { panic!("{claimed:?}") };
+    proxy.hold();
+    // It is renewed after half of its time, and has the other half for that.
+    let renewed = tokio::time::timeout(Duration::from_millis(500), store.renew(BOT, epoch)).await;
+    assert!(matches!(renewed, Ok(Ok(()))), "{renewed:?}");
+    proxy.let_pass();
     store.close().await.unwrap();
 }
 

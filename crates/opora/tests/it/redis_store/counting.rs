@@ -95,15 +95,66 @@ async fn statistics_equal_a_scan_of_everything() {
     assert_eq!(counted, scanned(&bench).await);
 }
 
+#[tokio::test]
+async fn statistics_ask_no_more_of_a_thousand_conversations_than_of_ten() {
+    let bench = Bench::new(RedisCode::Functions).await;
+    let (mut costs, mut answers, mut there) = (Vec::new(), Vec::new(), 0);
+    for many in [10, 1_000] {
+        for user in there + 1..=many {
+            bench.turn(user, at_state("asked")).await.unwrap();
+        }
+        there = many;
+        // What the asking itself costs is the same both times.
+        let (bytes_before, before) = (answered_bytes(&bench), commands(&bench));
+        let counted = bench.store.statistics(Some(BOT)).await.unwrap();
+        let (after, bytes_after) = (commands(&bench), answered_bytes(&bench));
+        assert_eq!((counted.active, counted.by_place.len()), (many, 1));
+        let cost = after.into_iter().map(|(name, calls)| (calls - before.get(&name).copied().unwrap_or(0), name));
+        costs.push(cost.filter(|(calls, _)| *calls > 0).map(|(calls, name)| (name, calls)).collect::<BTreeMap<_, _>>());
+        answers.push(bytes_after - bytes_before);
+    }
+    assert_eq!(costs[0], costs[1]);
+    // What is looked at whole in each partition, `HGETALL` of the counts, is answered whole too; so it would show here.
+    let grown = answers[1].saturating_sub(answers[0]);
+    assert!(grown < PARTITIONS * 128, "{answers:?}");
+    let everything = ["keys", "scan", "sscan", "hscan", "zscan", "smembers", "hkeys", "hvals", "sort", "randomkey"];
+    for command in everything {
+        assert!(!costs[1].contains_key(command), "{command}: {:?}", costs[1]);
+    }
+    assert_eq!(costs[1].get("hgetall"), Some(&PARTITIONS), "{:?}", costs[1]);
+}
+
+/// In so many parts the keys of a bot lie, each with counts of its own.
+const PARTITIONS: u64 = 16;
+
+/// How often each command was carried out, within functions too.
+fn commands(bench: &Bench) -> BTreeMap<String, u64> {
+    let calls = |line: &str| {
+        let (name, calls) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        Some((name.to_owned(), calls.split(',').next()?.parse().ok()?))
+    };
+    info(bench, "commandstats").lines().filter_map(calls).collect()
+}
+
+/// How much the server has answered to anybody.
+fn answered_bytes(bench: &Bench) -> u64 {
+    number_in(&info(bench, "stats"), "total_net_output_bytes:")
+}
+
 /// How often the server has read from its sockets, and how many functions were called.
 pub(super) fn reads(bench: &Bench) -> (u64, u64) {
-    let redis::Value::BulkString(info) = bench.server.say(&["INFO", "everything"]) else { panic!("info is a text") };
-    let info = String::from_utf8(info).unwrap();
-    let number = |begin: &str| {
-        let line = info.lines().find_map(|line| line.strip_prefix(begin));
-        line.map_or(0, |rest| rest.split(',').next().unwrap().trim().parse().unwrap())
-    };
-    (number("total_reads_processed:"), number("cmdstat_fcall:calls="))
+    let info = info(bench, "everything");
+    (number_in(&info, "total_reads_processed:"), number_in(&info, "cmdstat_fcall:calls="))
+}
+
+fn info(bench: &Bench, section: &str) -> String {
+    let redis::Value::BulkString(info) = bench.server.say(&["INFO", section]) else { panic!("info is a text") };
+    String::from_utf8(info).unwrap()
+}
+
+fn number_in(info: &str, begin: &str) -> u64 {
+    let line = info.lines().find_map(|line| line.strip_prefix(begin));
+    line.map_or(0, |rest| rest.split(',').next().unwrap().trim().parse().unwrap())
 }
 
 #[tokio::test]

@@ -2,10 +2,12 @@
 
 use opora::clock::Millis;
 use opora::key::DialogueKey;
-use opora::store::{OutboxId, RedisCode, Settled, Settlement, Store};
+use opora::store::{OutboxId, Outgoing, RedisCode, Settled, Settlement, Store};
+use serde_json::json;
 
 use super::counting::message;
 use super::{BOT, Bench, person};
+use crate::redis_server::RedisServer;
 
 const OLD: i64 = -500;
 const NEW: i64 = -1_002_000_000_500;
@@ -35,4 +37,41 @@ async fn all_that_was_said_to_a_group_follows_it_however_much_waits() {
         let follows = before.outgoing.chat == Some(OLD) && before.id >= first;
         assert_eq!(after.outgoing.chat, if follows { Some(NEW) } else { before.outgoing.chat }, "{:?}", after.id);
     }
+}
+
+/// A test has a process of its own, so its peak is that of what it does.
+#[tokio::test]
+async fn little_of_what_waits_is_in_memory_at_once_while_it_follows_a_group() {
+    const TEXT_BYTES: usize = 8 << 10;
+    const POSTS: usize = 200;
+    const IN_A_POST: usize = 40;
+    let bench = Bench::on(RedisServer::start(&[]), RedisCode::Functions).await;
+    let body = json!({"chat_id": OLD, "text": "a".repeat(TEXT_BYTES)}).to_string();
+    let mut first = None;
+    for post in 0..POSTS {
+        let key = DialogueKey { chat: OLD, ..person(1) };
+        let said = vec![(key, Outgoing { body: body.as_str().into(), ..message(OLD) }); IN_A_POST];
+        let ids = bench.store.post(bench.epoch, &post.to_string(), said, Millis(1)).await.unwrap();
+        first = first.or(ids.first().copied());
+    }
+    let before = peak_bytes();
+    let moved = Settled { id: first.unwrap(), outcome: Settlement::Moved { from: OLD, to: NEW } };
+    bench.store.settle(bench.epoch, vec![moved], Millis(2)).await.unwrap();
+    let (grown, waits) = (peak_bytes() - before, POSTS * IN_A_POST * TEXT_BYTES);
+    println!("{} of {} MiB", grown >> 20, waits >> 20);
+    assert!(grown < waits / 2, "{grown} bytes of {waits} were in memory at once");
+    // All of it has followed.
+    let mut after = OutboxId(0);
+    for _ in 0..POSTS {
+        let some = bench.store.unsent(BOT, after, IN_A_POST).await.unwrap();
+        assert!(some.len() == IN_A_POST && some.iter().all(|row| row.outgoing.chat == Some(NEW)));
+        after = some.last().unwrap().id;
+    }
+}
+
+/// The most that this process has held in memory so far.
+fn peak_bytes() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    kib.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
 }

@@ -36,9 +36,17 @@ pub struct Whole {
     pub warnings: Vec<Warning>,
 }
 
-/// What a rule says to whoever plans for somebody else.
+/// What a rule says to whoever plans for somebody else, or moves what others have planned.
 #[derive(Clone, Copy, Debug)]
-struct OfAnother(Why);
+pub struct OfAnother(pub Why);
+
+impl Whole {
+    /// Whether whoever looks has a place here, and so does not decide on what it pays.
+    pub fn is_own_case(&self) -> bool {
+        let is_live = |plan: &&Plan| matches!(plan.status, PlanStatus::Planned | PlanStatus::InProgress);
+        self.plans.iter().filter(is_live).any(|plan| !self.access.decides_on(plan.user_id))
+    }
+}
 
 /// `GET /calendar/slots/<id>`.
 pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {

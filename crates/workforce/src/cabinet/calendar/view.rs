@@ -189,7 +189,7 @@ pub fn slot(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
                 (tasks(visitor, whole, attempt))
             }
             @if slot.deleted_at.is_some() { (deleted(visitor, whole)) }
-            @else if may_edit { (edit(visitor, slot, whole.access.may(Permission::Rates, site.id), attempt)) }
+            @else if may_edit { (edit(visitor, whole, attempt)) }
             @else { section.card { p { (text!(language, "cabinet-rate")) ": " (rate.shown(language)) } } }
         },
     )
@@ -207,20 +207,25 @@ fn tasks(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
     }
 }
 
-fn edit(visitor: &Visitor, slot: &Slot, may_rate: bool, attempt: &Attempt) -> Markup {
+/// Who has a place there may still change its title and its capacity.
+fn edit(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
+    let (slot, may_rate) = (&whole.slot, whole.access.may(Permission::Rates, whole.site.id));
     let (language, now, path) = (visitor.language(), write_slot(&slot.about), slot_path(slot.id));
     let (caption, version) = (text!(language, "cabinet-save"), Some(slot.version));
     let sheet = Sheet { path: &path, now: &now, version, back: &path, caption: &caption, testid: "save-slot" };
     html! {
         section.card {
+            @if whole.is_own_case() { p.quiet data-testid="own-case" { (text!(language, "cabinet-slot-own-case")) } }
             (visitor.sheet(attempt, sheet, |form| html! {
                 div.row.fields { (form.short("day", &text!(language, "cabinet-day"), "date")) }
                 (slot_fields(form, may_rate))
             }))
-            (visitor.visit.form(&format!("{path}/delete"), &html! {
-                input type="hidden" name="version" value=(slot.version);
-                button.danger type="submit" data-testid="delete-slot" { (text!(language, "cabinet-delete")) }
-            }))
+            @if !whole.is_own_case() {
+                (visitor.visit.form(&format!("{path}/delete"), &html! {
+                    input type="hidden" name="version" value=(slot.version);
+                    button.danger type="submit" data-testid="delete-slot" { (text!(language, "cabinet-delete")) }
+                }))
+            }
         }
     }
 }

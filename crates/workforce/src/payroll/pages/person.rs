@@ -21,6 +21,8 @@ pub struct Shown<'a> {
     pub person: &'a Person,
     pub earnings: &'a Earnings,
     pub names: &'a HashMap<i64, String>,
+    /// The last month that there is a way to, and that somebody is paid in.
+    pub last: Period,
     /// Whether the amounts begin with the newest.
     pub is_first: bool,
 }
@@ -31,14 +33,15 @@ struct Drawn<'a> {
     person: &'a Person,
     earnings: &'a Earnings,
     names: &'a HashMap<i64, String>,
+    last: Period,
     is_first: bool,
     sight: &'a Sight,
     attempt: &'a Attempt,
 }
 
 pub fn page(shown: Shown<'_>, sight: &Sight, attempt: &Attempt) -> Markup {
-    let Shown { visitor, person, earnings, names, is_first } = shown;
-    Drawn { visitor, person, earnings, names, is_first, sight, attempt }.page()
+    let Shown { visitor, person, earnings, names, last, is_first } = shown;
+    Drawn { visitor, person, earnings, names, last, is_first, sight, attempt }.page()
 }
 
 impl Drawn<'_> {
@@ -51,8 +54,7 @@ impl Drawn<'_> {
             @if self.may_change() || !self.sight.is_all() { p.crumbs { a href={ (PAYROLL) "?period=" (period) } { (text!(language, "payroll-nav")) } } }
             div.headline {
                 h1 { (title) }
-                // Of one's own pay, every month may be looked at.
-                (sheet::months(&path, period, Period::next(period), language))
+                (sheet::months(&path, period, self.last, language))
             }
             (self.attempt.notice(language))
             (self.sight.words(language))
@@ -219,7 +221,8 @@ impl Drawn<'_> {
 
     /// A new amount, and a payment.
     fn forms(&self) -> Markup {
-        html! { div.columns { (self.new_amount()) (self.new_payment()) } }
+        let is_payable = self.earnings.month.period <= self.last;
+        html! { div.columns { (self.new_amount()) @if is_payable { (self.new_payment()) } } }
     }
 
     fn new_amount(&self) -> Markup {

@@ -77,7 +77,10 @@ impl LargeFirm {
     pub fn pages(&self, reader: Reader, number: i64) -> Vec<Page> {
         match reader {
             Reader::Owner => [self.of_runners(1 + number % self.size.sites), self.of_owners(number)].concat(),
-            Reader::Manager => [self.of_runners(1 + (number * 5) % self.size.sites), self.of_managers()].concat(),
+            Reader::Manager => {
+                let site = 1 + (number * 5) % self.size.sites;
+                [self.of_runners(site), self.of_managers(site)].concat()
+            }
             Reader::Employee => {
                 let own = self.shift_of(self.first_of(reader) + number);
                 vec![
@@ -116,12 +119,14 @@ impl LargeFirm {
     }
 
     /// What only managers look at: pay of their sites, and their own work.
-    fn of_managers(&self) -> Vec<Page> {
-        let month = self.last_month();
+    fn of_managers(&self, site: i64) -> Vec<Page> {
+        let (person, month) = (self.worker_at(site), self.last_month());
         vec![
             page("/people", "/people"),
+            page("/people/<id>/contracts", format!("/people/{person}/contracts")),
             page("/payroll", "/payroll"),
             page("/payroll <last month>", format!("/payroll?period={month}")),
+            page("/payroll/people/<id>", format!("/payroll/people/{person}?period={month}")),
             page("/schedule", "/schedule"),
             page("/earnings", "/earnings"),
         ]
@@ -140,6 +145,8 @@ impl LargeFirm {
             page("/payroll", "/payroll"),
             page("/payroll <last month>", format!("/payroll?period={month}&page=2")),
             page("/payroll/people/<id>", format!("/payroll/people/{person}?period={month}")),
+            page("/payroll/export.csv", format!("/payroll/export.csv?period={month}")),
+            page("/payroll/export.xlsx", format!("/payroll/export.xlsx?period={month}")),
             page("/managers", "/managers"),
             page("/managers/<id>", format!("/managers/{manager}")),
             page("/settings", "/settings"),
@@ -161,6 +168,12 @@ impl LargeFirm {
         let slot = |day: i64| (number - day * self.size.per_day).rem_euclid(workers);
         let found = (1..).map(|ago| self.today - ago).find(|day| slot(*day) < self.size.per_day);
         found.map(|day| id(day, slot(day))).unwrap()
+    }
+
+    /// The first of those who work shifts whose contract counts at a site.
+    fn worker_at(&self, site: i64) -> i64 {
+        let first = self.first_of(Reader::Employee);
+        FIRST + first + (site - 1 - first).rem_euclid(self.size.sites)
     }
 
     fn first_of(&self, reader: Reader) -> i64 {

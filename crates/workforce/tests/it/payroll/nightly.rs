@@ -15,7 +15,7 @@ const WRONG: &str =
 
 on_every_database! {
     sums_that_are_wrong_are_put_right_at_night,
-    the_job_waits_for_four_in_the_morning_by_the_clock_of_the_business,
+    the_job_works_once_a_day_from_four_in_the_morning_on_by_the_clock_of_the_business,
 }
 
 async fn sums_that_are_wrong_are_put_right_at_night(kind: Kind) {
@@ -30,7 +30,7 @@ async fn sums_that_are_wrong_are_put_right_at_night(kind: Kind) {
     assert_eq!(office.total("2026-01").await, "30.77");
 }
 
-async fn the_job_waits_for_four_in_the_morning_by_the_clock_of_the_business(kind: Kind) {
+async fn the_job_works_once_a_day_from_four_in_the_morning_on_by_the_clock_of_the_business(kind: Kind) {
     let office = Office::open(kind).await;
     let clock = office.firm.stage.clock();
     let minutes = |count: u64| Duration::from_secs(60 * count);
@@ -40,8 +40,15 @@ async fn the_job_waits_for_four_in_the_morning_by_the_clock_of_the_business(kind
         office.total("2026-01").await
     };
     office.sql(WRONG).await.unwrap();
-    assert_eq!(after_the_job().await, "-92.22", "it is three in the afternoon in Moscow");
-    clock.advance(minutes(13 * 60 - 1));
+    assert_eq!(
+        after_the_job().await,
+        "30.77",
+        "it is three in the afternoon in Moscow, and the machine was off at night"
+    );
+    office.sql(WRONG).await.unwrap();
+    clock.advance(minutes(60));
+    assert_eq!(after_the_job().await, "-92.22", "it has looked today");
+    clock.advance(minutes(12 * 60 - 1));
     assert_eq!(after_the_job().await, "-92.22", "a minute before four in the night");
     clock.advance(minutes(1));
     assert_eq!(after_the_job().await, "30.77");
@@ -50,9 +57,25 @@ async fn the_job_waits_for_four_in_the_morning_by_the_clock_of_the_business(kind
     let domain = &office.firm.app.domain;
     let zone = domain.write(|db| Box::pin(settings::set(db, TIME_ZONE.name, "Asia/Vladivostok", None, NOON)));
     zone.await.unwrap();
-    assert_eq!(after_the_job().await, "-92.22", "it is four in Moscow only");
-    clock.advance(minutes(17 * 60));
+    assert_eq!(after_the_job().await, "-92.22", "it is the same day there");
+    clock.advance(minutes(17 * 60 - 1));
+    assert_eq!(after_the_job().await, "-92.22", "a minute before four there");
+    clock.advance(minutes(1));
     assert_eq!(after_the_job().await, "30.77");
+}
+
+#[tokio::test]
+async fn a_look_that_failed_is_repeated_on_the_same_day() {
+    let office = Office::open(Kind::Sqlite).await;
+    post_352(&office.firm.app, office.vera.id, "2026-01-01").await;
+    office.sql(WRONG).await.unwrap();
+    let held = "CREATE TRIGGER sums_stay BEFORE UPDATE ON payroll_entries BEGIN SELECT RAISE(ABORT, 'not now'); END";
+    office.sql(held).await.unwrap();
+    let job = office.firm.app.rooms.jobs().into_iter().find(|job| job.name == "payroll").unwrap();
+    assert!((job.run)(office.firm.app.clone()).await.is_err());
+    office.sql("DROP TRIGGER sums_stay").await.unwrap();
+    office.firm.works("payroll").await;
+    assert_eq!(office.total("2026-01").await, "30.77");
 }
 
 #[tokio::test]

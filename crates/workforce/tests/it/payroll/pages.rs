@@ -189,6 +189,30 @@ async fn an_advance_is_paid_on_the_page_of_somebody_who_has_earned_nothing_yet()
 }
 
 #[tokio::test]
+async fn the_way_to_months_that_nobody_is_paid_in_yet_ends_with_the_next() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (owner, boris) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id);
+    let has_ways = async |browser: &Browser, path: &str| {
+        let page = browser.get(path).await;
+        (
+            page.is(200, "data-testid=\"period\"").body.contains("rel=\"next\""),
+            page.body.contains("data-testid=\"pay\""),
+        )
+    };
+    let of = |month: &str| format!("/payroll/people/{boris}?period={month}");
+    assert_eq!(has_ways(&owner, &of("2026-01")).await, (true, true));
+    assert_eq!(has_ways(&owner, &of("2026-02")).await, (false, true));
+    assert_eq!(has_ways(&owner, &of("2026-03")).await, (false, false));
+    let himself = cabinet.signed_in(BORIS).await;
+    assert_eq!(has_ways(&himself, "/earnings?period=2026-01").await, (true, false));
+    assert_eq!(has_ways(&himself, "/earnings?period=2026-02").await, (false, false));
+    let typed = [("period", "2026-03"), ("version", "0"), ("amount", "200"), ("is_advance", "on")];
+    let paid = owner.post(&format!("/payroll/people/{boris}/paid"), &typed).await;
+    paid.is(409, "Payments are marked for months up to the next one.");
+    cabinet.close().await;
+}
+
+#[tokio::test]
 async fn a_month_with_more_amounts_than_a_page_has_is_read_to_its_end() {
     let cabinet = Cabinet::open(Kind::Sqlite).await;
     let (owner, boris, may) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id, hire_may(&cabinet).await);
@@ -248,11 +272,12 @@ async fn a_shift_that_began_next_month_by_its_sites_clock_is_found_while_it_is_t
     assert!(!before[0].body.contains(payroll) && !before[1].body.contains(charts));
 
     let (at, domain) = (cabinet.clock.now(), &cabinet.app.domain);
-    let start = Start { user_id: boris, site_id, plan_id: None, position: None, at };
+    let start = Start { user_id: boris, site_id, plan_id: None, position: None, started_at: at, at };
     let shift_id = domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await.unwrap();
     let ended_at = Millis(at.0 + 3_600_000);
     let (closed_by, mandatory_task_penalty) = (ClosedBy::Person, super::roubles(50));
-    let end = End { shift_id, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at };
+    let end =
+        End { shift_id, version: None, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at };
     domain.write(move |db| Box::pin(shifts::close(db, end))).await.unwrap();
     owner.get("/payroll").await.is(200, "January 2026").is(200, payroll);
     owner.get("/charts").await.is(200, charts);

@@ -226,7 +226,7 @@ async fn work(kind: Kind, tasks: Vec<(i64, bool)>, marks: Vec<(usize, bool)>, se
     }
     let vera = yard.worker("Vera", &[site], |about| about.allows_spontaneous = true).await;
     let (user_id, domain) = (person(&yard.firm, &vera).await.id, &yard.firm.app.domain);
-    let start = Start { user_id, site_id: site, plan_id: None, position: None, at: NOON };
+    let start = Start { user_id, site_id: site, plan_id: None, position: None, started_at: NOON, at: NOON };
     let shift_id = domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await.unwrap();
     let doors = Shifts::of_app(&yard.firm.app);
     let ids: Vec<i64> = doors.tasks(&[shift_id]).await.unwrap().iter().map(|task| task.id).collect();
@@ -244,7 +244,8 @@ async fn work(kind: Kind, tasks: Vec<(i64, bool)>, marks: Vec<(usize, bool)>, se
     let penalty = roubles(50);
     let ended_at = Millis(NOON.0 + seconds * 1000);
     let (closed_by, mandatory_task_penalty) = (ClosedBy::Person, penalty);
-    let end = End { shift_id, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at };
+    let end =
+        End { shift_id, version: None, position: None, closed_by, ended_at, mandatory_task_penalty, at: ended_at };
     domain.write(move |db| Box::pin(shifts::close(db, end))).await.unwrap();
 
     let of_tasks = tasks.iter().zip(&is_done).map(|((kopecks, is_mandatory), is_done)| match (*kopecks, is_done) {

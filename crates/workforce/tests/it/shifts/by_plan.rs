@@ -51,7 +51,7 @@ async fn who_has_a_plan_opens_that_and_is_late_by_it_whatever_was_chosen(kind: K
     anna.sees("⬜ Of the slot");
     // And so may whoever opens a shift by another way than the chat.
     let (user_id, at) = (person(&yard.firm, &boris).await.id, yard.firm.app.clock.now());
-    let start = Start { user_id, site_id: shop, plan_id: None, position: None, at };
+    let start = Start { user_id, site_id: shop, plan_id: None, position: None, started_at: at, at };
     yard.firm.app.domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await.unwrap();
     yard.firm.stage.passes(Duration::from_secs(36)).await;
     for someone in [&anna, &boris] {

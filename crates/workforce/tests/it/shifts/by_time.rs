@@ -9,8 +9,9 @@ use opora::clock::Millis;
 use workforce::payroll::{self, Money};
 use workforce::shifts::jobs;
 use workforce::sites::{AboutSite, AboutSlot, Hours, Notice, Period, notices};
+use workforce::texts::Language;
 
-use super::{Yard, about_site, closes, opens, person, plans};
+use super::{Yard, about_site, chooses, closes, is_here, opens, person, plans};
 use crate::firm::{Kind, NOON, on_every_database};
 use crate::queries::Queries;
 
@@ -21,6 +22,7 @@ const UNTIL_DECEMBER: Duration = Duration::from_secs(334 * 24 * 3600 - 12 * 3600
 
 on_every_database! {
     a_shift_that_nobody_closed_is_paid_to_the_end_of_its_slot,
+    a_site_that_was_opened_and_where_nobody_works_is_closed_after_its_hours,
     a_night_shift_is_paid_by_the_hours_that_passed_also_when_the_clock_is_changed,
     a_shift_without_the_amount_for_its_hours_gets_it_back_and_nothing_twice,
 }
@@ -57,6 +59,55 @@ async fn a_shift_that_nobody_closed_is_paid_to_the_end_of_its_slot(kind: Kind) {
     anna.sends("/start").await;
     anna.presses("⏹ Close my shift").await;
     anna.sees("You have no open shift.");
+}
+
+async fn a_site_that_was_opened_and_where_nobody_works_is_closed_after_its_hours(kind: Kind) {
+    let yard = Yard::open(kind).await;
+    // It is three in the afternoon in Moscow; one closes at five, and one never does.
+    let hours = Hours::new(9 * 60, 17 * 60);
+    let shop = yard.site_like(AboutSite { hours, ..about_site("Shop") }).await;
+    let depot = yard.site_like(AboutSite { hours, ..about_site("Depot") }).await;
+    let kiosk = yard.site("Kiosk", 10_000).await;
+    let anna = yard.worker("Anna", &[shop, depot, kiosk], |contract| contract.allows_spontaneous = true).await;
+    for site in ["Shop", "Depot", "Kiosk"] {
+        chooses(&anna, "🔓 Open a site").await;
+        anna.presses(site).await;
+        is_here(&anna).await;
+        anna.sees(&format!("{site} is open."));
+    }
+    // By a plan that goes on until eight somebody works in one of them.
+    yard.slot(depot, 60, 4 * 60, |_| {}).await;
+    let boris = yard.worker("Boris", &[depot], |_| {}).await;
+    plans(&boris).await;
+    opens(&boris, "Depot").await;
+    let open = async || {
+        for _ in 0..2 {
+            jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+        }
+        let sql =
+            "SELECT name FROM sites JOIN site_openings ON site_id = sites.id WHERE closed_at IS NULL ORDER BY name";
+        yard.rows(sql).await.concat()
+    };
+    passes(&yard, 179).await;
+    assert_eq!(open().await, ["Depot", "Kiosk", "Shop"], "an hour of patience is not over");
+    passes(&yard, 1).await;
+    assert_eq!(open().await, ["Depot", "Kiosk"]);
+    let closed = yard.rows("SELECT closed_by, closed_at FROM site_openings WHERE closed_at IS NOT NULL").await;
+    assert_eq!(closed, [["-", &(NOON.0 + 3 * 3_600_000).to_string()]]);
+    let told = Notice::SiteClosedByTime { site: "Shop".into() };
+    assert!(told.words(Language::En).contains("I have closed Shop"));
+    assert_eq!(notices_of(&yard).await, [(person(&yard.firm, &anna).await.id, told)]);
+    // The other one is closed with the last who works there, as ever.
+    passes(&yard, 180).await;
+    assert_eq!(open().await, ["Kiosk"]);
+    assert!(matches!(&notices_of(&yard).await[1..], [(_, Notice::ClosedByTime { .. })]));
+    // Who opens it in the night opens it for a while.
+    chooses(&anna, "🔓 Open a site").await;
+    anna.presses("Shop").await;
+    is_here(&anna).await;
+    assert_eq!(open().await, ["Kiosk", "Shop"]);
+    passes(&yard, 60).await;
+    assert_eq!(open().await, ["Kiosk"]);
 }
 
 #[tokio::test]
@@ -268,6 +319,32 @@ async fn a_shift_that_cannot_be_closed_keeps_no_other_open() {
     write("DROP TRIGGER broken").await;
     jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
     assert_eq!(shifts().await, [["completed"], ["completed"]]);
+}
+
+#[tokio::test]
+async fn a_shift_whose_end_is_moved_while_others_are_closed_is_looked_at_again() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    yard.slot(site, 0, 120, |slot| slot.capacity = 2).await;
+    for name in ["Anna", "Boris"] {
+        let someone = yard.worker(name, &[site], |_| {}).await;
+        plans(&someone).await;
+        opens(&someone, "Shop").await;
+    }
+    // As if somebody had made it two hours longer for Boris just when Anna's was closed.
+    let meanwhile = "CREATE TRIGGER meanwhile AFTER UPDATE ON shifts \
+         WHEN NEW.status = 'completed' AND NEW.id = (SELECT MIN(id) FROM shifts) \
+         BEGIN UPDATE shifts SET planned_end = planned_end + 7200000, version = version + 1 WHERE id <> NEW.id; END";
+    yard.firm.app.domain.write(move |db| Box::pin(run(db, meanwhile.to_owned()))).await.unwrap();
+    passes(&yard, 180).await;
+    jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    let shifts = async || yard.rows("SELECT status FROM shifts ORDER BY id").await;
+    assert_eq!(shifts().await, [["completed"], ["active"]]);
+    passes(&yard, 120).await;
+    jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    assert_eq!(shifts().await, [["completed"], ["completed"]]);
+    let hours = |kopecks| ("shift_base".to_owned(), kopecks);
+    assert_eq!(yard.amounts().await, [hours(20_000), hours(40_000)]);
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ impl Before {
     }
 
     async fn opens(&self, user: i64, at: Millis) {
-        let start = Start { user_id: user, site_id: self.site, plan_id: None, position: None, at };
+        let start = Start { user_id: user, site_id: self.site, plan_id: None, position: None, started_at: at, at };
         self.domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await.unwrap();
     }
 

@@ -73,7 +73,7 @@ async fn two_who_forgot_a_shift_at_each_others_site_open_the_next_ones_at_once(k
     let other = Domain::beside(&yard.firm._ground.database).await.unwrap();
     let at = opora::clock::Millis(NOON.0 + 2 * 3_600_000);
     let next = |domain: Domain, user_id: i64, site_id: i64| async move {
-        let start = Start { user_id, site_id, plan_id: None, position: None, at };
+        let start = Start { user_id, site_id, plan_id: None, position: None, started_at: at, at };
         domain.write_and_get(move |db| Box::pin(shifts::open_next(db, start, Money::from_roubles(50)))).await
     };
     let (here, there) =
@@ -94,7 +94,8 @@ async fn staff_say_when_a_shift_ended_that_somebody_forgot(kind: Kind) {
     let slot = Sites::of_app(&cabinet.app).create_slot(&anna, site, about).await.unwrap();
     let plan_id = Some(Shifts::of_app(&cabinet.app).plan(&boris, boris.id, slot).await.unwrap());
     let opened = async |plan_id, minutes: u64| {
-        let start = Start { user_id: boris.id, site_id: site, plan_id, position: None, at: cabinet.clock.now() };
+        let at = cabinet.clock.now();
+        let start = Start { user_id: boris.id, site_id: site, plan_id, position: None, started_at: at, at };
         let opened = cabinet.app.domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await.unwrap();
         cabinet.clock.advance(Duration::from_secs(60 * minutes));
         opened
@@ -130,4 +131,19 @@ async fn staff_say_when_a_shift_ended_that_somebody_forgot(kind: Kind) {
     owner.post(&format!("/shifts/{shift}/close"), &[]).await.leads_to(&format!("/shifts/{shift}"));
     assert_eq!(paid(shift).await, Some(12_525));
     cabinet.close().await;
+}
+
+#[tokio::test]
+async fn who_forgot_a_shift_and_has_no_other_to_open_is_told_that_they_are_at_work() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let shop = yard.site("Shop", 10_000).await;
+    yard.slot(shop, 0, 120, |_| {}).await;
+    let anna = yard.worker("Anna", &[shop], |_| {}).await;
+    plans(&anna).await;
+    opens(&anna, "Shop").await;
+    passes(&yard, 130).await;
+    chooses(&anna, "▶️ Open a shift").await;
+    anna.sees("You are at work already.");
+    anna.presses("⏹ Close my shift").await;
+    anna.sees("Shall I close");
 }

@@ -87,6 +87,38 @@ async fn who_is_too_far_is_told_the_distance_and_can_come_closer() {
     anna.sees("Nobody else works at Shop, so it is closed too.");
 }
 
+#[tokio::test]
+async fn who_is_too_far_closes_no_shift_and_opens_no_site_and_is_told_the_distance() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    let is_away = async || {
+        anna.sends_location(HERE.latitude + 0.01, HERE.longitude).await;
+        anna.sees("You are 1112 m away from Shop. It has to be 500 m or less.");
+        anna.state().await.unwrap()
+    };
+    let shifts = async || yard.rows("SELECT status, ended_at, version FROM shifts").await;
+    let openings = async || yard.rows("SELECT opened_by, closed_at FROM site_openings").await;
+
+    opens(&anna, "without a plan").await;
+    let (before, open) = (shifts().await, openings().await);
+    chooses(&anna, "⏹ Close my shift").await;
+    anna.presses("Go on to closing").await;
+    assert_eq!(is_away().await, "close_shift:position");
+    assert_eq!((shifts().await, openings().await, yard.amounts().await), (before, open, vec![]));
+    is_here(&anna).await;
+    anna.sees("Total: ");
+
+    let closed = openings().await;
+    chooses(&anna, "🔓 Open a site").await;
+    anna.presses("Shop").await;
+    assert_eq!(is_away().await, "site_doors:position");
+    assert_eq!(openings().await, closed);
+    is_here(&anna).await;
+    anna.sees("Shop is open.");
+    assert_eq!(openings().await.len(), 2);
+}
+
 /// A position as Telegram brings it, with something that speaks against it.
 async fn sends_position(someone: &Someone, more: serde_json::Value) {
     let position = json!({"latitude": HERE.latitude, "longitude": HERE.longitude});
@@ -358,7 +390,7 @@ async fn a_planned_shift_is_opened_two_hours_before_its_start_at_the_earliest() 
     anna.sees("Nothing is planned for you now.");
     let user_id = person(&yard.firm, &anna).await.id;
     let plan_id = Shifts::of_app(&yard.firm.app).plans_of(user_id, NOON).await.unwrap().first().map(|plan| plan.id);
-    let start = Start { user_id, site_id: site, plan_id, position: None, at: NOON };
+    let start = Start { user_id, site_id: site, plan_id, position: None, started_at: NOON, at: NOON };
     let opened = yard.firm.app.domain.write_and_get(move |db| Box::pin(shifts::open(db, start))).await;
     assert!(matches!(&opened, Err(NotWritten::Refused(why)) if *why == Why::Early.key()), "{opened:?}");
     yard.firm.stage.passes(Duration::from_secs(3600)).await;

@@ -90,6 +90,20 @@ async fn shifts_plans_positions_photos_and_reasons_are_given_out_and_forgotten(k
 }
 
 #[tokio::test]
+async fn a_notice_that_nobody_can_read_is_given_out_as_it_was_written() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    let who = person(&yard.firm, &yard.worker("Anna", &[site], |_| {}).await).await;
+    for body in [r#"{"is":"reminder","site":"Shop","when":"today"}"#, "no JSON: {"] {
+        let sql = format!("INSERT INTO notices (user_id, body, created_at) VALUES ({}, '{body}', 7)", who.id);
+        yard.firm.app.domain.write(move |db| Box::pin(run(db, sql))).await.unwrap();
+    }
+    let reminder = json!({ "is": "reminder", "site": "Shop", "when": "today" });
+    let told = json!([{ "at_ms": 7, "notice": reminder }, { "at_ms": 7, "notice": "no JSON: {" }]);
+    assert_eq!(export(&yard, &who).await["sites"]["notices"], told);
+}
+
+#[tokio::test]
 async fn a_picture_that_somebody_else_has_sent_too_stays_with_them() {
     let yard = Yard::open(Kind::Sqlite).await;
     let anna = at_work(&yard).await;

@@ -17,6 +17,7 @@ use crate::running_a_business::make_site;
 on_databases! { [sqlite Sqlite, postgres Postgres]
     a_slot_in_which_somebody_works_or_has_worked_keeps_its_day_and_start,
     who_works_in_a_slot_that_ends_later_is_paid_up_to_that,
+    hours_that_were_worked_stay_paid_when_the_end_of_a_slot_is_moved_before_them,
 }
 
 /// Anna works in the first of two places of a slot, from three to five in the afternoon of Moscow.
@@ -78,6 +79,31 @@ async fn who_works_in_a_slot_that_ends_later_is_paid_up_to_that(kind: Kind) {
     assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 40_000)]);
 }
 
+async fn hours_that_were_worked_stay_paid_when_the_end_of_a_slot_is_moved_before_them(kind: Kind) {
+    let (yard, slot, _anna) = working(kind).await;
+    let until = |minute: i64| move |about: &mut AboutSlot| about.hours = Hours::new(15 * 60, 15 * 60 + minute);
+    let passes = async |minutes: u64| yard.firm.stage.passes(Duration::from_secs(60 * minutes)).await;
+    let ends = async || {
+        let rows = yard.rows("SELECT planned_end FROM shifts").await;
+        (rows[0][0].parse::<i64>().unwrap() - NOON.0) / 60_000
+    };
+    passes(60).await;
+    edits(&yard, slot, until(30)).await.unwrap();
+    assert_eq!(ends().await, 60, "she has worked until now");
+    // What is still to come may be changed, one way and the other.
+    for minute in [240, 90] {
+        edits(&yard, slot, until(minute)).await.unwrap();
+        assert_eq!(ends().await, minute);
+    }
+    edits(&yard, slot, until(30)).await.unwrap();
+    passes(15).await;
+    edits(&yard, slot, until(45)).await.unwrap();
+    assert_eq!(ends().await, 60, "nor does the next change take away what she was left");
+    passes(45).await;
+    jobs::close_overdue(yard.firm.app.clone()).await.unwrap();
+    assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 10_000)]);
+}
+
 /// Boris may work at a site of the cabinet's.
 pub async fn hire_boris(cabinet: &Cabinet, site: i64) -> Person {
     let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
@@ -96,7 +122,7 @@ async fn whoever_drags_a_slot_in_which_somebody_works_reads_why_it_stays() {
     let about = AboutSlot::usual("2026-01-01".parse().unwrap(), Hours::new(15 * 60, 17 * 60));
     let slot = Sites::of_app(&cabinet.app).create_slot(&anna, site, about).await.unwrap();
     let plan_id = Some(Shifts::of_app(&cabinet.app).plan(&boris, boris.id, slot).await.unwrap());
-    let start = Start { user_id: boris.id, site_id: site, plan_id, position: None, at: NOON };
+    let start = Start { user_id: boris.id, site_id: site, plan_id, position: None, started_at: NOON, at: NOON };
     cabinet.app.domain.write_and_get(move |db| Box::pin(workforce::shifts::open(db, start))).await.unwrap();
     let (path, words) = (format!("/calendar/slots/{slot}"), "Somebody works or has worked in this slot");
     owner.post(&format!("{path}/move"), &[("day", "2026-01-02"), ("version", "1")]).await.is(409, words);
@@ -104,5 +130,27 @@ async fn whoever_drags_a_slot_in_which_somebody_works_reads_why_it_stays() {
     owner.post(&path, &typed).await.is(409, words).is(409, "value=\"16:00\"");
     let typed = [("day", "2026-01-01"), ("starts", "15:00"), ("ends", "18:00"), ("capacity", "1"), ("version", "1")];
     owner.post(&path, &typed).await.leads_to(&path);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn whoever_moves_a_slot_to_where_its_people_have_another_reads_that_it_is_theirs() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let (anna, site) = (cabinet.person(ANNA).await, make_site(&cabinet, &owner).await);
+    let boris = hire_boris(&cabinet, site).await;
+    let planned = async |day: &str, from: i64, to: i64| {
+        let about = AboutSlot::usual(day.parse().unwrap(), Hours::new(from * 60, to * 60));
+        let slot = Sites::of_app(&cabinet.app).create_slot(&anna, site, about).await.unwrap();
+        Shifts::of_app(&cabinet.app).plan(&boris, boris.id, slot).await.unwrap();
+        format!("/calendar/slots/{slot}")
+    };
+    let first = planned("2026-01-02", 15, 17).await;
+    planned("2026-01-02", 18, 20).await;
+    let next_day = planned("2026-01-03", 16, 18).await;
+    let words = "This person has another shift planned at that time.";
+    let longer = [("day", "2026-01-02"), ("starts", "15:00"), ("ends", "19:00"), ("capacity", "1"), ("version", "1")];
+    owner.post(&first, &longer).await.is(409, words);
+    owner.post(&format!("{next_day}/move"), &[("day", "2026-01-02"), ("version", "1")]).await.is(409, words);
     cabinet.close().await;
 }

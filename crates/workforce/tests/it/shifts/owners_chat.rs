@@ -90,6 +90,34 @@ async fn who_does_not_come_for_the_night_is_told_of_until_it_is_over() {
 }
 
 #[tokio::test]
+async fn a_site_is_shown_with_the_slots_of_a_week_and_how_many_places_are_taken() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let (site, day) = (yard.site("Shop", 10_000).await, 24 * 60);
+    let owner = yard.firm.member("Olaf", &[Role::Owner]).await;
+    let week = async || {
+        chooses(&owner, "🏢 Sites").await;
+        owner.presses("Shop").await;
+        let shown = owner.answers().concat();
+        shown.split_once("The next seven days:").unwrap().1.trim().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert!(week().await.is_empty());
+    yard.slot(site, 60, 120, |slot| (slot.title, slot.capacity) = ("cashier".into(), 2)).await;
+    plans(&yard.worker("Anna", &[site], |_| {}).await).await;
+    yard.slot(site, 6 * day, 120, |_| {}).await;
+    let gone = yard.slot(site, day, 120, |_| {}).await;
+    yard.sites.delete_slot(&yard.owner, gone, 1).await.unwrap();
+    // Of the eighth day, and of another site.
+    yard.slot(site, 7 * day, 120, |_| {}).await;
+    yard.slot(yard.site("Depot", 10_000).await, 60, 120, |_| {}).await;
+    assert_eq!(week().await, ["01.01 16:00–18:00 cashier · 1/2", "07.01 15:00–17:00 · 0/1"]);
+    // However many there are.
+    for minutes in 0..30 {
+        yard.slot(site, 2 * day + minutes, 60, |_| {}).await;
+    }
+    assert_eq!(week().await.len(), 32);
+}
+
+#[tokio::test]
 async fn a_site_is_shown_with_its_own_tasks_and_not_with_those_of_its_slots_or_deleted_ones() {
     let yard = Yard::open(Kind::Sqlite).await;
     let site = yard.site("Shop", 10_000).await;

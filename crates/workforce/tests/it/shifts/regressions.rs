@@ -144,12 +144,13 @@ async fn a_penalty_stays_below_zero_through_forms_tables_pages_and_pay(kind: Kin
         sites: vec![site],
     };
     sites.create_contract(&boss, person.id, contract).await.unwrap();
-    let start = Start { user_id: person.id, site_id: site, plan_id: None, position: None, at: NOON };
+    let start = Start { user_id: person.id, site_id: site, plan_id: None, position: None, started_at: NOON, at: NOON };
     let shift = app.domain.write_and_get(move |db| Box::pin(workforce::shifts::open(db, start))).await.unwrap();
     assert_eq!(tasks_of(app.domain.read(), shift).await.unwrap()[0].amount_kopecks, -3_300);
     let mandatory_task_penalty = Shifts::of_app(&app).mandatory_task_penalty().await.unwrap();
     let (closed_by, position) = (ClosedBy::Person, None);
-    let end = End { shift_id: shift, position, closed_by, ended_at: NOON, mandatory_task_penalty, at: NOON };
+    let end =
+        End { shift_id: shift, version: None, position, closed_by, ended_at: NOON, mandatory_task_penalty, at: NOON };
     app.domain.write(move |db| Box::pin(workforce::shifts::close(db, end))).await.unwrap();
     let lines = app.payroll.of_shift(shift).await.unwrap();
     assert_eq!(lines.last().unwrap().amount.kopecks(), -3_300);

@@ -143,7 +143,9 @@ async fn a_site_is_not_deleted_under_whoever_plans_there_and_nobody_plans_at_one
 
 /// Opens a shift without a plan.
 async fn open(db: &Writing<'_, '_>, user_id: i64, site_id: i64) -> Result<(), WriteError> {
-    shifts::open(db, Start { user_id, site_id, plan_id: None, position: None, at: NOON }).await.map(drop)
+    shifts::open(db, Start { user_id, site_id, plan_id: None, position: None, started_at: NOON, at: NOON })
+        .await
+        .map(drop)
 }
 
 #[tokio::test]
@@ -202,7 +204,15 @@ async fn a_shift() -> (Yard, [i64; 3], Domain) {
 
 fn end(shift_id: i64) -> End {
     let (position, mandatory_task_penalty) = (None, Money::from_roubles(50));
-    End { shift_id, position, closed_by: ClosedBy::Staff, ended_at: NOON, mandatory_task_penalty, at: NOON }
+    End {
+        shift_id,
+        version: None,
+        position,
+        closed_by: ClosedBy::Staff,
+        ended_at: NOON,
+        mandatory_task_penalty,
+        at: NOON,
+    }
 }
 
 #[tokio::test]

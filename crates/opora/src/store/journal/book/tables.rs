@@ -85,14 +85,16 @@ async fn carry_over(database: &mut Database<'_>) -> Result<(), WriteError> {
 }
 
 /// Makes the tables beside an application's. What is emptied after an outage must be the journal's alone: nobody would be
-/// asked whether what was parked or failed there, or has ended, is still wanted.
+/// asked whether what was parked or failed there, or has ended, is still wanted. Labels would come to Redis in place of later
+/// ones.
 pub(super) async fn make_beside(database: &SqlDatabase) -> StoreResult<()> {
     const KEPT: &str = "
         SELECT count(*) FROM (
             SELECT 1 FROM opora_conversations
             UNION ALL SELECT 1 FROM opora_inbox UNION ALL SELECT 1 FROM opora_outbox
             UNION ALL SELECT 1 FROM opora_effects UNION ALL SELECT 1 FROM opora_timers
-            UNION ALL SELECT 1 FROM opora_parked UNION ALL SELECT 1 FROM opora_failed LIMIT 1) AS kept";
+            UNION ALL SELECT 1 FROM opora_parked UNION ALL SELECT 1 FROM opora_failed
+            UNION ALL SELECT 1 FROM opora_labels LIMIT 1) AS kept";
     if !TABLES.are_in(database).await? && read!(database, KEPT, Vec::new(), |row| row.number(0))?.pop() != Some(0) {
         return Err(StoreError::Unsupported(KEEPS_CONVERSATIONS));
     }

@@ -20,6 +20,7 @@ INSERT INTO journal_settled VALUES (9, 7, '{"Failed":"no"}');
 CREATE TABLE journal_labels (
     bot INTEGER NOT NULL, chat INTEGER NOT NULL, label TEXT NOT NULL, message INTEGER NOT NULL,
     PRIMARY KEY (bot, chat, label));
+INSERT INTO journal_labels VALUES (7, 5, 'menu', 119), (7, 5, 'counter', 118);
 CREATE TABLE journal_effects (
     id INTEGER PRIMARY KEY, bot INTEGER NOT NULL, entry INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL);
 "#;
@@ -31,6 +32,7 @@ async fn what_an_earlier_version_has_left_in_a_file_is_read() {
     SqliteStore::open(&path).await.unwrap().close().await.unwrap();
     let mut file = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
     sqlx::raw_sql(FORMER).execute(&mut file).await.unwrap();
+    sqlx::raw_sql("INSERT INTO opora_labels VALUES (7, 5, 'menu', 120, 0)").execute(&mut file).await.unwrap();
     for opened in ["once", "twice"] {
         let book = Book::open(&path).await.unwrap();
         assert_eq!(book.token(7).await.unwrap(), "former", "{opened}");
@@ -41,6 +43,9 @@ async fn what_an_earlier_version_has_left_in_a_file_is_read() {
         assert_eq!(entries.len(), 1);
         assert!(entries[0].is_last && entries[0].is_last_turn && matches!(entries[0].entry.deed, Deed::Turn { .. }));
         assert_eq!(book.settled(7).await.unwrap().len(), 1);
+        let mut labels = book.labels(7).await.unwrap();
+        labels.sort();
+        assert_eq!(labels, [(5, "counter".to_owned(), 118), (5, "menu".to_owned(), 120)]);
         book.store().close().await.unwrap();
     }
 }
@@ -55,7 +60,8 @@ async fn the_name_of_an_outage_is_one_bots_and_stays_until_everything_is_replaye
     }
     let (of_7, of_8) = (book.token(7).await.unwrap(), book.token(8).await.unwrap());
     assert_ne!(of_7, of_8);
-    book.keep_labels(8, vec![(5, "label".into(), 1)]).await.unwrap();
+    let mut file = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
+    sqlx::raw_sql("INSERT INTO opora_labels VALUES (8, 5, 'label', 1, 0)").execute(&mut file).await.unwrap();
     for bot in [7, 8] {
         book.begin(bot).await.unwrap();
     }
@@ -70,13 +76,14 @@ async fn the_name_of_an_outage_is_one_bots_and_stays_until_everything_is_replaye
 
 #[tokio::test]
 async fn whatever_is_left_of_a_databases_own_conversations_is_in_the_way_of_a_journal() {
-    const LEFT: [&str; 3] = [
+    const LEFT: [&str; 4] = [
         "INSERT INTO opora_parked (id, bot, key, kind, body, reason, attempts, at, retry)
         VALUES (1, 7, '7:5:5', 'update', '{}', 'it fails', 1, 0, 0)",
         "INSERT INTO opora_failed (id, bot, key, method, body, reason, at)
         VALUES (1, 7, '7:5:5', 'sendMessage', '{}', 'blocked', 0)",
         "INSERT INTO opora_conversations (key, bot, chat, user, thread, business, version, places, updated_at)
         VALUES ('7:5:5', 7, 5, 5, 0, '', 3, '[]', 0)",
+        "INSERT INTO opora_labels VALUES (7, 5, 'menu', 1, 0)",
     ];
     for left in LEFT {
         let folder = tempfile::tempdir().unwrap();

@@ -103,6 +103,21 @@ function functions.post(keys, args)
   return written(keys, 'new')
 end
 
+-- A message that was in the act elsewhere, and is to be sent once at most. epoch, at, name, its row.
+function functions.post_unsure(keys, args)
+  local epoch, at, name, row = unpack(args)
+  if is_fenced(keys, epoch) then
+    return { 'fenced' }
+  end
+  if call('ZSCORE', keys[POSTS], name) then
+    return unwritten(keys, 'known')
+  end
+  call('ZADD', keys[POSTS], at, name)
+  call('ZADD', keys[OUTBOX], 0, row)
+  call('SADD', keys[SENDING], string.sub(row, 1, FIELDS - 2))
+  return written(keys, 'new')
+end
+
 -- A message that has failed elsewhere. epoch, at, name, its row, reason.
 function functions.fail(keys, args)
   local epoch, at, name, row, reason = unpack(args)
