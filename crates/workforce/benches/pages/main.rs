@@ -4,7 +4,7 @@
 //! own, who opens a page, reads it for a second (half a second to one and a half), and opens the next: so 50 of them open
 //! about 50 pages in a second, each well within the limits that hold for people. A time is that from asking for a page to
 //! its last byte. It fails where the slowest hundredth of all, or of any page that was read 200 times or more, takes 50 ms
-//! or more.
+//! or more. Of exports only the queries are counted.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot go on should stop where it is")]
 
 use std::io::{IsTerminal, Write};
