@@ -33,7 +33,7 @@ pub struct Start {
     /// None: by the plan that there is for now, else without one, where the contract allows that.
     pub plan_id: Option<i64>,
     pub position: Option<Position>,
-    /// It is paid from here on, or from as soon as it can be; see [`begins_at`].
+    /// It is paid from here on, or from as soon as it can be; see `begins_at`.
     pub started_at: Millis,
     pub at: Millis,
 }

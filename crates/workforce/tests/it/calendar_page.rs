@@ -86,6 +86,8 @@ async fn tap(page: &Page, site: i64) {
     page.fits().await;
     page.type_over("form:has([data-testid='save-slot']) [name='day']", "2026-01-09").await;
     page.press("save-slot").await;
+    // A picture that is taken while another page comes is never done.
+    page.until("it is saved", "document.querySelector('h1').textContent.endsWith('09.01.2026')").await;
     page.shoot_whole("2-slot").await;
     page.goto(&week(site, "2026-01-05")).await;
     slots_on(page, &[("06", 0), ("09", 1)]).await;

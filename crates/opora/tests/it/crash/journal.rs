@@ -164,13 +164,7 @@ async fn is_cut_off_behind_each_part(kind: Kind) {
     let person = stage.person("Anna").await;
     stage.says(person, "/start").await;
     stage.hears(person, QUESTION).await;
-    let store = stage.store().await;
-    until_so("what was said is settled", async || {
-        let numbers = store.statistics(Some(BOT)).await.unwrap();
-        stage.unacknowledged() == 0 && (numbers.inbox, numbers.outbox) == (0, 0)
-    })
-    .await;
-    store.close().await.unwrap();
+    stage.is_settled().await;
     stage.keeper.kill();
     process.tells("the journal goes on").await;
     // The answer has to wait for longer than the process lives.

@@ -11,7 +11,7 @@ use super::journal;
 use super::keeper::Kind;
 use super::people::Story;
 use super::process::Process;
-use super::stage::{BOT, Stage, until, until_so};
+use super::stage::{Stage, until};
 
 const QUESTION: &str = "Choose your language";
 const NOT_UNDERSTOOD: &str = "invalid: this is not what I asked for";
@@ -167,13 +167,7 @@ async fn a_labelled_message_of_a_journal_can_be_edited(kind: Kind) {
     process.leads().await;
     stage.says(person, "/start").await;
     stage.hears(person, "counted 0").await;
-    let store = stage.store().await;
-    until_so("that is settled", async || {
-        let numbers = store.statistics(Some(BOT)).await.unwrap();
-        stage.unacknowledged() == 0 && (numbers.inbox, numbers.outbox) == (0, 0)
-    })
-    .await;
-    store.close().await.unwrap();
+    stage.is_settled().await;
     stage.keeper.kill();
     process.tells("the journal goes on").await;
     let noted = stage.keeper.noted_everywhere();

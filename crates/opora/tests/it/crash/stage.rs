@@ -82,6 +82,17 @@ impl Stage {
         opora::store::open(&self.address()).await.unwrap()
     }
 
+    /// Waits until everything was taken, answered and noted as sent.
+    pub async fn is_settled(&self) {
+        let store = self.store().await;
+        until_so("everything is settled", async || {
+            let numbers = store.statistics(Some(BOT)).await.unwrap();
+            self.unacknowledged() == 0 && (numbers.inbox, numbers.outbox) == (0, 0)
+        })
+        .await;
+        store.close().await.unwrap();
+    }
+
     /// How many messages were sent and are not known as sent: so many may come twice after the end of a process. Only for a
     /// store that nobody holds.
     pub async fn in_the_act(&self) -> usize {

@@ -90,22 +90,8 @@ function functions.redirect(keys, args)
   return written(keys, 'done')
 end
 
--- epoch, at, name, rows.
-function functions.post(keys, args)
-  if is_fenced(keys, args[1]) then
-    return { 'fenced' }
-  end
-  if call('ZSCORE', keys[POSTS], args[3]) then
-    return unwritten(keys, 'known')
-  end
-  call('ZADD', keys[POSTS], args[2], args[3])
-  in_bulk('ZADD', keys[OUTBOX], gather({}, args, 4, #args + 1))
-  return written(keys, 'new')
-end
-
--- A message that was in the act elsewhere, and is to be sent once at most. epoch, at, name, its row.
-function functions.post_unsure(keys, args)
-  local epoch, at, name, row = unpack(args)
+-- Takes a name, under which something is posted once; what to answer if it is not to be had.
+local function not_taken(keys, epoch, at, name)
   if is_fenced(keys, epoch) then
     return { 'fenced' }
   end
@@ -113,6 +99,25 @@ function functions.post_unsure(keys, args)
     return unwritten(keys, 'known')
   end
   call('ZADD', keys[POSTS], at, name)
+end
+
+-- epoch, at, name, rows.
+function functions.post(keys, args)
+  local refused = not_taken(keys, args[1], args[2], args[3])
+  if refused then
+    return refused
+  end
+  in_bulk('ZADD', keys[OUTBOX], gather({}, args, 4, #args + 1))
+  return written(keys, 'new')
+end
+
+-- A message that was in the act elsewhere, and is to be sent once at most. epoch, at, name, its row.
+function functions.post_unsure(keys, args)
+  local epoch, at, name, row = unpack(args)
+  local refused = not_taken(keys, epoch, at, name)
+  if refused then
+    return refused
+  end
   call('ZADD', keys[OUTBOX], 0, row)
   call('SADD', keys[SENDING], string.sub(row, 1, FIELDS - 2))
   return written(keys, 'new')
@@ -121,13 +126,10 @@ end
 -- A message that has failed elsewhere. epoch, at, name, its row, reason.
 function functions.fail(keys, args)
   local epoch, at, name, row, reason = unpack(args)
-  if is_fenced(keys, epoch) then
-    return { 'fenced' }
+  local refused = not_taken(keys, epoch, at, name)
+  if refused then
+    return refused
   end
-  if call('ZSCORE', keys[POSTS], name) then
-    return unwritten(keys, 'known')
-  end
-  call('ZADD', keys[POSTS], at, name)
   call('ZADD', keys[FAILED], at, row .. packed(reason))
   return written(keys, 'new')
 end
