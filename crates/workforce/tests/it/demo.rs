@@ -147,15 +147,17 @@ impl Demo {
 
 /// Asks again until there is something, up to a deadline.
 pub async fn until<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
-    let found = async {
-        loop {
-            if let Some(found) = ask().await {
-                return found;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+    timeout(PATIENCE, look_again(ask)).await.unwrap_or_else(|_| panic!("waited in vain until {what}"))
+}
+
+/// Asks again until there is something.
+pub async fn look_again<T>(ask: impl AsyncFn() -> Option<T>) -> T {
+    loop {
+        if let Some(found) = ask().await {
+            return found;
         }
-    };
-    timeout(PATIENCE, found).await.unwrap_or_else(|_| panic!("waited in vain until {what}"))
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// A client that reaches this machine whatever proxy the environment names.

@@ -88,6 +88,16 @@ impl Run {
     }
 }
 
+/// A test that fails shows what the process said.
+impl Drop for Run {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // Nobody but the two that write down holds it, and for no time.
+            eprintln!("the program said: {:#?}", self.log.try_lock().as_deref());
+        }
+    }
+}
+
 async fn write_down(output: impl AsyncRead + Unpin, log: Arc<Mutex<Vec<String>>>) {
     let mut lines = BufReader::new(output).lines();
     while let Ok(Some(line)) = lines.next_line().await {

@@ -1,13 +1,14 @@
 //! Somebody's chat with the real program, as it looks on their telephone: what is done there, and what stands at its end.
 //!
-//! A process that was killed may say something once more. So a button is looked for under the last message that has it, and
-//! an answer is what the chat ends with, and not what has come since.
+//! A process that was killed may say something once more, also behind an answer. So a button is looked for under the last
+//! message that has it, and an answer is what the chat ends with, or what becomes of the message whose button was pressed.
 
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::HERE;
-use crate::demo::Demo;
+use crate::demo::{Demo, PATIENCE, look_again};
 
 /// What somebody does.
 #[derive(Clone, Copy, Debug)]
@@ -41,29 +42,39 @@ impl<'a> Phone<'a> {
     }
 
     pub async fn step(&self, (deed, heard): &Step) {
-        self.does(*deed).await;
-        self.shows(heard).await;
+        let pressed = self.does(*deed).await;
+        self.answers(pressed.as_ref(), heard).await;
     }
 
-    /// Whether or not anybody listens.
-    pub async fn does(&self, deed: Deed) {
+    /// Whether or not anybody listens; gives the message whose button it was.
+    pub async fn does(&self, deed: Deed) -> Option<Value> {
         match deed {
             Deed::Says(text) => drop(self.emulator.says(self.owner, text).await),
-            Deed::Presses(caption) => self.presses(caption, |offered| offered == caption).await,
-            Deed::Chooses(words) => self.presses(words, |offered| offered.contains(words)).await,
+            Deed::Presses(caption) => return Some(self.presses(caption, |offered| offered == caption).await),
+            Deed::Chooses(words) => return Some(self.presses(words, |offered| offered.contains(words)).await),
             Deed::Photo(picture) => self.sends_photo(picture).await,
             Deed::Here => {
                 let location = json!({"latitude": HERE.latitude, "longitude": HERE.longitude});
                 self.emulator.post(&self.chat("send"), json!({"from": self.owner, "location": location})).await;
             }
         }
+        None
     }
 
     /// Waits until the chat ends with a message that has these words, in it or on a button under it.
     pub async fn shows(&self, words: &str) {
-        let what = format!("{words:?} is the last that is said to {}", self.owner);
-        let ends_so = async |_: &Demo| self.last_said().await.filter(|said| said.contains(words));
-        self.emulator.until(&what, ends_so).await;
+        self.answers(None, words).await;
+    }
+
+    async fn answers(&self, pressed: Option<&Value>, words: &str) {
+        let answered = async || {
+            let messages = self.messages().await;
+            let pressed = messages.iter().find(|message| Some(&message["message_id"]) == pressed);
+            let last = messages.iter().rev().find(|message| message["text"].is_string());
+            pressed.into_iter().chain(last).any(|message| read(message).contains(words)).then_some(())
+        };
+        let heard = timeout(PATIENCE, look_again(answered)).await;
+        assert!(heard.is_ok(), "{words:?} is not answered: {:#?}", self.emulator.texts(self.owner).await);
     }
 
     /// How many messages have these words.
@@ -71,15 +82,7 @@ impl<'a> Phone<'a> {
         self.emulator.texts(self.owner).await.iter().filter(|text| text.contains(words)).count()
     }
 
-    /// The last message with a text, and the captions under it.
-    pub async fn last_said(&self) -> Option<String> {
-        let messages = self.messages().await;
-        let last = messages.iter().rev().find(|message| message["text"].is_string())?;
-        let captions = buttons(last).map(|button| format!("\n[{}]", button["text"].as_str().unwrap_or_default()));
-        Some(format!("{}{}", last["text"].as_str()?, captions.collect::<String>()))
-    }
-
-    async fn presses(&self, what: &str, is_meant: impl Fn(&str) -> bool) {
+    async fn presses(&self, what: &str, is_meant: impl Fn(&str) -> bool) -> Value {
         let offered = async |_: &Demo| {
             let messages = self.messages().await;
             messages.iter().rev().find_map(|message| {
@@ -91,6 +94,7 @@ impl<'a> Phone<'a> {
         let (message_id, data) = self.emulator.until(&format!("[{what}] is offered"), offered).await;
         let press = json!({"from": self.owner, "message_id": message_id, "data": data, "wait": 0});
         self.emulator.post(&self.chat("press"), press).await;
+        message_id
     }
 
     async fn sends_photo(&self, picture: &'static [u8]) {
@@ -110,6 +114,12 @@ impl<'a> Phone<'a> {
     fn chat(&self, path: &str) -> String {
         format!("/chats/{}/{path}", self.owner)
     }
+}
+
+/// A message as it is read: its text, and the captions under it.
+fn read(message: &Value) -> String {
+    let captions = buttons(message).map(|button| format!("\n[{}]", button["text"].as_str().unwrap_or_default()));
+    format!("{}{}", message["text"].as_str().unwrap_or_default(), captions.collect::<String>())
 }
 
 fn buttons(message: &Value) -> impl Iterator<Item = &Value> {
