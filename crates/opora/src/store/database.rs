@@ -6,6 +6,7 @@
 use sqlx::{Row, raw_sql};
 
 use super::sql::columns::{Columns, Value, count};
+use super::sql::facts::fenced;
 use super::sql::versions;
 use super::{
     BoxError, ConversationRow, Database, DomainWrites, Epoch, OutboxId, OutboxRow, Outgoing, Parked, PostgresStore,
@@ -116,12 +117,15 @@ impl SqlDatabase {
 
     /// Makes changes in one step.
     pub(super) async fn change(&self, changes: Vec<Change>) -> StoreResult<()> {
+        self.write(DomainWrites::new(move |database| Box::pin(make_all(database, changes)))).await
+    }
+
+    /// The same, unless a lease is another one's by then.
+    pub(super) async fn change_under(&self, bot: i64, epoch: Epoch, changes: Vec<Change>) -> StoreResult<()> {
         let make = DomainWrites::new(move |database| {
             Box::pin(async move {
-                for change in changes {
-                    change.make(database).await?;
-                }
-                Ok(())
+                check_lease(database, bot, epoch).await?;
+                make_all(database, changes).await
             })
         });
         self.write(make).await
@@ -235,6 +239,22 @@ impl Tables {
         }
         Ok(())
     }
+}
+
+async fn make_all(database: &mut Database<'_>, changes: Vec<Change>) -> Result<(), WriteError> {
+    for change in changes {
+        change.make(database).await?;
+    }
+    Ok(())
+}
+
+/// Refuses if somebody has taken a lease over, and lets nobody do so until the commit.
+async fn check_lease(database: &mut Database<'_>, bot: i64, epoch: Epoch) -> Result<(), WriteError> {
+    const LATEST: &str = "SELECT epoch FROM opora_leases WHERE bot = $1";
+    const SHARED: &str = "SELECT epoch FROM opora_leases WHERE bot = $1 FOR SHARE";
+    let query = if database.is_postgres() { SHARED } else { LATEST };
+    let [latest] = numbers(database, query, vec![Value::Number(bot)]).await?.unwrap_or_default();
+    if latest == epoch.0 { Ok(()) } else { Err(fenced(epoch, format!("epoch {latest} was given meanwhile")).into()) }
 }
 
 /// Carries a statement out within a commit; answers how many rows it has changed.

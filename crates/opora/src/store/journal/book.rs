@@ -244,8 +244,9 @@ impl Book {
     }
 
     /// Sets aside the effects that were not carried out: from now on only a replay takes them.
-    pub(super) async fn set_effects_aside(&self, bot: i64) -> StoreResult<()> {
-        self.database.change(SET_ASIDE.map(|statement| Change::plain(statement, vec![Value::Number(bot)])).into()).await
+    pub(super) async fn set_effects_aside(&self, bot: i64, here: Epoch) -> StoreResult<()> {
+        let aside = SET_ASIDE.map(|statement| Change::plain(statement, vec![Value::Number(bot)]));
+        self.database.change_under(bot, here, aside.into()).await
     }
 
     /// The effects that were set aside, by the turn that brings them.
@@ -288,18 +289,19 @@ impl Book {
     }
 
     /// Removes conversations of which everything is in Redis, in one step.
-    pub(super) async fn remove_replayed(&self, keys: &[String]) -> StoreResult<()> {
+    pub(super) async fn remove_replayed(&self, bot: i64, here: Epoch, keys: &[String]) -> StoreResult<()> {
         let keys = rows(keys.iter().map(|key| [key]))?;
-        self.database.change(REPLAYED.map(|statement| Change::each(statement, vec![keys.clone()])).into()).await
+        let removed = REPLAYED.map(|statement| Change::each(statement, vec![keys.clone()]));
+        self.database.change_under(bot, here, removed.into()).await
     }
 
     /// Removes a conversation from a number on, in one step.
-    pub(super) async fn give_up(&self, key: String, from: i64) -> StoreResult<()> {
-        let (key, from) = (Value::Text(key), Value::Number(from));
+    pub(super) async fn give_up(&self, key: &DialogueKey, here: Epoch, from: i64) -> StoreResult<()> {
+        let (bot, key, from) = (key.bot, Value::Text(key.to_string()), Value::Number(from));
         let mut changes: Vec<_> =
             GIVEN_UP.map(|statement| Change::plain(statement, vec![key.clone(), from.clone()])).into();
         changes.extend(GIVEN_UP_WHOLE.map(|statement| Change::plain(statement, vec![key.clone()])));
-        self.database.change(changes).await
+        self.database.change_under(bot, here, changes).await
     }
 
     /// Keeps the marks of updates that Redis has taken, so that a restart without it knows them.
@@ -354,11 +356,19 @@ impl Book {
         })
     }
 
+    /// The latest epoch of a bot's lease, whoever has it.
+    pub(super) async fn epoch(&self, bot: i64) -> StoreResult<Epoch> {
+        const LATEST: &str = "SELECT epoch FROM opora_leases WHERE bot = $1";
+        let latest = read!(&*self.database, LATEST, vec![Value::Number(bot)], |row| row.number(0))?;
+        Ok(latest.first().copied().map_or_else(Epoch::default, Epoch))
+    }
+
     /// Everything of a bot's is in Redis: the journal is empty. Where nothing was, nothing is written: Redis can be used
-    /// also while this disk is full.
-    pub(super) async fn empty(&self, bot: i64) -> StoreResult<()> {
+    /// also while this disk is full. Whoever stood still for so long that another one goes on here takes nothing away.
+    pub(super) async fn empty(&self, bot: i64, here: Epoch) -> StoreResult<()> {
         let of_bot = |statement| Change::plain(statement, vec![Value::Number(bot)]);
-        self.database.change(EMPTIED.into_iter().chain(EMPTIED_BY_ALL).map(of_bot).collect()).await
+        let emptied = EMPTIED.into_iter().chain(EMPTIED_BY_ALL).map(of_bot).collect();
+        self.database.change_under(bot, here, emptied).await
     }
 
     /// Removes what a database has kept of conversations itself; answers whose they were.

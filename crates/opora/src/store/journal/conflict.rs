@@ -44,7 +44,7 @@ impl Replay<'_> {
         if let Some(id) = self.set_aside(key, "again", String::new(), "the person is asked again", again).await? {
             self.redis.retry_parked(id).await?;
         }
-        self.shared.book.give_up(key.to_string(), from).await?;
+        self.shared.book.give_up(key, self.here, from).await?;
         self.shared.imported.lock().remove(key);
         Ok(())
     }

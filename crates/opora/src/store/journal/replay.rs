@@ -30,6 +30,8 @@ pub(super) struct Replay<'a> {
     there: &'a dyn Store,
     pub(super) redis: &'a RedisStore,
     pub(super) epoch: Epoch,
+    /// Under which the journal is written.
+    pub(super) here: Epoch,
     /// Names the outage.
     pub(super) token: String,
     timers: HashMap<DialogueKey, Vec<TimerRow>>,
@@ -56,22 +58,24 @@ struct Count {
 impl Shared {
     /// Replays everything that a bot has left in the journal, and empties it.
     pub(super) async fn replay(&self, bot: i64, epoch: Epoch, holder: &Holder) -> StoreResult<()> {
+        let held = self.held.lock().get(&bot).copied();
+        let latest = self.book.epoch(bot).await?;
         if self.book.is_empty(bot).await? {
             // Copies that were only looked at.
             self.forget_imported(bot);
-            return self.book.empty(bot).await;
+            return self.book.empty(bot, held.map_or(latest, |(here, _)| here)).await;
         }
-        let held = self.held.lock().get(&bot).copied();
         let here = match held {
             Some((here, _)) => here,
             None => self.take_here(bot, holder).await?,
         };
-        self.book.set_effects_aside(bot).await?;
+        self.book.set_effects_aside(bot, here).await?;
         let replay = Replay {
             shared: self,
             there: self.there()?.store(),
             redis: self.there()?.redis(),
             epoch,
+            here,
             token: self.book.token(bot).await?,
             timers: by_key(self.book.store().due_timers(bot, Millis(i64::MAX), ALL).await?, |row| row.key.clone()),
             effects: self.book.effects(bot).await?,
@@ -79,13 +83,13 @@ impl Shared {
         replay.settle(bot).await?;
         let mut count = Count::default();
         replay.entries(bot, &mut count).await?;
-        replay.messages(bot, here, &mut count).await?;
+        replay.messages(bot, &mut count).await?;
         replay.failed(bot, &mut count).await?;
         replay.updates(bot, &mut count).await?;
         failpoints::hit(failpoints::JOURNAL_BEFORE_EMPTY).await;
         // Before that: should its answer be lost, nobody of these is here.
         self.forget_imported(bot);
-        self.book.empty(bot).await?;
+        self.book.empty(bot, here).await?;
         // Where others can reach it, it is held on.
         if held.is_none() && self.book.store().release(bot, here).await.is_ok() {
             self.leases.lock().remove(&(bot, true));
@@ -150,7 +154,7 @@ impl Replay<'_> {
                 try_join_all(of_keys.into_values().map(|entries| self.conversation(entries, &timers))).await?;
             count.conflicts += conflicts.iter().sum::<usize>();
             failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
-            self.shared.book.remove_replayed(&finished).await?;
+            self.shared.book.remove_replayed(bot, self.here, &finished).await?;
         }
     }
 
@@ -231,7 +235,7 @@ impl Replay<'_> {
     }
 
     /// Messages that have not been sent, in their order.
-    async fn messages(&self, bot: i64, here: Epoch, count: &mut Count) -> StoreResult<()> {
+    async fn messages(&self, bot: i64, count: &mut Count) -> StoreResult<()> {
         loop {
             let rows = self.shared.book.store().unsent(bot, OutboxId::default(), PAGE).await?;
             if rows.is_empty() {
@@ -242,7 +246,7 @@ impl Replay<'_> {
             failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
             let outcome = Settlement::Sent { labelled: None };
             let moved = rows.iter().map(|row| Settled { id: row.id, outcome: outcome.clone() }).collect();
-            self.shared.book.store().settle(here, moved, self.shared.clock.now()).await?;
+            self.shared.book.store().settle(self.here, moved, self.shared.clock.now()).await?;
         }
     }
 

@@ -67,11 +67,39 @@ async fn the_name_of_an_outage_is_one_bots_and_stays_until_everything_is_replaye
     }
     assert_ne!(book.token(7).await.unwrap(), of_7, "another outage");
     assert_eq!(book.token(8).await.unwrap(), of_8, "its replay may have been cut off");
-    book.empty(7).await.unwrap();
+    book.empty(7, Epoch(0)).await.unwrap();
     assert_eq!(book.token(8).await.unwrap(), of_8, "the other one's end is not its own");
-    book.empty(8).await.unwrap();
+    book.empty(8, Epoch(0)).await.unwrap();
     book.begin(8).await.unwrap();
     assert_ne!(book.token(8).await.unwrap(), of_8);
+}
+
+/// It stood still in the midst of a replay, and Redis is away again when it wakes.
+#[tokio::test]
+async fn whoever_lost_the_lease_takes_nothing_of_what_another_one_has_written_down() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.db");
+    let book = Book::open(&path).await.unwrap();
+    let mine = claimed(&book, &holder()).await;
+    assert_eq!(book.epoch(7).await.unwrap(), mine);
+    let another = Holder { token: "another".into(), ..holder() };
+    let theirs = claimed(&book, &another).await;
+    let mut file = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
+    let entry = r#"INSERT INTO opora_journal_entries (bot, key, is_turn, entry) VALUES
+        (7, '7:5:5', 1, '{"key":"7:5:5","at":1,"marks":[],"deed":{"Turn":{"from":3,"change":"Clear","timers":[],"moved":null}}}')"#;
+    sqlx::raw_sql(entry).execute(&mut file).await.unwrap();
+    let (key, keys) = (DialogueKey::private(7, 5), ["7:5:5".to_owned()]);
+    for refused in [
+        book.set_effects_aside(7, mine).await,
+        book.remove_replayed(7, mine, &keys).await,
+        book.give_up(&key, mine, 0).await,
+        book.empty(7, mine).await,
+    ] {
+        assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
+        assert_eq!(book.entries(7, 0, 9).await.unwrap().len(), 1);
+    }
+    book.empty(7, theirs).await.unwrap();
+    assert!(book.is_empty(7).await.unwrap());
 }
 
 #[tokio::test]
@@ -94,6 +122,13 @@ async fn whatever_is_left_of_a_databases_own_conversations_is_in_the_way_of_a_jo
         let refused = Book::beside(database).await;
         assert!(matches!(refused, Err(StoreError::Unsupported(KEEPS_CONVERSATIONS))), "{left}: {refused:?}");
     }
+}
+
+async fn claimed(book: &Book, holder: &Holder) -> Epoch {
+    let seen = book.store().lease(7).await.unwrap();
+    let claimed = book.store().claim(7, holder, seen.as_ref()).await.unwrap();
+    let LeaseAnswer::Granted(epoch) = claimed else { panic!("{claimed:?}") };
+    epoch
 }
 
 fn holder() -> Holder {
