@@ -102,7 +102,7 @@ pub async fn lead(
     let mut watch = Watch::default();
     loop {
         let holder = process::this(clock.now(), settings.ttl);
-        let asked = clock.now();
+        let mut asked = clock.now();
         let over = watch.over.take();
         match store.claim(bot, &holder, over.as_ref()).await {
             Ok(LeaseAnswer::Granted(epoch)) => {
@@ -110,6 +110,11 @@ pub async fn lead(
                     tracing::warn!(bot, epoch = epoch.0, from = %describe(&lease.holder), "took over the lease");
                 } else {
                     tracing::info!(bot, epoch = epoch.0, "holds the lease");
+                }
+                // What had to be done first may have taken most of it: nothing is sent under a lease that is about to run out.
+                let took_over_at = clock.now();
+                if took_over_at.since(asked) > settings.ttl / 4 && store.renew(bot, epoch).await.is_ok() {
+                    asked = took_over_at;
                 }
                 return Ok(Leadership::new(store, bot, epoch, settings, clock, asked));
             }

@@ -277,8 +277,12 @@ async fn not_understood(turn: &mut Turn, input: Input) -> Step<Front> {
 /// it.
 fn is_left_key(input: &Input) -> bool {
     let keys = [key!("main-menu-button"), key!("back-button")];
-    let captions = || Language::ALL.iter().flat_map(|language| keys.map(|key| language.text(key)));
-    matches!(input, Input::Text(text) if captions().any(|caption| caption == text.trim()))
+    matches!(input, Input::Text(text) if keys.iter().any(|key| is_key(text, key)))
+}
+
+/// Whether a text is this key of a keyboard, which may have been shown before its person chose another language.
+pub fn is_key(text: &str, key: &'static str) -> bool {
+    Language::ALL.iter().any(|language| language.text(key) == text.trim())
 }
 
 /// What people call a role.

@@ -30,7 +30,9 @@ pub use self::rules::{
 };
 pub use self::unsettled::Unsettled;
 pub use self::updates::{Happened, Update};
-pub use self::working::{End, Proof, Start, attach, close, close_site, mark, open, open_next, open_site, post, unmark};
+pub use self::working::{
+    End, Proof, Start, attach, close, close_site, mark, open, open_next, open_site, post, shut, unmark,
+};
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;

@@ -272,7 +272,11 @@ impl<'s> Play<'s> {
         let text = self.sentence(sentence).await;
         let texts = Arc::clone(&self.script.texts);
         let way_on = texts.way_on(self.language().await);
-        self.turn.say(Say::text(text).buttons(way_on.map(|button| [button])));
+        let last = Say::text(text);
+        self.turn.say(match way_on {
+            Some(button) => last.buttons([[button]]),
+            None => last,
+        });
     }
 
     pub async fn sentence(&mut self, sentence: impl FnOnce(&dyn Texts, &str) -> Text) -> Text {

@@ -3,7 +3,7 @@
 //! A file is fetched into a temporary name, with a limit on its size, synced and then renamed; the name comes from the
 //! wish, so a try after a crash replaces what an earlier one left. A cut connection goes on where it was cut, a link
 //! that has died is asked for again. The temporary name has the epoch in it: whoever led before may still be writing, and
-//! would spoil what it shares. What earlier epochs have left goes before the first download of another.
+//! would spoil what it shares. What other epochs have left goes before the first download of one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,13 +65,13 @@ pub(crate) struct Downloads {
     pub(crate) is_swept: Arc<OnceCell<()>>,
 }
 
-/// A temporary file that nobody goes on with if its download is given up in the midst.
+/// A temporary file that nobody goes on with if its last try is given up in the midst.
 struct Unfinished<'a>(Option<&'a Path>);
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         if let Some(path) = self.0 {
-            // If it cannot be removed, the next epoch does.
+            // If it cannot be removed, another epoch does.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -87,7 +87,7 @@ impl Downloads {
         self.is_swept.get_or_try_init(|| self.sweep(asked.dialogue.bot)).await?;
         let path = directory.join(&asked.key);
         let temporary = directory.join(format!("{}{}", asked.key, self.ending()));
-        let mut unfinished = Unfinished(Some(&temporary));
+        let mut unfinished = Unfinished(asked.is_last.then_some(&*temporary));
         let fetched = self.fetch(&wish.file_id, limit, &temporary).await;
         // The next try goes on with it.
         unfinished.0 = None;
@@ -112,7 +112,8 @@ impl Downloads {
         format!(".{}.part", self.epoch.0)
     }
 
-    /// Removes what earlier epochs, or earlier versions, have left of a bot's files: they are fetched anew.
+    /// Removes what other epochs, or earlier versions, have left of a bot's files: they are fetched anew. Not only what
+    /// earlier ones have: a journal's epochs are higher than those of the Redis that follows it.
     async fn sweep(&self, bot: i64) -> std::io::Result<()> {
         let begin = format!("{bot}-");
         let mut files = fs::read_dir(&self.settings.directory).await?;
@@ -121,7 +122,7 @@ impl Downloads {
             let name = name.to_string_lossy();
             let Some(name) = name.strip_suffix(".part").filter(|name| name.starts_with(&begin)) else { continue };
             let epoch = name.rsplit_once('.').and_then(|(_, epoch)| epoch.parse::<i64>().ok());
-            if epoch.is_none_or(|epoch| epoch < self.epoch.0) {
+            if epoch != Some(self.epoch.0) {
                 // Whoever was still at it may have removed it.
                 let _ = fs::remove_file(file.path()).await;
             }
@@ -314,17 +315,37 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_download_that_is_given_up_leaves_nothing_and_nor_do_earlier_epochs() {
+    async fn a_download_that_is_given_up_for_good_leaves_nothing_and_nor_do_other_epochs() {
         let (folder, halting) = (tempfile::tempdir().unwrap(), Arc::new(Halting::default()));
         std::fs::write(folder.path().join("1-3.part"), WHOLE).unwrap();
         std::fs::write(folder.path().join("1-4.0.part"), WHOLE).unwrap();
+        std::fs::write(folder.path().join("1-5.4194310.part"), WHOLE).unwrap();
         std::fs::write(folder.path().join("9-3.part"), WHOLE).unwrap();
         let downloads = downloads(folder.path(), halting.clone(), 1);
         downloads.clone().run(asked()).await.unwrap_err();
-        let given_up = tokio::spawn(downloads.run(asked()));
+        let last = Asked { is_last: true, ..asked() };
+        give_up(downloads.run(last), &halting).await;
+        assert_eq!(found(folder.path()), [("9-3.part".to_owned(), WHOLE.to_vec())], "that is another bot's");
+    }
+
+    #[tokio::test]
+    async fn a_try_that_takes_too_long_leaves_the_next_one_what_it_has_fetched() {
+        let (folder, halting) = (tempfile::tempdir().unwrap(), Arc::new(Halting::default()));
+        let downloads = downloads(folder.path(), halting.clone(), 1);
+        downloads.clone().run(asked()).await.unwrap_err();
+        give_up(downloads.clone().run(asked()), &halting).await;
+        assert_eq!(found(folder.path()), [("1-2.1.part".to_owned(), WHOLE[..2].to_vec())]);
+        // From its beginning it would be cut again.
+        halting.may_go_on.add_permits(1);
+        downloads.run(asked()).await.unwrap();
+        assert_eq!(found(folder.path()), [("1-2".to_owned(), WHOLE.to_vec())]);
+    }
+
+    /// Ends a download that waits for the rest of its file, as its deadline does.
+    async fn give_up(run: impl Future<Output = Result<Value, EffectError>> + Send + 'static, halting: &Halting) {
+        let given_up = tokio::spawn(run);
         halting.is_asked_for_the_rest.notified().await;
         given_up.abort();
         assert!(given_up.await.unwrap_err().is_cancelled());
-        assert_eq!(found(folder.path()), [("9-3.part".to_owned(), WHOLE.to_vec())], "that is another bot's");
     }
 }

@@ -1,7 +1,7 @@
 //! Who leads, and who takes over.
 
 use super::*;
-use crate::store::MemoryStore;
+use crate::store::{Answer, MemoryStore, StoreLayer};
 use crate::testing::faulty::{FaultyStore, Trouble};
 
 const BOT: i64 = 1;
@@ -69,6 +69,35 @@ async fn a_holder_whose_process_is_gone_is_followed_at_once() {
     let leading = lead(&store, BOT, &settings, &clock, &stop);
     let leadership = tokio::time::timeout(Duration::from_millis(50), leading).await.unwrap().unwrap();
     assert_eq!(leadership.epoch, Epoch(2));
+}
+
+/// A store in which much has to be done before a lease is given.
+#[derive(Debug)]
+struct Replaying {
+    store: MemoryStore,
+    clock: Clock,
+}
+
+impl StoreLayer for Replaying {
+    fn inner(&self) -> &dyn Store {
+        &self.store
+    }
+
+    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
+        Box::pin(async move {
+            let answer = self.store.claim(bot, holder, seen).await;
+            self.clock.advance(Duration::from_secs(40));
+            answer
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_took_long_to_be_given_is_renewed_at_once() {
+    let clock = Clock::set_by_hand(Millis(0));
+    let store: Arc<dyn Store> = Arc::new(Replaying { store: MemoryStore::new(), clock: clock.clone() });
+    let leadership = lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await.unwrap();
+    assert_eq!(leadership.remaining()(), quick().ttl, "nothing would be sent until the first renewal");
 }
 
 #[tokio::test(start_paused = true)]

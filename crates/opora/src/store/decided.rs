@@ -16,6 +16,7 @@ use std::time::Duration;
 use futures_util::future::{join, try_join};
 use parking_lot::Mutex;
 use tokio::sync::RwLock;
+use tokio::time::Instant;
 
 use self::keep::Record;
 use self::recent::Recent;
@@ -227,17 +228,16 @@ impl DecidedStore {
 
     /// Cleans Redis while nothing is being decided, and once it knows of everything that was; none if that takes too long.
     async fn clean_redis(&self, bot: i64, epoch: Epoch, bounds: Bounds) -> StoreResult<Option<Cleaned>> {
-        let prepared = async {
-            let alone = self.deciding.write().await;
-            for key in self.unsure_of(bot) {
-                self.open_turn(&key, None).await?;
+        let began = Instant::now();
+        // One whose writes hang keeps the others waiting for this no longer than that. What has begun is not let go: Redis
+        // might still do it while others decide, or have done it with nobody here to say so.
+        let Ok(_alone) = tokio::time::timeout(CLEANS_WITHIN, self.deciding.write()).await else { return Ok(None) };
+        for key in self.unsure_of(bot) {
+            if began.elapsed() > CLEANS_WITHIN {
+                return Ok(None);
             }
-            StoreResult::Ok(alone)
-        };
-        // One whose writes hang keeps the others waiting for this no longer than that. The cleaning itself is not let go:
-        // Redis might still do it while others decide.
-        let Ok(alone) = tokio::time::timeout(CLEANS_WITHIN, prepared).await else { return Ok(None) };
-        let _alone = alone?;
+            self.open_turn(&key, None).await?;
+        }
         self.redis.clean(epoch, bounds).await.map(Some)
     }
 }

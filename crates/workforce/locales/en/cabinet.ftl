@@ -141,15 +141,23 @@ cabinet-penalises-lateness = lateness costs
 cabinet-ignores-site-tasks = without the site's tasks
 cabinet-slot-about = An end that is not after the beginning is on the next day. Without a rate of its own, the site's counts.
 cabinet-slot-tasks = Tasks of this slot alone
-cabinet-slot-own-case = You have a place in this slot, and your pay depends on it. You can change its title and its places; the rest is for an owner to change or delete. If you cannot come, cancel in the bot.
+cabinet-slot-own-case = You have a place in this slot, and your pay depends on it. You can change its post and its places; the rest is for an owner to change or delete. If you cannot come, cancel in the bot.
 cabinet-slot-deleted = This slot is deleted.
 cabinet-fill = Fill working days
 cabinet-fill-about = A slot like this on every working day of the site. Those that are there stay.
 cabinet-fill-button = Fill
+cabinet-first-day = First day
+cabinet-last-day = Last day
+cabinet-slots-made = { $count ->
+    [0] No new slots: nothing was to be added on these days, or it is there already.
+    [one] { $count } new slot.
+   *[other] { $count } new slots.
+}
 cabinet-copy-week = Copy a week
 cabinet-copy-from = The week of
 cabinet-copy-to = To the week of
 cabinet-copy-button = Copy
+cabinet-copy-without-rates = Slots with a rate of their own are copied with that of the site.
 
 cabinet-cancellations-about = A reason that you accept costs nothing. One that you reject costs the fine that your settings say.
 cabinet-no-cancellations = No cancellations wait for you.

@@ -148,10 +148,19 @@ cabinet-slot-deleted = Этот слот удалён.
 cabinet-fill = Заполнить рабочие дни
 cabinet-fill-about = Такой слот на каждый рабочий день объекта. Те, что уже есть, остаются.
 cabinet-fill-button = Заполнить
+cabinet-first-day = Первый день
+cabinet-last-day = Последний день
+cabinet-slots-made = { $count ->
+    [0] Новых слотов нет: на эти дни добавлять нечего, или всё уже есть.
+    [one] Добавлен { $count } слот.
+    [few] Добавлено { $count } слота.
+   *[many] Добавлено { $count } слотов.
+}
 cabinet-copy-week = Скопировать неделю
 cabinet-copy-from = Неделя, в которой
 cabinet-copy-to = На неделю, в которой
 cabinet-copy-button = Скопировать
+cabinet-copy-without-rates = Слоты со своей ставкой копируются со ставкой объекта.
 
 cabinet-cancellations-about = Принятая причина ничего не стоит. За отклонённую берётся штраф из настроек.
 cabinet-no-cancellations = Отмен, которые ждут решения, нет.

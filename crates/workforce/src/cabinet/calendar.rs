@@ -46,6 +46,8 @@ pub struct Wanted {
     day: String,
     /// Whether the form of a new slot is open; any text.
     new: String,
+    /// How many slots have just been made at once.
+    made: String,
 }
 
 /// What is shown.
@@ -68,6 +70,7 @@ struct Shown {
     /// Slots of the chosen site that can be brought back.
     deleted: Vec<Slot>,
     is_new: bool,
+    made: Option<u64>,
 }
 
 impl Shown {
@@ -93,7 +96,7 @@ pub async fn create(
 ) -> Result<Response, Oops> {
     let (site, wanted) = (number(&typed, "site")?, at(&typed, "day"));
     let doors = Sites::of_app(&app);
-    let act = async |about| doors.create_slot(&visitor.person, site, about).await.map(drop);
+    let act = async |about| doors.create_slot(&visitor.person, site, about).await.map(|_| None);
     answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read_slot, act).await?).await
 }
 
@@ -200,7 +203,7 @@ pub async fn copy_week(
 ) -> Result<Response, Oops> {
     let (site, from, to) = (number(&typed, "site")?, day(&typed, "from")?, day(&typed, "to")?);
     let (doors, wanted) = (Sites::of_app(&app), Wanted { day: monday_of(to).to_string(), ..at(&typed, "to") });
-    let act = async |_| doors.copy_week(&visitor.person, site, monday_of(from), monday_of(to)).await.map(drop);
+    let act = async |_| doors.copy_week(&visitor.person, site, monday_of(from), monday_of(to)).await.map(Some);
     answer(&app, &visitor, &wanted, carry_out(&visitor, typed, seen, act).await?).await
 }
 
@@ -213,7 +216,7 @@ pub async fn fill(
     let (site, from, to) = (number(&typed, "site")?, day(&typed, "from")?, day(&typed, "to")?);
     typed.insert("day".to_owned(), from.to_string());
     let (doors, wanted) = (Sites::of_app(&app), at(&typed, "from"));
-    let act = async |like| doors.fill(&visitor.person, site, (from, to), like).await.map(drop);
+    let act = async |like| doors.fill(&visitor.person, site, (from, to), like).await.map(Some);
     answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read_slot, act).await?).await
 }
 
@@ -222,10 +225,19 @@ fn told_of_others(went: Result<(), NotDone>) -> Result<(), domain::NotDone<OfAno
     went.map_err(|error| error.told_as(OfAnother))
 }
 
-/// Back to the calendar, or the same again with what did not go.
-async fn answer(app: &App, visitor: &Visitor, wanted: &Wanted, went: Result<(), Attempt>) -> Result<Response, Oops> {
+/// Back to the calendar, with how many slots were made where it was more than one wish; or the same again with what did
+/// not go.
+async fn answer(
+    app: &App,
+    visitor: &Visitor,
+    wanted: &Wanted,
+    went: Result<Option<u64>, Attempt>,
+) -> Result<Response, Oops> {
     match went {
-        Ok(()) => Ok(Redirect::to(&format!("/calendar?site={}&day={}", wanted.site, wanted.day)).into_response()),
+        Ok(made) => {
+            let made = made.map(|made| format!("&made={made}")).unwrap_or_default();
+            Ok(Redirect::to(&format!("/calendar?site={}&day={}{made}", wanted.site, wanted.day)).into_response())
+        }
         Err(attempt) => page(app, visitor, wanted, attempt).await,
     }
 }
@@ -276,7 +288,7 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
         Some(site) => doors.deleted_slots(site).await?,
         None => Vec::new(),
     };
-    let is_new = !wanted.new.is_empty();
+    let (is_new, made) = (!wanted.new.is_empty(), wanted.made.parse().ok());
     Ok(Shown {
         access,
         sites,
@@ -292,6 +304,7 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
         warnings,
         deleted,
         is_new,
+        made,
     })
 }
 

@@ -47,7 +47,7 @@ pub async fn show(State(app): State<App>, Owner(visitor): Owner, Query(wanted): 
     let period = if wanted.period.is_empty() { current } else { wanted.period.parse().map_err(|_| Oops::NotFound)? };
     let (first, last, shifts) = (period.first_day(), period.last_day(), Shifts::of_app(&app));
     let (days, late) = tokio::try_join!(app.payroll.by_day(first, last), shifts.late_starts(first, last))?;
-    let (month, last_month) = (Month { period, days, late }, app.payroll.last_month(period, current).await?);
+    let (month, last_month) = (Month { period, days, late }, app.payroll.last_month(period, current, None).await?);
     let language = visitor.language();
     let title = text!(language, "cabinet-nav-charts");
     let body = html! {

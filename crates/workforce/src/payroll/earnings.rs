@@ -23,7 +23,7 @@ pub async fn show(turn: &mut Turn, press: Press) -> Step<Reporting> {
     let earnings = app.payroll.of_person(person.id, period).await?;
     let month = |period: Period| Button::raw(period.shown(language), format!("{SHOW}{period}"));
     let mut ways = vec![month(period.previous())];
-    if period < app.payroll.last_month(period, current).await? {
+    if period < app.payroll.last_month(period, current, Some(person.id)).await? {
         ways.push(month(period.next()));
     }
     let page = format!("{}{}?period={period}", app.public_url, super::pages::OWN);

@@ -19,7 +19,7 @@ impl Line {
                 "payroll-by-lateness",
                 minutes = *minutes,
                 threshold = *threshold_minutes,
-                price = penalty_per_minute.taken_away().shown(language)
+                price = (-penalty_per_minute.taken_away()).shown(language)
             ),
             Basis::Task { text, price, is_done } => task(self.kind, text, *price, *is_done, language),
             Basis::Order { total, materials, percent } => text!(

@@ -277,7 +277,7 @@ async fn sheet_page(
     } else {
         None
     };
-    let last = app.payroll.last_month(period, current).await?;
+    let last = app.payroll.last_month(period, current, None).await?;
     let shown = sheet::Shown { sheet: &sheet, sight, current, last, number, unsettled: unsettled.as_ref() };
     let drawn = sheet::page(visitor, shown, &attempt);
     Ok((attempt.status(), drawn).into_response())
@@ -301,8 +301,9 @@ async fn person_page(
     };
     let authors = earnings.changes.iter().map(|change| change.by).chain(earnings.payments.iter().map(|paid| paid.by));
     let names = app.people.names(authors.collect::<std::collections::BTreeSet<_>>()).await?;
-    let (last, is_first) = (current.last_payable(), after.is_none());
-    let shown = person::Shown { visitor, person: &person, earnings: &earnings, names: &names, last, is_first };
+    let (payable, is_first) = (current.last_payable(), after.is_none());
+    let last = app.payroll.last_month(period, payable, Some(id)).await?;
+    let shown = person::Shown { visitor, person: &person, earnings: &earnings, names: &names, payable, last, is_first };
     let drawn = person::page(shown, &sight, &attempt);
     Ok((attempt.status(), drawn).into_response())
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use opora::prelude::*;
 use sea_orm::DbErr;
 
-use super::chat::{self, LIFE, last_words, refused, worker};
+use super::chat::{self, LIFE, Typed, last_words, refused, worker};
 use super::plans::{self, Excuse};
 use super::{Happened, MediumKind, Reason, Shifts, Update, mine, when};
 use crate::application::App;
@@ -108,6 +108,9 @@ async fn ask_words(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
 
 async fn words(turn: &mut Turn, plan_id: i64, text: String) -> Step<CancelPlan> {
     let language = turn.context::<App>().speaker(turn).await?.language;
+    if let Some(left) = left(turn, &text, language).await? {
+        return Ok(left);
+    }
     let Some(words) = short(&text) else { return too_long(turn, language) };
     Ok(Next::Go(CancelPlan::Document { plan_id, reason: Reason::Other, words: Some(words) }))
 }
@@ -124,6 +127,9 @@ async fn document(
     text: String,
 ) -> Step<CancelPlan> {
     let language = turn.context::<App>().speaker(turn).await?.language;
+    if let Some(left) = left(turn, &text, language).await? {
+        return Ok(left);
+    }
     let Some(document) = short(&text) else { return too_long(turn, language) };
     Ok(Next::Go(CancelPlan::Photo { plan_id, reason, words, document: Some(document) }))
 }
@@ -212,6 +218,15 @@ async fn ask(turn: &mut Turn, question: &'static str, may_skip: bool) -> Result<
     }
     turn.say(Say::text(language.text(question)).buttons(rows));
     Ok(())
+}
+
+/// A key below a position that was asked for before is a way out of here too, and no answer.
+async fn left(turn: &mut Turn, text: &str, language: Language) -> Result<Option<Next<CancelPlan>>, BoxError> {
+    Ok(match chat::typed(turn, text, language).await? {
+        Typed::Back => Some(Next::Back),
+        Typed::Menu => Some(Next::End),
+        Typed::SomethingElse => None,
+    })
 }
 
 fn short(text: &str) -> Option<String> {

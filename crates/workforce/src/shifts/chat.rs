@@ -20,10 +20,8 @@ use crate::{key, text};
 
 /// How long a step waits.
 pub const LIFE: Duration = Duration::from_secs(15 * 60);
-/// A live position that was sent longer ago tells where somebody was then.
-const LIVE_POSITION_LIFE: Duration = Duration::from_secs(2 * 60);
-/// A position that waited longer for the bot counts as of when it is heard. Less than a step lives, so that the question was
-/// there when it was sent; and a clock that is off by more is not believed.
+/// A position that waited longer for the bot counts as of when it is heard, and a live one tells where somebody was then.
+/// Less than a step lives, so that the question was there when it was sent; and a clock that is off by more is not believed.
 const WAITED_MOST: Duration = Duration::from_secs(10 * 60);
 /// One step back.
 pub const BACK: &str = "shifts:back";
@@ -101,12 +99,11 @@ pub enum Typed {
 
 /// Takes the keyboard away where the person goes elsewhere, and shows the menu to who goes there.
 pub async fn typed(turn: &mut Turn, text: &str, language: Language) -> Result<Typed, BoxError> {
-    let text = text.trim();
-    if text == text!(language, "back-button") {
+    if front::is_key(text, key!("back-button")) {
         turn.say(Say::text(text!(language, "shifts-back-said")).remove_keyboard());
         return Ok(Typed::Back);
     }
-    if text == text!(language, "main-menu-button") {
+    if front::is_key(text, key!("main-menu-button")) {
         turn.say(Say::text(text!(language, "shifts-left")).remove_keyboard());
         front::show_menu(turn).await?;
         return Ok(Typed::Menu);
@@ -116,7 +113,7 @@ pub async fn typed(turn: &mut Turn, text: &str, language: Language) -> Result<Ty
 
 /// The position, if it is the person's own of now and near enough to the site; otherwise it is said what is wrong with it.
 pub fn near(turn: &mut Turn, site: &Site, sent: Location, language: Language) -> Option<Position> {
-    let is_old = sent.live_s.is_some() && turn.now().since(sent.sent_at) > LIVE_POSITION_LIFE;
+    let is_old = sent.live_s.is_some() && turn.now().since(sent.sent_at) > WAITED_MOST;
     if !sent.own || is_old {
         let words = if is_old { key!("shifts-position-old") } else { key!("shifts-position-not-own") };
         let _: Step<()> = turn.refuse(language.text(words));

@@ -347,7 +347,7 @@ fn opening_row(site_id: i64, user_id: i64, at: Millis) -> opening::ActiveModel {
 }
 
 /// Closes a site; false if it was closed.
-async fn shut(db: &Writing<'_, '_>, site_id: i64, by: Option<i64>, at: Millis) -> Result<bool, WriteError> {
+pub async fn shut(db: &Writing<'_, '_>, site_id: i64, by: Option<i64>, at: Millis) -> Result<bool, WriteError> {
     let shut = opening::Entity::update_many()
         .set(opening::ActiveModel { closed_at: Set(Some(at.0)), closed_by: Set(by), ..Default::default() })
         .filter(opening::Column::SiteId.eq(site_id))

@@ -132,6 +132,8 @@ pub async fn delete_site(db: &Writing<'_, '_>, id: i64, version: i64, by: By) ->
     if shifts::is_site_in_use(db, id, by.at).await? {
         return Err(Why::InUse.refusal());
     }
+    // Nobody works there: whoever has opened it need not come back to close what is gone.
+    shifts::shut(db, id, by.person, by.at).await?;
     let deleted = site::ActiveModel { deleted_at: Set(Some(by.at.0)), ..Default::default() };
     change_row!(site, db, id, version, deleted, by);
     by.note(db, "site deleted", ("site", id), json!({})).await

@@ -160,7 +160,7 @@ impl Sites {
         if now.version != version {
             return Err(Why::Stale.into());
         }
-        let rates = |about: &AboutSite| (about.rate_kopecks, about.late_minute_kopecks);
+        let rates = |about: &AboutSite| (about.rate_kopecks, about.late_minute_kopecks, about.late_threshold_minutes);
         if rates(&now.about) != rates(&about) {
             self.permitted(by, Permission::Rates, id).await?;
         }
@@ -178,7 +178,7 @@ impl Sites {
         self.change(by, move |db, by| Box::pin(changes::restore_site(db, id, by))).await
     }
 
-    /// A task of a site, or of one of its slots.
+    /// A task of a site, or of one of its slots. Who has a place in that slot decides on none of its tasks, but owners.
     pub async fn create_task(
         &self,
         by: &Person,
@@ -187,22 +187,26 @@ impl Sites {
         about: AboutTask,
     ) -> Result<i64, NotDone> {
         self.permitted(by, Permission::Edit, site_id).await?;
-        self.change(by, move |db, by| Box::pin(changes::create_task(db, site_id, slot_id, about, by))).await
+        let judged = judged(by);
+        self.change(by, move |db, by| {
+            Box::pin(async move {
+                slots::not_a_task_of_ones_own(db, slot_id, judged).await?;
+                changes::create_task(db, site_id, slot_id, about, by).await
+            })
+        })
+        .await
     }
 
     pub async fn edit_task(&self, by: &Person, id: i64, version: i64, about: AboutTask) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Edit, self.site_of_task(id).await?).await?;
-        self.change(by, move |db, by| Box::pin(changes::edit_task(db, id, version, about, by))).await
+        self.change_task(by, id, move |db, by| Box::pin(changes::edit_task(db, id, version, about, by))).await
     }
 
     pub async fn delete_task(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Edit, self.site_of_task(id).await?).await?;
-        self.change(by, move |db, by| Box::pin(changes::delete_task(db, id, version, by))).await
+        self.change_task(by, id, move |db, by| Box::pin(changes::delete_task(db, id, version, by))).await
     }
 
     pub async fn restore_task(&self, by: &Person, id: i64) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Edit, self.site_of_task(id).await?).await?;
-        self.change(by, move |db, by| Box::pin(changes::restore_task(db, id, by))).await
+        self.change_task(by, id, move |db, by| Box::pin(changes::restore_task(db, id, by))).await
     }
 
     pub async fn create_slot(&self, by: &Person, site_id: i64, about: AboutSlot) -> Result<i64, NotDone> {
@@ -252,11 +256,17 @@ impl Sites {
         self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::restore_slot(db, id, by))).await
     }
 
-    /// Copies a week of slots; both days are Mondays. Answers how many are new.
+    /// Copies a week of slots; both days are Mondays. Answers how many are new. Rates of their own are copied by those who
+    /// may set them; otherwise the site's count.
     pub async fn copy_week(&self, by: &Person, site_id: i64, from: NaiveDate, to: NaiveDate) -> Result<u64, NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
+        let with_rates = match self.permitted(by, Permission::Rates, site_id).await {
+            Ok(()) => true,
+            Err(NotDone::Refused(_)) => false,
+            Err(failed) => return Err(failed),
+        };
         self.change_and_tell(by, rescheduled(by.id), move |db, by| {
-            Box::pin(slots::copy_week(db, site_id, from, to, by))
+            Box::pin(slots::copy_week(db, site_id, (from, to), with_rates, by))
         })
         .await
     }
@@ -356,9 +366,21 @@ impl Sites {
         Ok(self.slot(id).await?.ok_or(Why::Gone)?.site_id)
     }
 
-    async fn site_of_task(&self, id: i64) -> Result<i64, NotDone> {
-        let found = task::Entity::find_by_id(id).one(self.app.domain.read()).await?;
-        Ok(found.ok_or(Why::Gone)?.site_id)
+    /// A task that is there: it stays with its site and its slot.
+    async fn change_task<F>(&self, by: &Person, id: i64, run: F) -> Result<(), NotDone>
+    where
+        F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+    {
+        let found = task::Entity::find_by_id(id).one(self.app.domain.read()).await?.ok_or(Why::Gone)?;
+        self.permitted(by, Permission::Edit, found.site_id).await?;
+        let judged = judged(by);
+        self.change(by, move |db, by| {
+            Box::pin(async move {
+                slots::not_a_task_of_ones_own(db, found.slot_id, judged).await?;
+                run(db, by).await
+            })
+        })
+        .await
     }
 }
 

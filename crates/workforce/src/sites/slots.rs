@@ -77,6 +77,18 @@ pub async fn not_ones_own(db: &Writing<'_, '_>, id: i64, user_id: Option<i64>) -
     if shifts::has_place_in(db, user_id, id).await? { Err(Why::OwnCase.refusal()) } else { Ok(()) }
 }
 
+/// The same of a task; those of a whole site are nobody's own.
+pub async fn not_a_task_of_ones_own(
+    db: &Writing<'_, '_>,
+    slot_id: Option<i64>,
+    user_id: Option<i64>,
+) -> Result<(), WriteError> {
+    match slot_id {
+        Some(id) => not_ones_own(db, id, user_id).await,
+        None => Ok(()),
+    }
+}
+
 /// Plans for it are cancelled, without a fine, and their people are told.
 pub async fn delete_slot(db: &Writing<'_, '_>, id: i64, version: i64, by: By) -> Result<(), WriteError> {
     let before = live_slot(db, id).await?;
@@ -102,8 +114,8 @@ pub async fn restore_slot(db: &Writing<'_, '_>, id: i64, by: By) -> Result<(), W
 pub async fn copy_week(
     db: &Writing<'_, '_>,
     site_id: i64,
-    from: NaiveDate,
-    to: NaiveDate,
+    (from, to): (NaiveDate, NaiveDate),
+    with_rates: bool,
     by: By,
 ) -> Result<u64, WriteError> {
     let site = live_site(db, site_id).await?;
@@ -112,7 +124,8 @@ pub async fn copy_week(
     let mut rows = Vec::with_capacity(week.len());
     for slot in &week {
         let day = slot.about.day + chrono::TimeDelta::days(ahead);
-        rows.push(new_row(&AboutSlot { day, ..slot.about.clone() }, &site, by)?);
+        let rate_kopecks = slot.about.rate_kopecks.filter(|_| with_rates);
+        rows.push(new_row(&AboutSlot { day, rate_kopecks, ..slot.about.clone() }, &site, by)?);
     }
     let added = insert(db, rows).await?;
     copy_tasks(db, &week, &added, ahead, by).await?;

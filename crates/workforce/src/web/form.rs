@@ -89,22 +89,22 @@ pub struct Sheet<'a> {
     pub testid: &'a str,
 }
 
-/// Reads a form and does what it says; answers what did not go.
-pub async fn carry_out<T, W: Told>(
+/// Reads a form and does what it says; answers what came of it, or what did not go.
+pub async fn carry_out<T, R: Default, W: Told>(
     visitor: &Visitor,
     typed: Fields,
     read: impl FnOnce(&Fields) -> Result<T, Vec<&'static str>>,
-    act: impl AsyncFnOnce(T) -> Result<(), NotDone<W>>,
-) -> Result<Result<(), Attempt>, Oops> {
+    act: impl AsyncFnOnce(T) -> Result<R, NotDone<W>>,
+) -> Result<Result<R, Attempt>, Oops> {
     let path = visitor.visit.path().to_owned();
     let what = match read(&typed) {
         Ok(what) => what,
         Err(bad) => return Ok(Err(Attempt { path, typed, bad, refused: None })),
     };
     match act(what).await {
-        Ok(()) => Ok(Ok(())),
+        Ok(done) => Ok(Ok(done)),
         // A second click is answered as the first one would have been.
-        Err(NotDone::Repeated) => Ok(Ok(())),
+        Err(NotDone::Repeated) => Ok(Ok(R::default())),
         Err(NotDone::Failed(error)) => Err(error.into()),
         Err(NotDone::Refused(why)) => match why.means() {
             Means::Forbidden => Err(Oops::Forbidden),

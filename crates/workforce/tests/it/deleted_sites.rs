@@ -48,6 +48,18 @@ async fn whoever_may_delete_a_site_brings_it_back_and_others_are_not_offered_to(
 }
 
 #[tokio::test]
+async fn a_site_that_is_deleted_while_it_is_open_is_closed_with_that() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let (site, doors) = (yard.site("Shop", 10_000).await, Shifts::of_app(&yard.firm.app));
+    doors.open_site(&yard.owner, site).await.unwrap();
+    yard.sites.delete(&yard.owner, site, 1).await.unwrap();
+    yard.sites.restore(&yard.owner, site).await.unwrap();
+    let closed = yard.rows("SELECT closed_by FROM site_openings WHERE closed_at IS NOT NULL").await;
+    assert_eq!(closed, [[yard.owner.id.to_string()]]);
+    doors.open_site(&yard.owner, site).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_deleted_slot_is_brought_back_by_those_who_may_and_others_are_not_offered_to() {
     let cabinet = Cabinet::open(Kind::Sqlite).await;
     let (anna, may, doors) = (cabinet.person(ANNA).await, hire_may(&cabinet).await, Sites::of_app(&cabinet.app));

@@ -14,7 +14,7 @@ use crate::demo::{ANNA, BORIS};
 use crate::firm::{Kind, NOON};
 use crate::permissions::hire_may;
 use crate::running_a_business::{MAY, make_site};
-use crate::shifts::{Yard, chooses, person, plans};
+use crate::shifts::{Yard, chooses, person, plans, task};
 
 const OWN: &str = "This is about yourself: an owner decides it.";
 const OWN_IN_RUSSIAN: &str = "Это касается вас самих: решает владелец.";
@@ -207,6 +207,7 @@ async fn what_a_slot_pays_a_manager_who_has_a_place_in_it_is_for_owners() {
     }
     manager.post(&format!("{page}/move"), &[("day", "2026-01-02"), ("version", "1")]).await.is(409, OWN);
     manager.post(&format!("{page}/delete"), &[("version", "1")]).await.is(409, OWN);
+    has_no_say_in_its_tasks(&cafe, &page).await;
     manager.post("/me/language", &[("language", "ru")]).await;
     manager.post(&page, &with("1", &[("ends", "23:00")])).await.is(409, OWN_IN_RUSSIAN).is(409, "У вас есть место");
     manager.post(&format!("{page}/delete"), &[("version", "1")]).await.is(409, OWN_IN_RUSSIAN);
@@ -230,6 +231,24 @@ async fn what_a_slot_pays_a_manager_who_has_a_place_in_it_is_for_owners() {
     let amounts: Vec<_> = lines.iter().map(|line| line.amount.kopecks()).collect();
     assert_eq!(amounts, [58_367, -35_000], "two hours and twenty minutes, and 35 minutes late");
     cafe.cabinet.close().await;
+}
+
+/// The tasks of her slot are paid to her; those of the whole site are everybody's.
+async fn has_no_say_in_its_tasks(cafe: &Cafe, page: &str) {
+    let (owner, manager) = (cafe.cabinet.signed_in(ANNA).await, cafe.cabinet.signed_in(MAY).await);
+    let doors = Sites::of_app(&cafe.cabinet.app);
+    let hers = doors.create_task(&cafe.anna, cafe.site, Some(cafe.slot), task("Sweep", 100)).await.unwrap();
+    assert!(!manager.get(page).await.body.contains("task\""), "no form for one");
+    owner.get(page).await.is(200, "data-testid=\"save-task\"");
+    let dear = [("text", "Sweep"), ("amount", "50000"), ("version", "1")];
+    let of_task = format!("{page}/tasks/{hers}");
+    for path in [format!("{page}/tasks"), of_task.clone(), format!("{of_task}/delete")] {
+        manager.post(&path, &dear).await.is(409, OWN);
+    }
+    doors.delete_task(&cafe.anna, hers, 1).await.unwrap();
+    manager.post(&format!("{of_task}/restore"), &[]).await.is(409, OWN);
+    let everybodys = doors.create_task(&cafe.may, cafe.site, None, task("Lock up", -100)).await.unwrap();
+    doors.delete_task(&cafe.may, everybodys, 1).await.unwrap();
 }
 
 #[tokio::test]

@@ -153,7 +153,7 @@ async fn a_shift_is_posted_once_and_its_sums_agree_with_its_rows(kind: Kind) {
         words,
         [
             "0:04:12 worked, that is 0.07 h, at 111.00 ₽ an hour",
-            "10 minutes past the 5 allowed, at −10.00 ₽ a minute",
+            "10 minutes past the 5 allowed, at 10.00 ₽ a minute",
             "“Drive 123 km”: done"
         ]
     );

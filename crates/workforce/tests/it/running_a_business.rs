@@ -87,14 +87,16 @@ async fn a_week_is_made_copied_moved_and_deleted_in_the_calendar() {
     owner.get(&week).await.is(200, "09:00–18:00").is(200, "0/2").is(200, "Cashier");
     // Working days are Monday, Tuesday and Friday.
     let filled = post(&owner, "/calendar/fill", &with(&[("from", "2026-01-05"), ("to", "2026-01-11")])).await;
-    filled.leads_to(&week);
+    filled.leads_to(&format!("{week}&made=3"));
+    owner.get(&format!("{week}&made=3")).await.is(200, "3 new slots.");
     assert_eq!(slots(&owner, &week).await.len(), 4);
     let copied = [("site", site.as_str()), ("from", "2026-01-05"), ("to", "2026-01-12")];
     let next = format!("/calendar?site={site}&day=2026-01-12");
-    owner.post("/calendar/copy-week", &copied).await.leads_to(&next);
+    owner.post("/calendar/copy-week", &copied).await.leads_to(&format!("{next}&made=4"));
     assert_eq!(slots(&owner, &next).await.len(), 4);
-    owner.post("/calendar/copy-week", &copied).await.leads_to(&next);
+    owner.post("/calendar/copy-week", &copied).await.leads_to(&format!("{next}&made=0"));
     assert_eq!(slots(&owner, &next).await.len(), 4, "copied once");
+    owner.get(&format!("{next}&made=0")).await.is(200, "No new slots");
 
     let id = &slots(&owner, &week).await[0];
     let path = format!("/calendar/slots/{id}");

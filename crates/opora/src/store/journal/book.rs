@@ -315,9 +315,10 @@ impl Book {
     }
 
     /// Removes inputs that are in Redis now.
-    pub(super) async fn remove_inputs(&self, seqs: &[i64]) -> StoreResult<()> {
+    pub(super) async fn remove_inputs(&self, bot: i64, here: Epoch, seqs: &[i64]) -> StoreResult<()> {
         const THESE: Each = each!("DELETE FROM opora_inbox WHERE seq IN (SELECT CAST(value ->> 0 AS BIGINT) FROM", ")");
-        self.keep(THESE, vec![rows(seqs.iter().map(|seq| [seq]))?]).await
+        let removed = Change::each(THESE, vec![rows(seqs.iter().map(|seq| [seq]))?]);
+        self.database.change_under(bot, here, vec![removed]).await
     }
 
     /// Keeps what became of messages that are in Redis' outbox.

@@ -141,8 +141,15 @@ impl Shared {
                 }
                 // First: whoever goes on there, because Redis is away from them alone, must not write down what is then taken for
                 // nothing and emptied.
-                self.hold_here(bot, holder).await?;
-                self.replay(bot, *epoch, holder).await?;
+                let hold_and_replay = async {
+                    self.hold_here(bot, holder).await?;
+                    self.replay(bot, *epoch, holder).await
+                };
+                hold_and_replay.await.map_err(|error| match error {
+                    // It is asked for again, and whoever has it now is stood by for.
+                    StoreError::Fenced { .. } => StoreError::Unavailable("another instance was faster".into()),
+                    other => other,
+                })?;
                 self.copies.begin_term();
                 self.on_journal.write().remove(&bot);
             }

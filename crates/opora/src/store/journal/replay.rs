@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use futures_util::future::try_join_all;
+use futures_util::future::{try_join, try_join_all};
 
 use super::Shared;
 use super::book::{Numbered, TimerNames};
@@ -155,6 +155,7 @@ impl Replay<'_> {
             count.conflicts += conflicts.iter().sum::<usize>();
             failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
             self.shared.book.remove_replayed(bot, self.here, &finished).await?;
+            self.renew(bot).await?;
         }
     }
 
@@ -247,6 +248,7 @@ impl Replay<'_> {
             let outcome = Settlement::Sent { labelled: None };
             let moved = rows.iter().map(|row| Settled { id: row.id, outcome: outcome.clone() }).collect();
             self.shared.book.store().settle(self.here, moved, self.shared.clock.now()).await?;
+            self.renew(bot).await?;
         }
     }
 
@@ -274,7 +276,14 @@ impl Replay<'_> {
                 .iter()
                 .map(async |(row, reason)| self.redis.keep_failed(self.epoch, &self.once(row), row, reason).await);
             try_join_all(kept).await?;
+            self.renew(bot).await?;
         }
+    }
+
+    /// Nobody else renews yet, and what an outage of an hour has left takes longer than a lease.
+    async fn renew(&self, bot: i64) -> StoreResult<()> {
+        let (there, here) = (self.there.renew(bot, self.epoch), self.shared.book.store().renew(bot, self.here));
+        try_join(there, here).await.map(drop)
     }
 
     /// Names a message of the journal.
@@ -297,7 +306,8 @@ impl Replay<'_> {
             });
             self.redis.receive_once(self.epoch, batch.collect()).await?;
             failpoints::hit(failpoints::JOURNAL_AFTER_PAGE).await;
-            self.shared.book.remove_inputs(&seqs).await?;
+            self.shared.book.remove_inputs(bot, self.here, &seqs).await?;
+            self.renew(bot).await?;
         }
     }
 }

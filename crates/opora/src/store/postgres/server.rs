@@ -16,7 +16,7 @@ use super::address::{Address, TlsFiles};
 use super::schema;
 use crate::store::hash::hash_of;
 use crate::store::sql::failure::{GroupFailed, unavailable};
-use crate::store::{BoxError, StoreError, StoreResult};
+use crate::store::{BoxError, FileWitness, StoreError, StoreResult};
 
 // A connection that is half dead answers nothing and ends nothing: only these limits find it out. Together with the pause
 // before a turn is tried again they stay below ten seconds.
@@ -58,6 +58,8 @@ pub(super) struct Server {
     files: TlsFiles,
     /// Where the instance keeps what it knows of this database.
     pub(super) data: Option<PathBuf>,
+    /// The file there that says what was seen of it.
+    pub(super) witness: Option<FileWitness>,
 }
 
 /// What a database promises of what it has answered.
@@ -84,12 +86,17 @@ impl Server {
         let Address { options, files, data } = Address::parse(address)?;
         let options =
             if options.get_application_name().is_none() { options.application_name("opora") } else { options };
-        Ok(Self { options: options.disable_statement_logging(), files, data })
+        let server = Self { options: options.disable_statement_logging(), files, data: None, witness: None };
+        Ok(match data {
+            Some(folder) => server.with_data(&folder),
+            None => server,
+        })
     }
 
     /// The same, with files in a folder that the address need not name.
     pub(super) fn with_data(self, folder: &Path) -> Self {
-        Self { data: Some(folder.to_owned()), ..self }
+        let witness = Some(FileWitness::of(folder, &self.file_name()));
+        Self { data: Some(folder.to_owned()), witness, ..self }
     }
 
     /// Brings the tables up to date, if it is the database that was seen before; answers what it promises, and its

@@ -19,7 +19,7 @@ use super::server::Server;
 use super::{PostgresStore, schema};
 use crate::store::sql::columns::Columns;
 use crate::store::sql::failure::unavailable;
-use crate::store::{Epoch, FileWitness, Holder, StoreError, StoreResult, WitnessKeeper};
+use crate::store::{Epoch, Holder, StoreError, StoreResult, WitnessKeeper};
 
 /// How long it is waited for word of that, unless a holder of the lease has less time.
 pub(super) const VERIFIED_WITHIN_MS: u64 = 1_000;
@@ -60,22 +60,18 @@ impl PostgresLoss {
 }
 
 impl Server {
-    fn witness(&self) -> Option<FileWitness> {
-        self.data.as_ref().map(|folder| FileWitness::of(folder, &self.file_name()))
-    }
-
     /// What was seen before, if anything was.
     async fn seen(&self) -> StoreResult<Option<Seen>> {
         let unreadable = |error: std::io::Error| {
             StoreError::Unavailable(format!("cannot read what was seen of PostgreSQL before: {error}").into())
         };
-        let Some(witness) = self.witness() else { return Ok(None) };
+        let Some(witness) = &self.witness else { return Ok(None) };
         let Some(text) = witness.load().await.map_err(unreadable)? else { return Ok(None) };
         serde_json::from_str(&text).map(Some).map_err(|error| unreadable(error.into()))
     }
 
     async fn keep(&self, seen: &Seen) -> StoreResult<()> {
-        let Some(witness) = self.witness() else { return Ok(()) };
+        let Some(witness) = &self.witness else { return Ok(()) };
         let text = serde_json::to_string(seen).map_err(unavailable)?;
         witness.keep(text).await.map_err(|error| {
             StoreError::Unavailable(format!("cannot keep what was seen of PostgreSQL: {error}").into())

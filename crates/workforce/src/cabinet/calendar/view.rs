@@ -23,6 +23,9 @@ pub fn calendar(visitor: &Visitor, shown: &Shown, attempt: &Attempt) -> Markup {
         &html! {
             div.headline { h1 { (title) } (ways(shown, language)) }
             (attempt.notice(language))
+            @if let Some(made) = shown.made {
+                p.done-line role="status" data-testid="made" { (text!(language, "cabinet-slots-made", count = made)) }
+            }
             (filters(shown, language))
             div #calendar data-live="sites shifts" { (grid(shown, language)) }
             @match site {
@@ -109,7 +112,7 @@ fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Ma
             div.row.fields { (form.short("from", &from, "date")) (form.short("to", &to, "date")) }
         }
     };
-    let fill = |form: &Filled<'_>| html! { (days(form, text!(language, "cabinet-from"), text!(language, "cabinet-to"))) (slot_fields(form, may_rate)) };
+    let fill = |form: &Filled<'_>| html! { (days(form, text!(language, "cabinet-first-day"), text!(language, "cabinet-last-day"))) (slot_fields(form, may_rate)) };
     let copy = |form: &Filled<'_>| days(form, text!(language, "cabinet-copy-from"), text!(language, "cabinet-copy-to"));
     html! {
         details.card #new-slot open[shown.is_new || attempt.is_at("/calendar/slots")] {
@@ -123,6 +126,7 @@ fn forms(visitor: &Visitor, shown: &Shown, site: &Site, attempt: &Attempt) -> Ma
         }
         details.card open[attempt.is_at("/calendar/copy-week")] {
             summary data-testid="copy-open" { (text!(language, "cabinet-copy-week")) }
+            @if !may_rate { p.quiet { (text!(language, "cabinet-copy-without-rates")) } }
             (sheet("/calendar/copy-week", "copy-week", &text!(language, "cabinet-copy-button"), &week, &copy))
         }
     }
@@ -197,7 +201,8 @@ pub fn slot(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
 
 /// What is to be done in this slot alone.
 fn tasks(visitor: &Visitor, whole: &Whole, attempt: &Attempt) -> Markup {
-    let may_edit = whole.access.may(Permission::Edit, whole.site.id) && whole.slot.deleted_at.is_none();
+    let is_open = whole.slot.deleted_at.is_none() && !whole.is_own_case();
+    let may_edit = is_open && whole.access.may(Permission::Edit, whole.site.id);
     let place = Place { page: &slot_path(whole.slot.id), may_edit };
     html! {
         section.card {

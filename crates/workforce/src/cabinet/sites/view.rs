@@ -236,7 +236,7 @@ fn site_fields(form: &Filled<'_>, may_rate: bool) -> Markup {
             (form.short("auto_close", &text!(language, "cabinet-auto-close"), "number"))
         }
         div.row.fields {
-            (form.short("late_threshold", &text!(language, "cabinet-late-threshold"), "number"))
+            (form.short_if(may_rate, "late_threshold", &text!(language, "cabinet-late-threshold"), "number"))
             (form.short_if(may_rate, "late_minute", &text!(language, "cabinet-late-minute"), "text"))
         }
         fieldset {

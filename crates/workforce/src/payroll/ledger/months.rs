@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use opora::clock::Millis;
 use sea_orm::sea_query::{Expr, Query};
-use sea_orm::{ColumnTrait, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Select};
+use sea_orm::{
+    ColumnTrait, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
+};
 
 use super::super::tables::{entry, period};
 use super::super::{Hours, Money, Payroll, Period, posting};
@@ -33,22 +35,20 @@ impl Payroll {
         self.sheet(period, most_first(period)).await
     }
 
-    /// The last month that there is a way to from this one: that of today, or the next where it has entries already. The clock
-    /// of a site may be ahead of the business's, and an advance may be paid ahead.
-    pub async fn last_month(&self, from: Period, current: Period) -> Result<Period, DbErr> {
+    /// The last month that there is a way to: the current one, or a later one that has amounts, anybody's or one person's.
+    pub async fn last_month(&self, from: Period, current: Period, whose: Option<i64>) -> Result<Period, DbErr> {
         if from < current {
             return Ok(current);
         }
-        let next = current.next();
-        let has_entries: Option<i64> = entry::Entity::find()
-            .filter(entry::Column::Period.eq(next.to_string()))
+        let last: Option<String> = entry::Entity::find()
+            .apply_if(whose, |of, user_id| of.filter(entry::Column::UserId.eq(user_id)))
             .select_only()
-            .column(entry::Column::UserId)
-            .limit(1)
+            .column_as(entry::Column::Period.max(), "last")
             .into_tuple()
             .one(self.domain.read())
-            .await?;
-        Ok(if has_entries.is_some() { next } else { current })
+            .await?
+            .flatten();
+        Ok(last.and_then(|last| last.parse().ok()).map_or(current, |last: Period| last.max(current)))
     }
 
     async fn sheet(&self, period: Period, listed: Select<entry::Entity>) -> Result<Sheet, DbErr> {

@@ -21,7 +21,9 @@ pub struct Shown<'a> {
     pub person: &'a Person,
     pub earnings: &'a Earnings,
     pub names: &'a HashMap<i64, String>,
-    /// The last month that there is a way to, and that somebody is paid in.
+    /// The last month that somebody is paid in.
+    pub payable: Period,
+    /// The last one that there is a way to.
     pub last: Period,
     /// Whether the amounts begin with the newest.
     pub is_first: bool,
@@ -33,6 +35,7 @@ struct Drawn<'a> {
     person: &'a Person,
     earnings: &'a Earnings,
     names: &'a HashMap<i64, String>,
+    payable: Period,
     last: Period,
     is_first: bool,
     sight: &'a Sight,
@@ -40,8 +43,8 @@ struct Drawn<'a> {
 }
 
 pub fn page(shown: Shown<'_>, sight: &Sight, attempt: &Attempt) -> Markup {
-    let Shown { visitor, person, earnings, names, last, is_first } = shown;
-    Drawn { visitor, person, earnings, names, last, is_first, sight, attempt }.page()
+    let Shown { visitor, person, earnings, names, payable, last, is_first } = shown;
+    Drawn { visitor, person, earnings, names, payable, last, is_first, sight, attempt }.page()
 }
 
 impl Drawn<'_> {
@@ -221,7 +224,7 @@ impl Drawn<'_> {
 
     /// A new amount, and a payment.
     fn forms(&self) -> Markup {
-        let is_payable = self.earnings.month.period <= self.last;
+        let is_payable = self.earnings.month.period <= self.payable;
         html! { div.columns { (self.new_amount()) @if is_payable { (self.new_payment()) } } }
     }
 

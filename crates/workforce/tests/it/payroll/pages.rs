@@ -209,6 +209,16 @@ async fn the_way_to_months_that_nobody_is_paid_in_yet_ends_with_the_next() {
     let typed = [("period", "2026-03"), ("version", "0"), ("amount", "200"), ("is_advance", "on")];
     let paid = owner.post(&format!("/payroll/people/{boris}/paid"), &typed).await;
     paid.is(409, "Payments are marked for months up to the next one.");
+
+    // What was written down further ahead is found.
+    let ahead = [("period", "2026-04"), ("kind", "bonus"), ("amount", "500"), ("reason", "For Easter")];
+    assert_eq!(owner.post(&format!("/payroll/people/{boris}/amounts"), &ahead).await.status.as_u16(), 303);
+    assert_eq!(has_ways(&owner, &of("2026-03")).await, (true, false));
+    assert_eq!(has_ways(&owner, "/payroll?period=2026-03").await, (true, false));
+    assert_eq!(has_ways(&himself, "/earnings?period=2026-02").await, (true, false));
+    assert_eq!(has_ways(&himself, "/earnings?period=2026-04").await, (false, false));
+    let other = cabinet.person(ANNA).await.id;
+    assert_eq!(has_ways(&owner, &format!("/payroll/people/{other}?period=2026-02")).await, (false, true));
     cabinet.close().await;
 }
 

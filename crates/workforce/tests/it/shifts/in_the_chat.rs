@@ -141,7 +141,7 @@ async fn positions_of_others_and_old_live_ones_open_and_close_nothing() {
     let place = json!({"latitude": latitude, "longitude": longitude});
     let venue = json!({"venue": {"location": place, "title": "Shop", "address": "Main Street 1"}});
     let live = json!({"latitude": latitude, "longitude": longitude, "live_period": 3600});
-    let old = json!({"location": live, "date": NOON.0 / 1000 - 121});
+    let old = json!({"location": live, "date": NOON.0 / 1000 - 601});
     let wrong = [
         (forwarded, "This position was forwarded"),
         (by_a_bot, "This position was forwarded"),

@@ -1,13 +1,14 @@
 //! Rates and contracts of managers: what they may change, and at whose sites.
 
 use workforce::people::{Person, Role};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Permission, Scope, Why};
+use workforce::sites::{AboutContract, AboutSite, AboutSlot, ContractStatus, Hours, NotDone, Permission, Scope, Why};
 
 use super::{Yard, person};
 use crate::firm::{Kind, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     a_slots_own_rate_is_for_those_who_may_change_rates,
+    when_somebody_is_late_is_for_those_who_may_change_rates,
     a_contract_is_changed_by_those_who_are_in_charge_wherever_it_counts,
 }
 
@@ -39,10 +40,31 @@ async fn a_slots_own_rate_is_for_those_who_may_change_rates(kind: Kind) {
     yard.sites.edit_slot(&max, id, 1, AboutSlot { capacity: 2, ..dear.clone() }).await.unwrap();
     refused(yard.sites.edit_slot(&max, id, 2, AboutSlot { rate_kopecks: Some(200_000), ..dear.clone() }).await);
     refused(yard.sites.edit_slot(&max, id, 2, AboutSlot { rate_kopecks: None, ..dear.clone() }).await);
+    // Nor is it copied into weeks for which nobody has set it.
+    let copies = async |by: &Person, monday: &str| {
+        yard.sites.copy_week(by, site, day, monday.parse().unwrap()).await.unwrap();
+        let rates = format!("SELECT rate_kopecks FROM time_slots WHERE day = '{monday}' AND title = 'dear'");
+        yard.rows(&rates).await.concat()
+    };
+    assert_eq!(copies(&max, "2026-01-12").await, ["-"]);
+    assert_eq!(copies(&yard.owner, "2026-01-19").await, ["100000"]);
     permit(&yard, &max, Scope::Site(site), &[Permission::View, Permission::Schedule, Permission::Rates]).await;
     yard.sites.edit_slot(&max, id, 2, AboutSlot { rate_kopecks: None, ..dear }).await.unwrap();
     let more = AboutSlot { rate_kopecks: Some(1), title: "more".into(), ..plain };
     yard.sites.create_slot(&max, site, more).await.unwrap();
+}
+
+/// By this somebody would pay nothing for coming late.
+async fn when_somebody_is_late_is_for_those_who_may_change_rates(kind: Kind) {
+    let yard = Yard::open(kind).await;
+    let (site, max) = (yard.site("Shop", 10_000).await, manager(&yard).await);
+    permit(&yard, &max, Scope::Site(site), &[Permission::View, Permission::Edit]).await;
+    let about = yard.sites.of(site).await.unwrap().unwrap().about;
+    let lenient = AboutSite { late_threshold_minutes: about.late_threshold_minutes + 60, ..about.clone() };
+    refused(yard.sites.edit(&max, site, 1, lenient.clone()).await);
+    yard.sites.edit(&max, site, 1, AboutSite { name: "The shop".into(), ..about }).await.unwrap();
+    permit(&yard, &max, Scope::Site(site), &[Permission::View, Permission::Edit, Permission::Rates]).await;
+    yard.sites.edit(&max, site, 2, lenient).await.unwrap();
 }
 
 async fn a_contract_is_changed_by_those_who_are_in_charge_wherever_it_counts(kind: Kind) {

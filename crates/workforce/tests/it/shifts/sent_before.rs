@@ -26,6 +26,12 @@ async fn sent_here(someone: &Someone, second: i64) {
     someone.sends_message(json!({"location": position, "date": NOON.0 / 1000 + second})).await;
 }
 
+/// The same, as one that goes on to be told.
+async fn sent_live(someone: &Someone, second: i64) {
+    let position = json!({"latitude": HERE.latitude, "longitude": HERE.longitude, "live_period": 3600});
+    someone.sends_message(json!({"location": position, "date": NOON.0 / 1000 + second})).await;
+}
+
 /// Somebody is asked for the position with which a shift is opened.
 async fn chooses_to_open(someone: &Someone, caption: &str) {
     chooses(someone, "▶️ Open a shift").await;
@@ -59,7 +65,7 @@ async fn who_shared_a_position_while_the_bot_was_away_is_neither_late_nor_paid_f
     clock.advance(minutes(53));
     chooses_to_close(&anna).await;
     clock.advance(minutes(9));
-    sent_here(&anna, 3659).await;
+    sent_live(&anna, 3659).await;
     anna.sees("1.00 h");
     assert_eq!(worked(&yard).await, [[Some(59), Some(3659)]]);
     assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 10_000)]);

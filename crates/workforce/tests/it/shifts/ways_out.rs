@@ -305,6 +305,34 @@ async fn are_left(yard: &Yard, someone: &Someone, questions: &[Question]) {
     }
 }
 
+/// A keyboard stays when its question is left by an older button: what it says is no reason for anything.
+#[tokio::test]
+async fn the_keys_of_a_question_that_was_left_lead_out_of_others_too() {
+    let yard = Yard::open(Kind::Sqlite).await;
+    let site = yard.site("Shop", 10_000).await;
+    yard.slot(site, 24 * 60, 120, |_| {}).await;
+    let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
+    plans(&anna).await;
+    let asked = |state: &'static str| BEFORE_WORK.iter().find(|one| one.at.0 == state).unwrap();
+    for state in ["cancel_plan:words", "cancel_plan:document"] {
+        asked(state).is_asked(&anna).await;
+        anna.sends(BACK).await;
+        anna.sees("Why can you not come?");
+        asked(state).is_asked(&anna).await;
+        anna.sends(MENU).await;
+        anna.sees(MENU_ASKS);
+        assert_eq!(anna.state().await, None, "{}", anna.transcript());
+        yard.firm.stage.passes(MINUTE).await;
+    }
+
+    // The keys are as they were shown, whichever language was chosen since.
+    asked("open_shift:position").is_asked(&anna).await;
+    anna.sends("/language").await;
+    anna.presses("Русский").await;
+    anna.sends(BACK).await;
+    anna.sees("Какую смену открываете?");
+}
+
 /// Everything that these dialogues could have written.
 async fn written(yard: &Yard) -> Vec<Vec<Vec<String>>> {
     let mut all = Vec::new();

@@ -93,6 +93,7 @@ async fn whoever_lost_the_lease_takes_nothing_of_what_another_one_has_written_do
         book.set_effects_aside(7, mine).await,
         book.remove_replayed(7, mine, &keys).await,
         book.give_up(&key, mine, 0).await,
+        book.remove_inputs(7, mine, &[1]).await,
         book.empty(7, mine).await,
     ] {
         assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
