@@ -16,7 +16,6 @@ use std::time::Duration;
 use futures_util::future::{join, try_join};
 use parking_lot::Mutex;
 use tokio::sync::RwLock;
-use tokio::time::Instant;
 
 use self::keep::Record;
 use self::recent::Recent;
@@ -228,14 +227,19 @@ impl DecidedStore {
 
     /// Cleans Redis while nothing is being decided, and once it knows of everything that was; none if that takes too long.
     async fn clean_redis(&self, bot: i64, epoch: Epoch, bounds: Bounds) -> StoreResult<Option<Cleaned>> {
-        let began = Instant::now();
-        // One whose writes hang keeps the others waiting for this no longer than that. What has begun is not let go: Redis
-        // might still do it while others decide, or have done it with nobody here to say so.
-        let Ok(_alone) = tokio::time::timeout(CLEANS_WITHIN, self.deciding.write()).await else { return Ok(None) };
-        for key in self.unsure_of(bot) {
-            if began.elapsed() > CLEANS_WITHIN {
-                return Ok(None);
+        let nothing_is_decided = async {
+            let alone = self.deciding.write().await;
+            let unsure = self.unsure_of(bot);
+            for key in &unsure {
+                self.database.wait_for_decisions(key).await?;
             }
+            StoreResult::Ok((alone, unsure))
+        };
+        // One whose writes hang keeps the others waiting for this no longer than that. What comes then is not let go: Redis
+        // might still do it while others decide, or have done it with nobody here to say so.
+        let Ok(waited) = tokio::time::timeout(CLEANS_WITHIN, nothing_is_decided).await else { return Ok(None) };
+        let (_alone, unsure) = waited?;
+        for key in unsure {
             self.open_turn(&key, None).await?;
         }
         self.redis.clean(epoch, bounds).await.map(Some)

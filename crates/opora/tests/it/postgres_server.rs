@@ -188,7 +188,15 @@ impl Drop for PostgresSpace {
 /// Says something to a server, outside of any store.
 pub async fn query(url: &str, statement: &str) {
     let mut connection = PgConnection::connect(url).await.unwrap();
-    sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut connection).await.unwrap();
+    // Who takes tables from a bot that reads them may be the one that a deadlock ends.
+    let is_deadlock =
+        |error: &sqlx::Error| error.as_database_error().is_some_and(|error| error.code() == Some("40P01".into()));
+    loop {
+        match sqlx::raw_sql(sqlx::AssertSqlSafe(statement.to_owned())).execute(&mut connection).await {
+            Err(error) if is_deadlock(&error) => {}
+            done => break done.map(|_| ()).unwrap(),
+        }
+    }
     connection.close().await.unwrap();
 }
 

@@ -154,6 +154,9 @@ fn on(kind: Kind, bot: Bot) -> Option<Bot> {
     }
 }
 
+/// What a bot tells of a turn whose server does not answer.
+const AWAY: &str = "the store is away; the turn waits";
+
 /// Kills a server in the middle of everything and starts it again, while the bot lives on.
 async fn outlives_kills_of(server: Server, kind: Kind) {
     let (kills, people) = (environment::kills().unwrap_or(3), environment::people().unwrap_or(30));
@@ -167,13 +170,15 @@ async fn outlives_kills_of(server: Server, kind: Kind) {
     let mut slowest = Duration::ZERO;
     for _ in 0..kills {
         assert!(stage.goes_on(60, PATIENCE).await, "{:?}", process.told());
+        let waited = process.count(AWAY);
         match server {
             Server::OfConversations => stage.keeper.kill(),
             Server::OfTables => stage.keeper.kill_database(),
         }
-        // With tables beside, many may be in the midst of a turn whose update is acknowledged.
+        // With tables beside, all may be in the midst of a turn whose update is acknowledged.
         let waiting = if is_pair { 1 } else { people / 2 };
-        until("people are waiting", || stage.unacknowledged() >= waiting).await;
+        until("people are waiting", || stage.unacknowledged() >= waiting || (is_pair && process.count(AWAY) > waited))
+            .await;
         match server {
             Server::OfConversations => stage.keeper.start_again(),
             Server::OfTables => stage.keeper.start_database_again(),
