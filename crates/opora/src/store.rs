@@ -112,6 +112,14 @@ impl StoreError {
     pub fn ends_the_lease(&self) -> bool {
         matches!(self, Self::Fenced { .. } | Self::Lost { .. })
     }
+
+    /// As whoever claims a lease answers it: another one got there first, so the lease is asked for again.
+    fn of_a_claim(self) -> Self {
+        match self {
+            Self::Fenced { .. } => Self::Unavailable("another instance was faster".into()),
+            other => other,
+        }
+    }
 }
 
 /// Any error, where its kind no longer matters.

@@ -248,11 +248,13 @@ async fn make_all(database: &mut Database<'_>, changes: Vec<Change>) -> Result<(
     Ok(())
 }
 
+/// The latest epoch of a bot's lease, whoever has it.
+pub(super) const LATEST_EPOCH: &str = "SELECT epoch FROM opora_leases WHERE bot = $1";
+
 /// Refuses if somebody has taken a lease over, and lets nobody do so until the commit.
 async fn check_lease(database: &mut Database<'_>, bot: i64, epoch: Epoch) -> Result<(), WriteError> {
-    const LATEST: &str = "SELECT epoch FROM opora_leases WHERE bot = $1";
     const SHARED: &str = "SELECT epoch FROM opora_leases WHERE bot = $1 FOR SHARE";
-    let query = if database.is_postgres() { SHARED } else { LATEST };
+    let query = if database.is_postgres() { SHARED } else { LATEST_EPOCH };
     let [latest] = numbers(database, query, vec![Value::Number(bot)]).await?.unwrap_or_default();
     if latest == epoch.0 { Ok(()) } else { Err(fenced(epoch, format!("epoch {latest} was given meanwhile")).into()) }
 }

@@ -31,10 +31,7 @@ impl DecidedStore {
         {
             // If that fails too, the lease runs out.
             let _ = self.redis.release(bot, epoch).await;
-            return Err(match error {
-                StoreError::Fenced { .. } => StoreError::Unavailable("another instance was faster".into()),
-                other => other,
-            });
+            return Err(error.of_a_claim());
         }
         Ok(answer)
     }

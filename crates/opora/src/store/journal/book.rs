@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::entry::{Deed, Entry, Sent};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
-use crate::store::database::{Change, Each, each, read};
+use crate::store::database::{Change, Each, LATEST_EPOCH, each, read};
 use crate::store::sql::columns::{Columns, Value, count};
 use crate::store::sql::failure::unavailable;
 use crate::store::sql::rows::Rows;
@@ -359,8 +359,7 @@ impl Book {
 
     /// The latest epoch of a bot's lease, whoever has it.
     pub(super) async fn epoch(&self, bot: i64) -> StoreResult<Epoch> {
-        const LATEST: &str = "SELECT epoch FROM opora_leases WHERE bot = $1";
-        let latest = read!(&*self.database, LATEST, vec![Value::Number(bot)], |row| row.number(0))?;
+        let latest = read!(&*self.database, LATEST_EPOCH, vec![Value::Number(bot)], |row| row.number(0))?;
         Ok(latest.first().copied().map_or_else(Epoch::default, Epoch))
     }
 

@@ -145,11 +145,7 @@ impl Shared {
                     self.hold_here(bot, holder).await?;
                     self.replay(bot, *epoch, holder).await
                 };
-                hold_and_replay.await.map_err(|error| match error {
-                    // It is asked for again, and whoever has it now is stood by for.
-                    StoreError::Fenced { .. } => StoreError::Unavailable("another instance was faster".into()),
-                    other => other,
-                })?;
+                hold_and_replay.await.map_err(StoreError::of_a_claim)?;
                 self.copies.begin_term();
                 self.on_journal.write().remove(&bot);
             }

@@ -59,16 +59,18 @@ impl Shared {
     /// Replays everything that a bot has left in the journal, and empties it.
     pub(super) async fn replay(&self, bot: i64, epoch: Epoch, holder: &Holder) -> StoreResult<()> {
         let held = self.held.lock().get(&bot).copied();
-        let latest = self.book.epoch(bot).await?;
+        let mut here = match held {
+            Some((here, _)) => here,
+            None => self.book.epoch(bot).await?,
+        };
         if self.book.is_empty(bot).await? {
             // Copies that were only looked at.
             self.forget_imported(bot);
-            return self.book.empty(bot, held.map_or(latest, |(here, _)| here)).await;
+            return self.book.empty(bot, here).await;
         }
-        let here = match held {
-            Some((here, _)) => here,
-            None => self.take_here(bot, holder).await?,
-        };
+        if held.is_none() {
+            here = self.take_here(bot, holder).await?;
+        }
         self.book.set_effects_aside(bot, here).await?;
         let replay = Replay {
             shared: self,
