@@ -22,14 +22,16 @@ const AT_ONCE: usize = 200;
 /// A store that is filled for a measurement.
 pub(crate) struct Stock {
     pub(crate) store: Arc<dyn Store>,
+    address: String,
     epoch: Epoch,
     count: i64,
     updates: i64,
 }
 
 impl Stock {
-    /// Takes the lease of an empty store.
-    pub(crate) async fn claim(store: Arc<dyn Store>) -> Self {
+    /// Takes the lease of a store that nobody holds.
+    pub(crate) async fn claim(address: &str) -> Self {
+        let store = opora::store::open(address).await.unwrap();
         let holder = Holder {
             host: "bench".into(),
             pid: std::process::id(),
@@ -41,9 +43,16 @@ impl Stock {
             ttl_ms: 3_600_000,
         };
         match store.claim(BOT, &holder, None).await.unwrap() {
-            LeaseAnswer::Granted(epoch) => Self { store, epoch, count: 0, updates: 0 },
+            LeaseAnswer::Granted(epoch) => Self { store, address: address.to_owned(), epoch, count: 0, updates: 0 },
             LeaseAnswer::Held(lease) => panic!("the store is not empty: {lease:?}"),
         }
+    }
+
+    /// Opens it anew: connections that have filled a store have grown by it.
+    pub(crate) async fn restarted(self) -> Self {
+        self.store.release(BOT, self.epoch).await.unwrap();
+        self.store.close().await.unwrap();
+        Self { count: self.count, ..Self::claim(&self.address).await }
     }
 
     /// Brings the number of stored conversations to `count`, as turns do that say nothing.

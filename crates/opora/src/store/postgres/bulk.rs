@@ -271,14 +271,18 @@ DELETE FROM opora_inbox AS i USING opora_marks AS m
 WHERE i.seq = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM jsonb_array_elements($1::jsonb)))
   AND m.bot = i.bot AND m.update_id = i.update_id AND m.identity = i.identity";
 
+/// Each conversation is looked up once; where there are many, most of what a turn costs more is the way down the index.
+/// Whoever changes its row meanwhile changes its version too.
 const CHANGED_ROWS: &str = "
 @_rows AS MATERIALIZED (
-    SELECT value->>0 AS key, (value->>1)::bigint AS bot, (value->>2)::bigint AS chat, (value->>3)::bigint AS \"user\",
-           (value->>4)::bigint AS thread, value->>5 AS business, (value->>6)::bigint AS version, value->>7 AS value,
-           value->>8 AS places, value->>9 AS dialogue, value->>10 AS state, (value->>11)::bigint AS expires_at,
-           (value->>12)::bigint AS updated_at, (value->>13)::bigint AS from_version,
-           (value->>14)::bigint AS expires_minute
-    FROM $rows)";
+    SELECT r.*, c.ctid AS row_at, c.value IS NOT NULL AS was_placed, c.dialogue AS was_dialogue, c.state AS was_state
+    FROM (SELECT value->>0 AS key, (value->>1)::bigint AS bot, (value->>2)::bigint AS chat,
+                 (value->>3)::bigint AS \"user\", (value->>4)::bigint AS thread, value->>5 AS business,
+                 (value->>6)::bigint AS version, value->>7 AS value, value->>8 AS places, value->>9 AS dialogue,
+                 value->>10 AS state, (value->>11)::bigint AS expires_at, (value->>12)::bigint AS updated_at,
+                 (value->>13)::bigint AS from_version, (value->>14)::bigint AS expires_minute
+          FROM $rows) AS r
+    LEFT JOIN opora_conversations AS c ON c.key = r.key)";
 
 const CHANGED_OLD: &str = "
 @_old AS (
@@ -286,7 +290,7 @@ const CHANGED_OLD: &str = "
     SET version = r.version, value = r.value, places = r.places, dialogue = r.dialogue, state = r.state,
         expires_at = r.expires_at, expires_minute = r.expires_minute, updated_at = r.updated_at,
         ended_at = CASE WHEN r.value IS NULL THEN r.updated_at END
-    FROM @_rows AS r WHERE c.key = r.key AND c.version = r.from_version RETURNING 1)";
+    FROM @_rows AS r WHERE c.ctid = r.row_at AND c.version = r.from_version RETURNING 1)";
 
 const CHANGED_NEW: &str = "
 @_new AS (
@@ -294,8 +298,7 @@ const CHANGED_NEW: &str = "
                                      expires_at, expires_minute, updated_at, ended_at)
     SELECT key, bot, chat, \"user\", thread, business, version, value, places, dialogue, state, expires_at,
            expires_minute, updated_at, CASE WHEN value IS NULL THEN updated_at END
-    FROM @_rows AS r WHERE NOT EXISTS (SELECT 1 FROM opora_conversations AS c WHERE c.key = r.key)
-      AND r.from_version = (SELECT floor FROM opora_version_floor)
+    FROM @_rows WHERE row_at IS NULL AND from_version = (SELECT floor FROM opora_version_floor)
     ON CONFLICT DO NOTHING RETURNING 1)";
 
 /// A conversation leaves one place and enters another.
@@ -303,8 +306,7 @@ const PLACED: &str = "
 @_placed AS (
     INSERT INTO opora_places AS p (slot, bot, dialogue, state, conversations)
     SELECT $slot, bot, coalesce(dialogue, ''), coalesce(state, ''), sum(change)
-    FROM (SELECT c.bot, c.dialogue, c.state, -1 AS change
-          FROM @_rows AS r JOIN opora_conversations AS c ON c.key = r.key WHERE c.value IS NOT NULL
+    FROM (SELECT bot, was_dialogue AS dialogue, was_state AS state, -1 AS change FROM @_rows WHERE was_placed
           UNION ALL
           SELECT bot, dialogue, state, 1 FROM @_rows WHERE value IS NOT NULL) AS moves
     GROUP BY 2, 3, 4 HAVING sum(change) <> 0 ORDER BY 2, 3, 4
@@ -312,23 +314,24 @@ const PLACED: &str = "
 
 const KEPT_ROWS: &str = "
 @_rows AS MATERIALIZED (
-    SELECT value->>0 AS key, (value->>1)::bigint AS bot, (value->>2)::bigint AS chat, (value->>3)::bigint AS \"user\",
-           (value->>4)::bigint AS thread, value->>5 AS business, (value->>6)::bigint AS version,
-           (value->>7)::bigint AS updated_at, (value->>8)::bigint AS from_version
-    FROM $rows)";
+    SELECT r.*, c.ctid AS row_at
+    FROM (SELECT value->>0 AS key, (value->>1)::bigint AS bot, (value->>2)::bigint AS chat,
+                 (value->>3)::bigint AS \"user\", (value->>4)::bigint AS thread, value->>5 AS business,
+                 (value->>6)::bigint AS version, (value->>7)::bigint AS updated_at, (value->>8)::bigint AS from_version
+          FROM $rows) AS r
+    LEFT JOIN opora_conversations AS c ON c.key = r.key)";
 
 const KEPT_OLD: &str = "
 @_old AS (
     UPDATE opora_conversations AS c
     SET version = r.version, updated_at = r.updated_at, ended_at = CASE WHEN c.value IS NULL THEN r.updated_at END
-    FROM @_rows AS r WHERE c.key = r.key AND c.version = r.from_version RETURNING 1)";
+    FROM @_rows AS r WHERE c.ctid = r.row_at AND c.version = r.from_version RETURNING 1)";
 
 const KEPT_NEW: &str = "
 @_new AS (
     INSERT INTO opora_conversations (key, bot, chat, \"user\", thread, business, version, places, updated_at, ended_at)
     SELECT key, bot, chat, \"user\", thread, business, version, '[]', updated_at, updated_at
-    FROM @_rows AS r WHERE NOT EXISTS (SELECT 1 FROM opora_conversations AS c WHERE c.key = r.key)
-      AND r.from_version = (SELECT floor FROM opora_version_floor)
+    FROM @_rows WHERE row_at IS NULL AND from_version = (SELECT floor FROM opora_version_floor)
     ON CONFLICT DO NOTHING RETURNING 1)";
 
 const OUTBOX: &str = "

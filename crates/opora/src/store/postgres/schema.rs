@@ -18,7 +18,7 @@ use crate::store::sql::versions;
 use crate::store::{Epoch, StoreResult};
 
 /// One script for each version of the schema, the first one first.
-const MIGRATIONS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
+const MIGRATIONS: [&str; 6] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
 
 const FIRST: &str = r#"
 CREATE TABLE opora_leases (
@@ -191,6 +191,12 @@ CREATE INDEX opora_transitions_key ON opora_transitions ((id >> 16), key, id);
 const FIFTH: &str = "
 CREATE TABLE opora_generation (generation TEXT NOT NULL);
 INSERT INTO opora_generation VALUES (gen_random_uuid());";
+
+/// Shorter stretches: the turns of a group share the pages of the newest.
+const SIXTH: &str = "
+DROP INDEX opora_transitions_key;
+CREATE INDEX opora_transitions_key ON opora_transitions ((id >> 12), key, id);
+";
 
 /// Others that migrate wait here, and wait longer than a statement may. The lock is of this schema alone, and of this
 /// database.

@@ -99,13 +99,13 @@ impl<P: Ask> Reads<P> {
         // stretch that there is, is asked.
         const TRANSITIONS_OF: &str = "
             WITH RECURSIVE stretch (no) AS (
-                SELECT min(id) >> 16 FROM opora_transitions WHERE id > $2
+                SELECT min(id) >> 12 FROM opora_transitions WHERE id > $2
                 UNION ALL
-                SELECT (SELECT min(id) >> 16 FROM opora_transitions WHERE id >= (stretch.no + 1) << 16)
+                SELECT (SELECT min(id) >> 12 FROM opora_transitions WHERE id >= (stretch.no + 1) << 12)
                 FROM stretch WHERE stretch.no IS NOT NULL
             )
             SELECT id, key, version, at, from_place, to_place, cause, took_us
-            FROM stretch JOIN opora_transitions ON id >> 16 = stretch.no AND key = $1 AND id > $2
+            FROM stretch JOIN opora_transitions ON id >> 12 = stretch.no AND key = $1 AND id > $2
             ORDER BY id LIMIT $3";
         self.page_of(TRANSITIONS_OF, key, after, limit, transition).await
     }

@@ -114,19 +114,22 @@ async fn a_turn_reads_no_more_rows_where_there_are_many() {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(30);
     for from in 1.. {
         let turns = round(0..100, from).await;
-        let read: (i64, i64) = sqlx::query_as(READ).fetch_one(&mut connection).await.unwrap();
+        let read: (i64, i64, i64) = sqlx::query_as(READ).fetch_one(&mut connection).await.unwrap();
         if read.1 >= turns - 200 {
             assert!(read.0 < turns * 20, "{} rows were read for {turns} turns", read.0);
+            // The way down this index is what many conversations make longer.
+            assert!(read.2 < turns * 3 / 2, "conversations were looked up {} times in {turns} turns", read.2);
             return;
         }
         assert!(tokio::time::Instant::now() < deadline, "the server does not count: {read:?} of {turns}");
     }
 }
 
-/// How many rows were read, and how many marks were written.
+/// How many rows were read, how many marks were written, and how often conversations were looked up.
 const READ: &str = "
 SELECT (sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)))::bigint,
-       (sum(n_tup_ins) FILTER (WHERE relname = 'opora_marks'))::bigint
+       (sum(n_tup_ins) FILTER (WHERE relname = 'opora_marks'))::bigint,
+       (sum(idx_scan) FILTER (WHERE relname = 'opora_conversations'))::bigint
 FROM pg_stat_user_tables WHERE schemaname = current_schema()";
 
 async fn said(store: &PostgresStore) -> i64 {
