@@ -27,6 +27,7 @@ on_every_journal! {
     a_redis_that_goes_away_again_after_a_turn_was_replayed_gets_its_wishes_once,
     a_redis_that_goes_away_again_after_all_turns_were_replayed_gets_their_wishes_once,
     a_message_in_the_act_is_not_sent_again_after_a_replay_that_was_cut_off,
+    a_replay_renews_the_lease_as_it_goes_on,
 }
 
 /// A wish as a turn makes it.
@@ -200,5 +201,19 @@ async fn an_update_that_redis_took_before_it_went_away_is_known_also_after_a_res
     let epoch = lead(&*store, "restarted").await;
     let receipts = store.receive(epoch, vec![update(1).0, update(2).0]).await.unwrap();
     assert!(matches!(receipts[..], [Receipt::Known, Receipt::New(_)]), "{receipts:?}");
+    store.close().await.unwrap();
+}
+
+async fn a_replay_renews_the_lease_as_it_goes_on(scene: Scene) {
+    let (store, epoch) = scene.led_away().await;
+    let turn = Commit { outgoing: vec![message(5, "said")], ..asked() };
+    store.commit(epoch, turn).await.unwrap();
+    store.receive(epoch, vec![update(2).0]).await.unwrap();
+    scene.proxy.cut_off(false);
+    begins_anew(&*store).await;
+    lead(&*store, "after").await;
+    // With each page: of turns, of messages, of updates.
+    let lease = scene.redis.lease(BOT).await.unwrap().unwrap();
+    assert!(lease.renewals >= 3, "{lease:?}");
     store.close().await.unwrap();
 }
