@@ -18,8 +18,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::process::resident_bytes;
 
-const PEOPLE: i64 = 10_000;
-const HELD: usize = 8192;
+const PEOPLE: i64 = 100_000;
+const HELD: usize = 100_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "registration")]
