@@ -12,6 +12,7 @@ use crate::demo;
 use crate::doctor;
 use crate::onboarding;
 use crate::people;
+use crate::private;
 use crate::registration;
 use crate::run;
 use crate::serve;
@@ -109,6 +110,7 @@ impl From<SendLimits> for Limits {
 
 impl Cli {
     pub fn run(self) -> ExitCode {
+        private::restrict_new_files();
         config::start_log();
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         if matches!(self.command, Command::Emulator(_) | Command::Demo(_)) {

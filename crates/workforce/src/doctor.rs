@@ -62,18 +62,19 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
 async fn look_at_everything(config: &Config) -> Vec<Finding> {
     let version = Finding::ok("version", format!("opora {}", env!("CARGO_PKG_VERSION")));
     // None waits for another: a server that does not answer takes its time.
-    let (telegram, clock, database, store, redis, files, disk, web) = tokio::join!(
+    let (telegram, clock, database, store, redis, files, modes, disk, web) = tokio::join!(
         telegram::look(config),
         telegram::look_at_clock(config),
         places::look_at_database(config),
         places::look_at_store(config),
         places::look_at_redis(config),
         places::look_at_files(config),
+        places::look_at_modes(config),
         places::look_at_disk(config),
         places::look_at_port(config),
     );
     let first = [version].into_iter().chain(telegram).chain([clock, database]);
-    first.chain(store).chain(redis).chain([files, disk, web]).collect()
+    first.chain(store).chain(redis).chain([files, modes, disk, web]).collect()
 }
 
 /// A configuration that cannot be read is a finding for each of its mistakes.

@@ -17,6 +17,8 @@ use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{Connection, PgConnection};
 
+use crate::private;
+
 pub use self::address::Address;
 pub use self::among::among;
 pub use self::done::{NotDone, Rule};
@@ -114,11 +116,8 @@ impl Domain {
         if let Address::Postgres(url) = database {
             PostgresStore::check(url).await.with_context(|| format!("cannot use {database}"))?;
         }
-        if let Address::Sqlite(path) = database
-            && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
-        {
-            let made = tokio::fs::create_dir_all(folder).await;
-            made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        if let Some(path) = database.file() {
+            create_file(path).await?;
         }
         migrations::run(database).await.with_context(|| format!("cannot bring {database} up to date"))
     }
@@ -183,6 +182,19 @@ impl Domain {
         }
         closed.map_err(|error| anyhow::anyhow!("the store did not close cleanly: {error}"))
     }
+}
+
+/// Makes a database file that only its owner can read, and its folder. SQLite gives the same mode to its logs.
+async fn create_file(path: &Path) -> anyhow::Result<()> {
+    let path = path.to_owned();
+    let created = tokio::task::spawn_blocking(move || {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            let made = private::create_folder(folder);
+            made.with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
+        private::create_file(&path).with_context(|| format!("cannot make {}", path.display()))
+    });
+    created.await?
 }
 
 /// Whether an error of a handler's says that the database is away for now.

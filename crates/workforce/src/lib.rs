@@ -3,6 +3,7 @@
 //! - [`config`]: where everything is; the only reader of the environment;
 //! - [`domain`]: the application's tables, written within turns;
 //! - [`people`], [`audit`], [`settings`]: what every room needs;
+//! - [`private`]: files that other users of the machine cannot read;
 //! - [`files`], [`attachments`]: where documents are kept, and what people send at work;
 //! - [`texts`]: what people read, in Russian and English;
 //! - [`rooms`]: the register of what the product does, each thing with its dialogues, pages and jobs;
@@ -35,6 +36,7 @@ pub mod jobs;
 pub mod onboarding;
 pub mod payroll;
 pub mod people;
+pub mod private;
 pub mod registration;
 pub mod rooms;
 pub mod run;

@@ -5,6 +5,7 @@
 //! store, and is done after the next start, which may be at once.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -21,7 +22,7 @@ use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
 use crate::domain::Domain;
 use crate::files::installation;
 use crate::rooms::Rooms;
-use crate::{failpoints, front, jobs, serve, web};
+use crate::{failpoints, front, jobs, private, serve, web};
 
 /// How long calls of pages that are under way may take at the end.
 const LAST_CALLS: Duration = Duration::from_secs(1);
@@ -66,9 +67,7 @@ pub async fn migrate(database: DatabaseFlags) -> anyhow::Result<()> {
 impl Product {
     /// Opens the database and the store, and puts everything together.
     pub async fn open(config: Config, rooms: Rooms) -> anyhow::Result<Self> {
-        let folder = &config.data_dir;
-        let made = tokio::fs::create_dir_all(folder).await;
-        made.with_context(|| format!("cannot make the data directory {}", folder.display()))?;
+        make_private(&config).await?;
         let domain = Domain::open(&config.state, &config.database).await?;
         let clock = clock()?;
         let bot = Bot::new(&config.bot_token.0).api_url(&config.bot_api_url).send_limits(config.send_limits);
@@ -112,6 +111,18 @@ impl Product {
         tracing::info!("the database is closed; all is done");
         ran.context("the bot cannot run")
     }
+}
+
+/// Removes the access of other users to the files that older programs and commands have made.
+async fn make_private(config: &Config) -> anyhow::Result<()> {
+    let data_dir = config.data_dir.clone();
+    let database = config.database.file().map(Path::to_owned);
+    let tightened = tokio::task::spawn_blocking(move || private::tighten(&data_dir, database.as_deref())).await??;
+    if let Some(first) = tightened.first() {
+        let (files, example) = (tightened.len(), first.display());
+        tracing::warn!(files, %example, "other users of this machine could read these files; they are private now");
+    }
+    Ok(())
 }
 
 /// What time it is for the bot, the pages and the jobs alike.

@@ -83,7 +83,7 @@ impl Downloads {
         let wish: DownloadWish = asked.read()?;
         let limit = wish.max_bytes.min(self.settings.largest_bytes);
         let directory = &self.settings.directory;
-        fs::create_dir_all(directory).await?;
+        create_private(directory).await?;
         self.is_swept.get_or_try_init(|| self.sweep(asked.dialogue.bot)).await?;
         let path = directory.join(&asked.key);
         let temporary = directory.join(format!("{}{}", asked.key, self.ending()));
@@ -180,6 +180,14 @@ impl Downloads {
         }
         Ok(bytes)
     }
+}
+
+/// Makes a folder that only its owner can enter: downloads are what people sent.
+async fn create_private(directory: &Path) -> std::io::Result<()> {
+    let mut folder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    folder.mode(0o700);
+    folder.recursive(true).create(directory).await
 }
 
 /// A rename is durable once its directory is.

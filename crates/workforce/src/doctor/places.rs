@@ -11,6 +11,7 @@ use super::Finding;
 use crate::config::{Config, Secret};
 use crate::domain::Domain;
 use crate::files::{Files, FilesAddress};
+use crate::private;
 use crate::state::output;
 
 /// Below this the next document may not fit.
@@ -128,6 +129,31 @@ fn cache_server(seen: &Result<RedisServer, StoreError>) -> Finding {
             Finding::ok("cache", format!("{place}, Redis {major}.{minor}"))
         }
         Err(error) => Finding::note("cache", error.to_string(), "pages are slower without it; look at CACHE_URL"),
+    }
+}
+
+/// Whether other users of this machine can read what is kept in files.
+pub(super) async fn look_at_modes(config: &Config) -> Finding {
+    let folder = config.data_dir.clone();
+    let database = config.database.file().map(Path::to_owned);
+    let seen = tokio::task::spawn_blocking(move || private::exposed(&folder, database.as_deref())).await;
+    let folder = config.data_dir.display();
+    match seen.map_err(std::io::Error::other).and_then(|seen| seen) {
+        Ok(open) if open.is_empty() => Finding::ok("privacy", format!("only this user can read {folder}")),
+        Ok(open) => {
+            let advice = format!("the next start closes them, or chmod -R go-rwx {folder} does");
+            let is_entered = open.contains(&config.data_dir);
+            let is_read = |path: &&PathBuf| !path.starts_with(&config.data_dir) || is_entered && path.is_file();
+            match open.iter().find(is_read) {
+                Some(path) => {
+                    let found = format!("other users of this machine can read {}", path.display());
+                    Finding::trouble("privacy", found, advice)
+                }
+                // Either the folder keeps other users out, or there is no file in it that they could read.
+                None => Finding::note("privacy", format!("{} modes in {folder} are loose", open.len()), advice),
+            }
+        }
+        Err(error) => Finding::note("privacy", format!("{folder}: {error}"), "run doctor as the user that runs opora"),
     }
 }
 

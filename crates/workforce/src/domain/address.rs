@@ -1,7 +1,7 @@
 //! Where the domain's tables are.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A database by its address. Its password is not shown.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,6 +28,14 @@ impl Address {
         match self {
             Self::Sqlite(path) => Self::Sqlite(path),
             Self::Postgres(url) => Self::Postgres(set(url)),
+        }
+    }
+
+    /// The file, if it is one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Sqlite(path) => Some(path),
+            Self::Postgres(_) => None,
         }
     }
 

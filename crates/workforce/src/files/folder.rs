@@ -2,13 +2,14 @@
 //!
 //! One is written under a temporary name, synced and renamed, and the folder is synced too.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::{Accepts, Found, Kept, MARK, MediaType, NotKept, blocking, copy_and_hash, found, is_plain, list, sniff};
+use crate::private;
 
 /// The folder of files that are not whole yet.
 const INCOMING: &str = ".incoming";
@@ -74,7 +75,7 @@ impl Folder {
         let [folder, name] = MARK;
         let folder = self.0.join(folder);
         blocking(move || {
-            DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+            private::create_folder(&folder)?;
             // It is there whole or not at all, whoever else does the same now.
             let temporary = folder.join(std::process::id().to_string());
             write_synced(&mut mark.as_bytes(), &temporary)?;
@@ -115,7 +116,7 @@ impl Folder {
         };
         let media_type = accepts.check(sniff_file(source)?)?;
         let incoming = self.incoming();
-        DirBuilder::new().recursive(true).mode(0o700).create(&incoming)?;
+        private::create_folder(&incoming)?;
         let temporary = incoming.join(name);
         let written = write_synced(&mut file, &temporary).and_then(|hashed| {
             fs::rename(&temporary, &path)?;

@@ -85,7 +85,7 @@ async fn everything_that_is_wrong_is_told_at_once_with_what_to_do_and_without_se
     ];
     let done = asked(&ground, &emulator, &wrong).await;
     let told = &done.stdout;
-    for what in ["bot", "database", "conversations", "redis", "files"] {
+    for what in ["bot", "database", "conversations", "redis", "files", "privacy"] {
         assert!(tells(told, ["TROUBLE", what], &[]), "{what}: {told}");
     }
     assert!(tells(told, ["TROUBLE", "bot"], &["http://127.0.0.1:1 does not serve"]), "{told}");
@@ -93,7 +93,7 @@ async fn everything_that_is_wrong_is_told_at_once_with_what_to_do_and_without_se
     assert!(told.contains("BOT_API_URL") && told.contains("whether the server runs"), "{told}");
     let all = format!("{told}{}", done.stderr);
     assert!(!all.contains("hunter2") && !all.contains(&emulator.token), "{all}");
-    done.complains(&["5 things have to be mended"]);
+    done.complains(&["6 things have to be mended"]);
 }
 
 #[tokio::test]

@@ -46,6 +46,7 @@ mod permissions;
 #[path = "../../../opora/tests/it/postgres_server.rs"]
 mod postgres_server;
 mod preferences;
+mod private_files;
 mod product;
 #[allow(dead_code, reason = "the library's tests need more of it")]
 #[path = "../../../opora/tests/it/proxy.rs"]
