@@ -13,12 +13,13 @@ use crate::domain::InTurn;
 use crate::people::{self, Person, Role, Status};
 use crate::rooms::Rooms;
 use crate::texts::Language;
-use crate::web::{Asker, OWNERS};
+use crate::web::{self, Asker, OWNERS};
 use crate::{jobs, key, text};
 
 /// The data of the button that leads to the main menu from anywhere.
 pub const MENU: &str = "menu";
 const LANGUAGE: &str = "language:";
+const CABINET: &str = "cabinet";
 
 /// The front's own dialogue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -36,6 +37,8 @@ pub fn dialogue(rooms: &Rooms) -> Dialogue<Front> {
         .start(command("language"), ask_language)
         .start(command("me"), me)
         .start(command("help"), help)
+        .start(command("cabinet"), cabinet)
+        .start(button(CABINET), cabinet_pressed)
         .start(button(MENU), back_to_menu)
         .start(button(LANGUAGE), choose_language)
         .returned(Front::NEWCOMER, newcomer_is_done)
@@ -127,6 +130,7 @@ pub fn commands(default: Language) -> Vec<serde_json::Value> {
     let offered = |language: Language| {
         let described = [
             ("start", text!(language, "front-start-command")),
+            ("cabinet", text!(language, "front-cabinet-command")),
             ("language", text!(language, "front-language-command")),
             ("cancel", text!(language, "front-cancel-command")),
             ("me", text!(language, "front-me-command")),
@@ -202,12 +206,15 @@ fn greet(turn: &mut Turn, app: &App, speaker: &Speaker) {
 fn say_menu(turn: &mut Turn, app: &App, person: &Person) {
     let language = person.language;
     let items = app.rooms.menu_of(person);
-    if items.is_empty() {
-        turn.say(text!(language, "front-menu-empty", name = person.full_name.as_str()));
-        return;
-    }
-    let buttons = items.iter().map(|item| [Button::new(language.text(item.caption), item.data)]);
-    turn.say(Say::text(text!(language, "front-menu", name = person.full_name.as_str())).buttons(buttons));
+    let has_pages = app.rooms.links().next().is_some();
+    let cabinet = has_pages.then(|| [Button::raw(text!(language, "front-cabinet-button"), CABINET)]);
+    let words = if items.is_empty() {
+        text!(language, "front-menu-empty", name = person.full_name.as_str())
+    } else {
+        text!(language, "front-menu", name = person.full_name.as_str())
+    };
+    let rooms = items.iter().map(|item| [Button::new(language.text(item.caption), item.data)]);
+    turn.say(Say::text(words).buttons(rooms.chain(cabinet)));
 }
 
 async fn ask_language(turn: &mut Turn, _: Command) -> Step<Front> {
@@ -227,6 +234,28 @@ async fn choose_language(turn: &mut Turn, press: Press) -> Step<Front> {
     };
     turn.write(move |db| Box::pin(people::set_language(db, person.id, language, at)));
     turn.say(Say::text(text!(language, "front-language-is")).buttons([[menu_button(language)]]));
+    Ok(Next::Stay)
+}
+
+async fn cabinet(turn: &mut Turn, command: Command) -> Step<Front> {
+    offer_cabinet(turn, command.mention.as_deref()).await
+}
+
+async fn cabinet_pressed(turn: &mut Turn, _: Press) -> Step<Front> {
+    offer_cabinet(turn, None).await
+}
+
+/// Gives a link that signs its person in. In a group others would read it.
+async fn offer_cabinet(turn: &mut Turn, bot: Option<&str>) -> Step<Front> {
+    let (app, speaker) = (turn.context::<App>(), meet(turn).await?);
+    if !is_private(turn) {
+        lead_out(turn, speaker.language, bot);
+        return Ok(Next::Stay);
+    }
+    match speaker.person.as_ref().filter(|person| person.status == Status::Verified) {
+        Some(person) => web::offer_link(turn, &app, person)?,
+        None => greet(turn, &app, &speaker),
+    }
     Ok(Next::Stay)
 }
 

@@ -20,7 +20,7 @@ pub use self::layout::{Card, NavItem, Section};
 pub use self::limits::{Asker, Limits};
 pub use self::live::{Event, Events, across, work as live};
 pub use self::oops::Oops;
-pub use self::sign_in::send_left_pins;
+pub use self::sign_in::{offer_link, send_left_pins};
 pub use self::visit::Visit;
 use crate::application::App;
 use crate::cabinet::RUNNERS;
@@ -74,6 +74,8 @@ impl Room for Web {
         Router::new()
             .route("/", get(home::show))
             .route("/sign-in", get(sign_in::show))
+            .route("/sign-in/{token}", get(sign_in::show_link))
+            .route("/auth/link", post(sign_in::log_in_by_link))
             .route("/auth/send-pin", post(sign_in::send_pin))
             .route("/auth/login", post(sign_in::log_in))
             .route("/auth/logout", post(sign_in::log_out))

@@ -15,6 +15,7 @@ front-help =
     I am the assistant of your team.
 
     /start – the main menu
+    /cabinet – a link to the web cabinet
     /language – another language
     /cancel – stop what we are doing
     /me – your number and your roles
@@ -35,6 +36,8 @@ role-owner = owner
 role-superadmin = superadmin
 
 front-start-command = Main menu
+front-cabinet-button = 🖥 Web cabinet
+front-cabinet-command = Open the web cabinet
 front-language-command = Language
 front-cancel-command = Stop what we are doing
 front-me-command = My number and roles

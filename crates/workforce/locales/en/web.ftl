@@ -9,6 +9,18 @@ web-to-home = To the front page
 
 web-sign-in = Sign in
 web-sign-in-about = You get a PIN from our Telegram bot, and enter it here.
+web-sign-in-by-link = Or send /cabinet to the bot: it answers with a link that signs you in.
+web-sign-in-too-many = Too many requests. { $minutes ->
+    [one] You can ask for a PIN again in { $minutes } minute.
+   *[other] You can ask for a PIN again in { $minutes } minutes.
+} You don’t have to wait: send /cabinet to the bot, and it answers with a link that signs you in.
+web-link-message =
+    Your link to the web cabinet: { $url }
+
+    It works once and for five minutes. Don’t share it: it signs in as you.
+web-link-button = 🖥 Open the web cabinet
+web-link-owner = This link opens the account of { $name }.
+web-link-over = This link has been used or is too old. Send /cabinet to the bot for a new one.
 web-who = Telegram number, @username or phone
 web-who-hint = The bot tells your number when you send it /me.
 web-who-not-understood = This is neither a number, nor a username, nor a phone. Please look again.

@@ -15,6 +15,7 @@ front-help =
     Я помощник вашей команды.
 
     /start – главное меню
+    /cabinet – ссылка для входа в кабинет
     /language – сменить язык
     /cancel – прервать то, что делаем
     /me – ваш номер и роли
@@ -35,6 +36,8 @@ role-owner = владелец
 role-superadmin = главный администратор
 
 front-start-command = Главное меню
+front-cabinet-button = 🖥 Кабинет
+front-cabinet-command = Войти в кабинет
 front-language-command = Язык
 front-cancel-command = Прервать то, что делаем
 front-me-command = Мой номер и роли

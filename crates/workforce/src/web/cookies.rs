@@ -1,4 +1,4 @@
-//! The two cookies: that of a session, and that of a browser which is not signed in yet.
+//! The cookies: of a session, of a browser which is not signed in yet, and of a known device.
 //!
 //! Scripts cannot read them, other sites cannot make a browser send them with a form, and where pages are reached by
 //! HTTPS they never travel without it.
@@ -12,6 +12,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 pub enum Cookie {
     Session,
     Guest,
+    /// Tells that a person has signed in here before. It opens nothing.
+    Device,
 }
 
 impl Cookie {
@@ -22,6 +24,8 @@ impl Cookie {
             (Self::Session, false) => "opora_session",
             (Self::Guest, true) => "__Host-opora_guest",
             (Self::Guest, false) => "opora_guest",
+            (Self::Device, true) => "__Host-opora_device",
+            (Self::Device, false) => "opora_device",
         }
     }
 

@@ -65,7 +65,7 @@ async fn answer(visit: &Visit, request: Request, next: Next) -> Result<Response,
         _ if path.starts_with(assets::FOLDER) => {}
         Some(person) if is_page && file::is_path(path) => app.limits.picture(person, now)?,
         Some(person) if is_page && request.headers().contains_key(LIVE) => app.limits.live_part(person, now)?,
-        person => app.limits.page(person, visit.address(), now)?,
+        person => app.limits.page(person, visit.network(), now)?,
     }
     let mut request = csrf::check(visit, request).await?;
     request.extensions_mut().insert(visit.clone());

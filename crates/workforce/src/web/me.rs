@@ -2,6 +2,7 @@
 
 use axum::Form;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -12,6 +13,7 @@ use super::live::Event;
 use super::oops::Oops;
 use super::person::facts;
 use super::sessions::{self, Session};
+use super::sign_in::devices;
 use crate::application::App;
 use crate::people;
 use crate::text;
@@ -70,9 +72,21 @@ pub async fn end_session(
 }
 
 /// `POST /me/sessions/end-others`.
-pub async fn end_others(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Redirect, Oops> {
+pub async fn end_others(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    headers: HeaderMap,
+) -> Result<Redirect, Oops> {
     let (id, session) = (visitor.person.id, visitor.session);
-    app.domain.write(move |db| Box::pin(sessions::end_others(db, id, session))).await?;
+    let device = devices::known(&app, &visitor.visit, &headers, id).await?;
+    app.domain
+        .write(move |db| {
+            Box::pin(async move {
+                devices::forget_others(db, id, device.as_deref()).await?;
+                sessions::end_others(db, id, session).await
+            })
+        })
+        .await?;
     app.events.publish(Event::to_person("me", id));
     Ok(Redirect::to("/me"))
 }

@@ -13,6 +13,7 @@ use opora::clock::Millis;
 use opora::store::{StoreError, WriteError};
 use serde::Deserialize;
 
+use self::opening::Opening;
 use self::pins::{Asker, Pin, Verdict};
 use super::cookies::Cookie;
 use super::oops::Oops;
@@ -22,13 +23,17 @@ use crate::application::App;
 use crate::domain::Writing;
 use crate::people::{Person, Who};
 use crate::settings::ENABLE_TEST_USERS;
-use crate::text;
 use crate::web::SignedIn;
+use crate::{key, text};
 
 pub use self::limits::forget_idle;
-pub use self::unsent::{forget, run as send_left_pins};
+pub use self::links::{log_in as log_in_by_link, offer as offer_link, show as show_link};
+pub use self::unsent::run as send_left_pins;
 
+pub mod devices;
 mod limits;
+mod links;
+mod opening;
 mod pins;
 mod unsent;
 mod view;
@@ -76,29 +81,36 @@ pub async fn show(visit: Visit, Query(wish): Query<Wish>) -> Response {
 }
 
 /// `POST /auth/send-pin`.
-pub async fn send_pin(State(app): State<App>, visit: Visit, Form(form): Form<Asking>) -> Result<Response, Oops> {
-    let (language, now) = (visit.language(), app.clock.now());
-    limits::PINS_BY_ADDRESS.take(&app, &visit.address().to_string(), now).await?;
+pub async fn send_pin(
+    State(app): State<App>,
+    visit: Visit,
+    headers: HeaderMap,
+    Form(form): Form<Asking>,
+) -> Result<Response, Oops> {
+    let now = app.clock.now();
+    let notice = |key| Some(visit.language().text(key));
     let Some(who) = Who::parse(&form.who) else {
-        let notice = text!(language, "web-who-not-understood");
-        return Ok((StatusCode::BAD_REQUEST, view::ask(&visit, &form.next, Some(&notice))).into_response());
+        limits::PINS_BY_ADDRESS.take(&app, &visit.network().to_string(), now).await?;
+        let page = view::ask(&visit, &form.next, notice(key!("web-who-not-understood")).as_deref());
+        return Ok((StatusCode::BAD_REQUEST, page).into_response());
     };
+    let person = app.people.verified(&who).await?;
+    let asker = asker(&app, &visit, &headers, &who, person.as_ref()).await?;
     match sender(&app).await? {
         Sender::Ready => {}
         Sender::Nobody => return Err(Oops::Unavailable),
         Sender::Away => {
-            let notice = text!(language, "web-pin-unavailable");
-            let page = view::ask(&visit, &form.next, Some(&notice));
+            let page = view::ask(&visit, &form.next, notice(key!("web-pin-unavailable")).as_deref());
             return Ok((StatusCode::SERVICE_UNAVAILABLE, page).into_response());
         }
     }
-    let asker = asker(&visit, &who);
-    limits::PINS_BY_NAME_AND_ADDRESS.take(&app, &asker.name_and_address(), now).await?;
-    limits::PINS_BY_NAME.take(&app, &asker.name, now).await?;
+    if let Err(too_many) = may_ask(&app, &asker, now).await {
+        return held_back(&visit, too_many);
+    }
     if let Some(until) = pins::locked_until(&app, &asker).await? {
         return Ok(locked(&visit, &form.who, &form.next, until, now));
     }
-    let (pin, person) = (secrets::pin()?, app.people.verified(&who).await?);
+    let pin = secrets::pin()?;
     let kept = Pin::new(&asker, person.as_ref(), &pin, now);
     app.domain.write(move |db| Box::pin(pins::keep(db, kept, now))).await?;
     if let Some(person) = person
@@ -118,14 +130,21 @@ pub async fn log_in(
     Form(form): Form<Signing>,
 ) -> Result<Response, Oops> {
     let (language, now) = (visit.language(), app.clock.now());
-    limits::TRIES_BY_ADDRESS.take(&app, &visit.address().to_string(), now).await?;
     let who = Who::parse(&form.who).ok_or(Oops::BadRequest)?;
     let person = app.people.verified(&who).await?;
+    let asker = asker(&app, &visit, &headers, &who, person.as_ref()).await?;
+    if asker.device.is_none()
+        && let Err(too_many) = limits::TRIES_BY_ADDRESS.take(&app, &asker.address, now).await
+    {
+        return held_back(&visit, too_many);
+    }
     let pin: String = form.pin.chars().filter(|c| !c.is_whitespace()).collect();
-    let notice = match (judge(&app, asker(&visit, &who), person.as_ref(), &pin, now).await?, person) {
-        (Verdict::Right, Some(person)) => return open(&app, &visit, &headers, &person, &form.next, now).await,
+    let notice = match (judge(&app, asker, person.as_ref(), &pin, now).await?, person) {
+        (Verdict::Right, Some(person)) => return open(&app, &visit, &headers, &person, &form.next).await,
         (Verdict::Locked(until), _) => return Ok(locked(&visit, &form.who, &form.next, until, now)),
-        (Verdict::TooMany { wait_ms }, _) => return Err(Oops::TooMany { retry_after_s: wait_ms.div_ceil(1000) }),
+        (Verdict::TooMany { wait_ms }, _) => {
+            return held_back(&visit, Oops::TooMany { retry_after_s: wait_ms.div_ceil(1000) });
+        }
         (Verdict::Expired, _) => text!(language, "web-pin-expired"),
         (Verdict::Wrong | Verdict::Right, _) => text!(language, "web-pin-wrong"),
     };
@@ -142,9 +161,39 @@ pub async fn log_out(State(app): State<App>, SignedIn(visitor): SignedIn) -> Res
     Ok((gone.map(|gone| [(header::SET_COOKIE, gone)]), Redirect::to("/sign-in")).into_response())
 }
 
-/// Who asks in which name. Limits and locks go by that alone, so that they are the same for somebody and for nobody.
-fn asker(visit: &Visit, who: &Who) -> Asker {
-    Asker { name: who.name(), address: visit.address().to_string(), cookie: visit.cookie().to_owned() }
+/// Who asks in which name. Limits and locks go by that alone, so that they are the same for a person and for a name that
+/// is not known here. A device that the person has used before is the one exception.
+async fn asker(
+    app: &App,
+    visit: &Visit,
+    headers: &HeaderMap,
+    who: &Who,
+    person: Option<&Person>,
+) -> Result<Asker, Oops> {
+    let device = match person {
+        Some(person) => devices::known(app, visit, headers, person.id).await?,
+        None => None,
+    };
+    Ok(Asker { name: who.name(), address: visit.network().to_string(), cookie: visit.cookie().to_owned(), device })
+}
+
+/// Counts a PIN that is asked for.
+async fn may_ask(app: &App, asker: &Asker, now: Millis) -> Result<(), Oops> {
+    if let Some(device) = &asker.device {
+        return limits::PINS_BY_DEVICE.take(app, device, now).await;
+    }
+    limits::PINS_BY_ADDRESS.take(app, &asker.address, now).await?;
+    limits::PINS_BY_NAME_AND_ADDRESS.take(app, &asker.name_and_address(), now).await?;
+    limits::PINS_BY_NAME.take(app, &asker.name, now).await
+}
+
+/// Says how long to wait, and that the bot's link works meanwhile.
+fn held_back(visit: &Visit, oops: Oops) -> Result<Response, Oops> {
+    let Oops::TooMany { retry_after_s } = oops else { return Err(oops) };
+    let notice = text!(visit.language(), "web-sign-in-too-many", minutes = retry_after_s.div_ceil(60));
+    let page = view::ask(visit, "", Some(&notice));
+    let wait = [(header::RETRY_AFTER, HeaderValue::from(retry_after_s))];
+    Ok((StatusCode::TOO_MANY_REQUESTS, wait, page).into_response())
 }
 
 /// Who sends a PIN, here or elsewhere. A PIN that cannot be sent is not asked for: nobody is left waiting for one.
@@ -179,7 +228,16 @@ async fn judge(app: &App, asker: Asker, person: Option<&Person>, pin: &str, now:
 /// Removes PINs that are over, sent or not.
 pub async fn forget_expired(db: &Writing<'_, '_>, now: Millis) -> Result<(), WriteError> {
     unsent::forget_expired(db, now).await?;
+    links::forget_expired(db, now).await?;
+    devices::forget_expired(db, now).await?;
     pins::forget_expired(db, now).await
+}
+
+/// Removes what is kept of a person's ways in: PINs, links and devices.
+pub async fn forget(db: &Writing<'_, '_>, person: &Person) -> Result<(), WriteError> {
+    links::forget(db, person.id).await?;
+    devices::forget_others(db, person.id, None).await?;
+    unsent::forget(db, person).await
 }
 
 /// Both flags are needed, so that one forgotten row opens nothing.
@@ -208,31 +266,12 @@ fn message(app: &App, person: &Person, pin: &str) -> String {
     text!(person.language, "web-pin-message", pin = pin, url = app.public_url.as_str())
 }
 
-async fn open(
-    app: &App,
-    visit: &Visit,
-    headers: &HeaderMap,
-    person: &Person,
-    next: &str,
-    now: Millis,
-) -> Result<Response, Oops> {
-    let cookie = secrets::token()?;
-    let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
-    let (user_id, token) = (person.id, cookie.clone());
-    app.domain
-        .write(move |db| Box::pin(async move { sessions::begin(db, user_id, &token, &agent, now).await }))
-        .await?;
-    tracing::info!(user = person.id, "signed in");
-    app.events.publish(Event::to_person("me", person.id));
-    let mut response = Redirect::to(place(next)).into_response();
-    let cookies = [
-        Cookie::Session.set(&cookie, sessions::LIFE, visit.is_https()),
-        Cookie::Guest.set("", std::time::Duration::ZERO, visit.is_https()),
-    ];
-    for cookie in cookies.into_iter().flatten() {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    Ok(response)
+/// Opens a session for the person whose PIN was right.
+async fn open(app: &App, visit: &Visit, headers: &HeaderMap, person: &Person, next: &str) -> Result<Response, Oops> {
+    let opening = Opening::new(app, visit, headers, person).await?;
+    let begin = opening.clone();
+    app.domain.write(move |db| Box::pin(begin.commit(db))).await?;
+    Ok(opening.answer(app, visit, person, next))
 }
 
 /// The sixth wrong try, and everything until the lock is over.

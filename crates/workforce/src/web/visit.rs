@@ -28,7 +28,7 @@ struct Inside {
     /// Something to see, and not a form that was sent.
     is_page: bool,
     language: Language,
-    address: IpAddr,
+    network: IpAddr,
     cookie: String,
     csrf: String,
     standing: Standing,
@@ -76,7 +76,7 @@ impl Visit {
             path,
             is_page: request.method == Method::GET,
             language,
-            address: address(request, &app.trusted_proxies),
+            network: network_of(address(request, &app.trusted_proxies)),
             csrf: csrf::token(&cookie),
             cookie,
             standing,
@@ -103,8 +103,9 @@ impl Visit {
         self.0.language
     }
 
-    pub fn address(&self) -> IpAddr {
-        self.0.address
+    /// The network that asks, as limits count it.
+    pub fn network(&self) -> IpAddr {
+        self.0.network
     }
 
     /// The browser's own secret.
@@ -224,11 +225,26 @@ fn address(request: &Parts, trusted: &Networks) -> IpAddr {
     let mut nearest = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip());
     let lines: Vec<_> =
         request.headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
-    let mut said = lines.iter().rev().flat_map(|line| line.rsplit(',')).map(|address| address.trim().parse().ok());
+    let mut said = lines.iter().rev().flat_map(|line| line.rsplit(',')).map(forwarded);
     while trusted.has(nearest)
         && let Some(Some(farther)) = said.next()
     {
         nearest = farther;
     }
     nearest.to_canonical()
+}
+
+/// An address as proxies write it: `198.51.100.1`, `198.51.100.1:4711`, `2001:db8::1`, `[2001:db8::1]:4711`.
+fn forwarded(said: &str) -> Option<IpAddr> {
+    let said = said.trim().trim_matches('"');
+    let address = said.parse().ok().or_else(|| Some(said.parse::<SocketAddr>().ok()?.ip()));
+    address.or_else(|| said.strip_prefix('[')?.strip_suffix(']')?.parse().ok())
+}
+
+/// What limits count: an IPv4 address, or the /64 of an IPv6 address, all of which one customer has.
+pub fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !u128::from(u64::MAX)).into()),
+        v4 => v4,
+    }
 }

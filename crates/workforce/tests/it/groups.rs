@@ -39,6 +39,7 @@ async fn an_owner_sees_no_applicant_no_document_and_no_pay_in_a_group(kind: Kind
         "owner:today",
         "owner:sites",
         "menu",
+        "cabinet",
     ] {
         let press = json!({"from": ANNA, "message_id": menu, "data": data});
         let answer = emulator.post(&format!("/chats/{group}/press"), press).await;

@@ -72,3 +72,4 @@ mod stale_edits;
 mod strangers;
 mod tables;
 mod two_people;
+mod ways_in;

@@ -41,6 +41,10 @@ pub const TRIES_BY_ADDRESS: Limit = Limit { what: "tries by address", most: 40, 
 pub const TRIES_BY_NAME_AND_ADDRESS: Limit = Limit { what: "tries by name and address", most: 8, within: QUARTER };
 /// PINs tried in a name.
 pub const TRIES_BY_NAME: Limit = Limit { what: "tries by name", most: 40, within: HOUR };
+/// PINs asked for from a device that its person has used before. What strangers do does not count here.
+pub const PINS_BY_DEVICE: Limit = Limit { what: "pins by device", most: 10, within: QUARTER };
+/// PINs tried from such a device.
+pub const TRIES_BY_DEVICE: Limit = Limit { what: "tries by device", most: 20, within: HOUR };
 
 impl Limit {
     /// Counts one, or says how long to wait.

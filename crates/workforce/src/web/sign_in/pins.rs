@@ -11,7 +11,7 @@ use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, Set};
 
-use super::limits::{TRIES_BY_NAME, TRIES_BY_NAME_AND_ADDRESS};
+use super::limits::{Limit, TRIES_BY_DEVICE, TRIES_BY_NAME, TRIES_BY_NAME_AND_ADDRESS};
 use crate::application::App;
 use crate::domain::Writing;
 use crate::people::Person;
@@ -31,6 +31,8 @@ pub struct Asker {
     pub name: String,
     pub address: String,
     pub cookie: String,
+    /// The cookie of this browser, if the person has signed in with it before.
+    pub device: Option<String>,
 }
 
 /// A PIN as it is kept.
@@ -60,6 +62,14 @@ impl Asker {
     /// Under which name the PIN of this name and this browser is kept.
     fn place(&self) -> String {
         secrets::hash(&["pin of", &self.name, &self.cookie])
+    }
+
+    /// What its tries count against.
+    fn limits(&self) -> Vec<(Limit, String)> {
+        match &self.device {
+            Some(device) => vec![(TRIES_BY_DEVICE, device.clone())],
+            None => vec![(TRIES_BY_NAME_AND_ADDRESS, self.name_and_address()), (TRIES_BY_NAME, self.name.clone())],
+        }
     }
 
     /// The name, and from where it is used.
@@ -130,7 +140,7 @@ async fn judge(db: &Writing<'_, '_>, asker: Asker, hash: Option<String>, now: Mi
     if row.expires_at <= now.0 {
         return Ok(Verdict::Expired);
     }
-    for (limit, name) in [(TRIES_BY_NAME_AND_ADDRESS, asker.name_and_address()), (TRIES_BY_NAME, asker.name.clone())] {
+    for (limit, name) in asker.limits() {
         let wait_ms = limit.count(db, &name, now).await?;
         if wait_ms > 0 {
             return Ok(Verdict::TooMany { wait_ms });

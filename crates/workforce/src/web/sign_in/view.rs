@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use crate::people::Person;
 use crate::text;
 use crate::web::visit::Visit;
 
@@ -22,6 +23,24 @@ pub fn ask(visit: &Visit, next: &str, notice: Option<&str>) -> Markup {
         &html! {
             p { (text!(language, "web-sign-in-about")) }
             (visit.form("/auth/send-pin", &fields))
+            p.quiet { (text!(language, "web-sign-in-by-link")) }
+        },
+    )
+}
+
+/// Is this your account?
+pub fn confirm(visit: &Visit, person: &Person, token: &str) -> Markup {
+    let language = visit.language();
+    let fields = html! {
+        (hidden("token", token))
+        button type="submit" data-testid="log-in" autofocus { (text!(language, "web-log-in")) }
+    };
+    card(
+        visit,
+        None,
+        &html! {
+            p data-testid="link-owner" { (text!(language, "web-link-owner", name = person.full_name.as_str())) }
+            (visit.form("/auth/link", &fields))
         },
     )
 }
