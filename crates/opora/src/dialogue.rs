@@ -64,6 +64,7 @@ pub(crate) use self::conversation::{Conversation, Frame, SLOTS_MAX};
 #[cfg(test)]
 mod tests;
 
+mod asked;
 mod check;
 mod conversation;
 mod finish;

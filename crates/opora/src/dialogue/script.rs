@@ -215,6 +215,14 @@ impl Script {
         self.said_outside(|texts| texts.one_moment(chosen.as_deref().unwrap_or(language)))
     }
 
+    /// What the person of a conversation is told of whose messages one cannot be shown.
+    pub(crate) async fn not_shown(&self, context: &Arc<Context>, person: i64, stored: Option<Stored>) -> String {
+        let chosen = self.languages_of(context, vec![person]).await.remove(&person);
+        let talk = stored.and_then(|stored| serde_json::from_str::<Conversation>(&stored.value).ok());
+        let language = talk.map(|talk| talk.language).unwrap_or_default();
+        self.said_outside(|texts| texts.not_shown(chosen.as_deref().unwrap_or(&language)))
+    }
+
     /// A sentence that no turn says, so that no turn fails if it panics: then it is the library's own.
     fn said_outside(&self, sentence: impl Fn(&dyn Texts) -> Text) -> String {
         let said = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sentence(&*self.texts)));

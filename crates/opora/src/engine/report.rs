@@ -9,15 +9,19 @@ use crate::mailbox::Letter;
 use crate::store::Place;
 use crate::turn::Event;
 
-/// Tells of a turn that has committed.
-pub(super) fn turn(
+/// Counts a turn that has committed.
+pub(super) fn turn(took: Duration) {
+    metrics::counter!("opora_turns_total", "outcome" => "committed").increment(1);
+    metrics::histogram!("opora_turn_seconds").record(took.as_secs_f64());
+}
+
+/// Tells of an input that a handler has heard.
+pub(super) fn handled(
     key: &DialogueKey,
     event: &Event,
     moved: Option<&(Option<Place>, Option<Place>, &'static str)>,
     took: Duration,
 ) {
-    metrics::counter!("opora_turns_total", "outcome" => "committed").increment(1);
-    metrics::histogram!("opora_turn_seconds").record(took.as_secs_f64());
     let took_us = took.as_micros();
     tracing::info!(
         user = key.user,

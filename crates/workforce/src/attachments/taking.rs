@@ -71,7 +71,7 @@ pub async fn arrived<S: States>(turn: &mut Turn, outcome: Outcome) -> Step<S> {
         return Ok(Next::Stay);
     }
     if let Ok(Downloaded { path, file_id, .. }) = outcome.read() {
-        turn.effect(KEEP, &Fetched { telegram_file: file_id, path, name: generated_name()? });
+        turn.effect_without_outcome(KEEP, &Fetched { telegram_file: file_id, path, name: generated_name()? });
         return Ok(Next::Stay);
     }
     let (wish, at): (Wish, _) = (outcome.asked()?, turn.now());

@@ -63,7 +63,7 @@ impl Update {
 
     /// The same once a turn has committed.
     pub fn after(self, turn: &mut Turn) {
-        turn.effect(EFFECT, &self);
+        turn.effect_without_outcome(EFFECT, &self);
     }
 }
 

@@ -96,7 +96,7 @@ impl Event {
 
     /// Publishes it once the turn has committed. Outside of turns there is [`Events::publish`].
     pub fn after(&self, turn: &mut Turn) {
-        turn.effect(EFFECT, self);
+        turn.effect_without_outcome(EFFECT, self);
     }
 
     fn is_for(&self, person: &Person) -> bool {
