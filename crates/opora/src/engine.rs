@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::after::After;
 pub(crate) use self::cache::StateCache;
-pub(crate) use self::unheard::Unheard;
 use self::trouble::{Failure, Kind, Trouble};
+pub(crate) use self::unheard::Unheard;
 use crate::clock::{Clock, Stopwatch};
 use crate::dialogue::Script;
 use crate::effects::Effects;
@@ -205,13 +205,13 @@ impl Engine {
             self.cache.put(work.key, version, stored);
             return Ok(false);
         }
+        let after = After::of(&outcome, stored, work.key, now);
         if let Hearing::Unheard(reason) = &outcome.hearing
             && self.unheard.admits_row()
         {
             return Err(Trouble::Unheard(reason.clone()));
         }
-        let (moved, hearing) = (outcome.transition.clone(), outcome.hearing.clone());
-        let after = After::of(&outcome, stored, work.key, now);
+        let (moved, hearing, lost_result) = (outcome.transition.clone(), outcome.hearing, outcome.lost_result);
         let commit = Commit {
             key: work.key.clone(),
             from: version,
@@ -245,6 +245,9 @@ impl Engine {
         match hearing {
             Hearing::Heard => report::handled(work.key, &work.event, moved.as_ref(), took),
             hearing => self.unheard.tell(work.key, &work.event, &hearing),
+        }
+        if let Some(child) = lost_result {
+            unheard::tell_lost_result(work.key, &child);
         }
         Ok(true)
     }

@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use crate::store::BoxError;
 
 pub use self::kind::{
-    Kind, What, alarm, album, any, any_command, button, command, contact, document, exactly, image, location, media, other,
-    outcome, photo, press, returned, text, timer,
+    Kind, What, alarm, album, any, any_command, button, command, contact, document, exactly, image, location, media,
+    other, outcome, photo, press, returned, text, timer,
 };
 pub use self::media::{Album, Contact, Document, Image, Item, Location, Media, Photo};
 

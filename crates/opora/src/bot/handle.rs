@@ -183,6 +183,10 @@ impl Running {
         let at = self.clock.now();
         let posted = self.store.post(self.epoch, once, rows.clone(), at).await;
         let ids = posted.inspect_err(|_| self.courier.reload())?;
+        if ids.is_empty() && !rows.is_empty() {
+            metrics::counter!("opora_posts_known_total").increment(1);
+            tracing::debug!(once, "a post of this name was made before; nothing is posted");
+        }
         let rows = ids.into_iter().zip(rows).map(|(id, (key, outgoing))| OutboxRow {
             id,
             key,

@@ -38,7 +38,9 @@ impl Play<'_> {
         let after = self.turn.talk.front_place();
         let transition = (self.before != after).then(|| (self.before.clone(), after, self.by));
         let state = self.state(stored)?;
-        Ok(Outcome { state, outgoing: wishes.outgoing, timers, effects, transition, writes, hearing: self.hearing })
+        let Self { hearing, lost_result, .. } = self;
+        let outgoing = wishes.outgoing;
+        Ok(Outcome { state, outgoing, timers, effects, transition, writes, hearing, lost_result })
     }
 
     /// Where slots must be told apart, the one that spoke remembers that it offered buttons in this turn.

@@ -35,6 +35,8 @@ pub(super) struct Play<'s> {
     pub acted: &'static str,
     /// Whether what the turn is about was heard.
     pub hearing: Hearing,
+    /// The child whose result the parent's state does not hear.
+    pub lost_result: Option<Box<str>>,
     /// The language of the library's own sentences, once one was said.
     spoken: Option<String>,
 }
@@ -55,6 +57,7 @@ impl<'s> Play<'s> {
             answers,
             acted: "",
             hearing: Hearing::Heard,
+            lost_result: None,
             spoken: None,
         }
     }

@@ -69,16 +69,25 @@ impl Unheard {
                 tracing::debug!(user, chat, input, "a timer fired after its state had ended");
             }
             Hearing::Ignored(why) => {
-                count("message", why);
+                let is_message = matches!(event, Event::Update(_) | Event::Album(_));
+                count(if is_message { "message" } else { input }, why);
                 if let Some(more) = self.messages.lock().admit(timer_now(), 1, LINE_EVERY) {
-                    tracing::info!(user, chat, input, why, more, "no handler hears a message; told once a minute");
+                    tracing::info!(user, chat, input, why, more, "no handler hears an input; told once a minute");
                 }
             }
             Hearing::Unheard(reason) => {
                 count(input, "no_handler");
                 if let Some(more) = self.others.lock().admit(timer_now(), 1, LINE_EVERY) {
-                    let most = ROWS_MOST;
-                    tracing::warn!(user, chat, input, %reason, more, most, "no handler hears an input, and too many are kept already");
+                    let (most, reason) = (ROWS_MOST, loggable(event, reason));
+                    tracing::warn!(
+                        user,
+                        chat,
+                        input,
+                        reason,
+                        more,
+                        most,
+                        "no handler hears an input, and too many are kept already"
+                    );
                 }
             }
         }
@@ -98,8 +107,22 @@ impl Engine {
         let (user, chat, input) = (work.key.user, work.key.chat, work.event.name());
         count(input, "no_handler");
         metrics::counter!("opora_turns_total", "outcome" => "unheard").increment(1);
-        tracing::warn!(user, chat, input, %reason, parked = id, "no handler hears an input; it is kept as parked");
+        let reason = loggable(&work.event, &reason);
+        tracing::warn!(user, chat, input, reason, parked = id, "no handler hears an input; it is kept as parked");
     }
+}
+
+/// Tells of a result that the state that had called a child does not hear. The state itself goes on.
+pub(super) fn tell_lost_result(key: &DialogueKey, child: &str) {
+    count("returned", "no_handler");
+    let (user, chat) = (key.user, key.chat);
+    tracing::warn!(user, chat, child, "no handler hears what a child dialogue has given back");
+}
+
+/// Of an outcome the words name a dialogue and a kind of work. The name of a timer or an alarm may hold what a person wrote:
+/// the row has it, and the log does not.
+fn loggable<'r>(event: &Event, reason: &'r str) -> Option<&'r str> {
+    matches!(event, Event::Outcome(_)).then_some(reason)
 }
 
 fn count(input: &str, why: &'static str) {

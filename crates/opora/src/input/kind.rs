@@ -6,7 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::{
-    Alarm, Album, Command, Contact, Document, Image, Input, Location, Media, Other, Outcome, Photo, Press, Returned, Timer,
+    Alarm, Album, Command, Contact, Document, Image, Input, Location, Media, Other, Outcome, Photo, Press, Returned,
+    Timer,
 };
 
 /// A kind of input, and what a handler of it gets.

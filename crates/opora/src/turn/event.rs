@@ -120,6 +120,8 @@ pub(crate) struct Outcome {
     pub transition: Option<(Option<Place>, Option<Place>, &'static str)>,
     pub writes: Option<DomainWrites>,
     pub hearing: Hearing,
+    /// The child whose result the parent's state does not hear.
+    pub lost_result: Option<Box<str>>,
 }
 
 /// Whether a handler, or the library itself, has heard what the turn was about.

@@ -102,7 +102,7 @@ impl Stage {
             let moment = Moment { key: key.clone(), version, stored, event: about, now, refusal, context, place };
             let run = AssertUnwindSafe(self.0.script.run(moment)).catch_unwind();
             let outcome = run.await.unwrap_or_else(|_| Err(TurnError::failed("the handler panicked")))?;
-            let Outcome { state, outgoing, timers, effects, transition, writes, hearing } = outcome;
+            let Outcome { state, outgoing, timers, effects, transition, writes, hearing, lost_result: _ } = outcome;
             if let Hearing::Unheard(reason) = hearing {
                 self.keep_unheard(key, &event, (takes, reason)).await;
                 return Ok(());
