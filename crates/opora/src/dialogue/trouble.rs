@@ -16,7 +16,7 @@ pub(super) const AGAIN: &str = "opora:again";
 /// The data of the button that drops a kept draft.
 pub(super) const CANCEL: &str = "opora:cancel";
 
-/// Why a turn that an operator or a store has asked for does nothing.
+/// Why a question is not asked again.
 const NOTHING_OPEN: &str = "nothing_open";
 
 /// A dialogue that waits for another.
@@ -133,10 +133,7 @@ impl Play<'_> {
 
     /// Ends a dialogue whose life is over; one at a time, so that it is known which of them fails.
     pub async fn expired(&mut self) -> Result<(), TurnError> {
-        let Some(slot) = self.over() else {
-            self.hearing = Hearing::Ignored(NOTHING_OPEN);
-            return Ok(());
-        };
+        let Some(slot) = self.over() else { return Ok(()) };
         self.turn.slot = slot;
         self.expire().await
     }

@@ -18,7 +18,7 @@ const REPORT_EVERY: Duration = Duration::from_secs(15);
 /// How many parked turns are kept: an operator reads fewer, and a store that fills up helps nobody.
 const PARKED_MOST: usize = 10_000;
 /// How many inputs that no handler hears are kept among them. They must not push turns out that have failed.
-const UNHEARD_MOST: usize = 1_000;
+pub(super) const UNHEARD_MOST: usize = 1_000;
 
 /// Keeps the store clean and metrics up to date.
 pub(crate) struct Upkeep {
@@ -93,7 +93,7 @@ impl Upkeep {
     }
 
     /// Removes old rows, a bounded number at a time so that turns come between.
-    async fn clean(&self) -> Result<(), StoreError> {
+    pub(super) async fn clean(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let bounds = Bounds {
             marks_before: now.minus(self.retention.marks),
