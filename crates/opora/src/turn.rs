@@ -95,6 +95,11 @@ impl Turn {
         &self.key
     }
 
+    /// Whether the input came from a chat of a business account. A conversation may be wider than such a chat.
+    pub(crate) fn is_of_business(&self) -> bool {
+        !self.key.business.is_empty() || !self.place.business.is_empty()
+    }
+
     /// Who sent the input; none when time or an effect speaks.
     #[must_use]
     pub fn person(&self) -> Option<Person> {

@@ -121,6 +121,10 @@ impl<'s> Play<'s> {
 
     /// Whether the application lets somebody hear what a person did.
     pub async fn is_let_in(&mut self, input: &Input) -> Result<bool, TurnError> {
+        if self.turn.is_of_business() && !self.script.hears_business() {
+            // Telegram was not asked for it, but what it kept from before may still come, and presses always do.
+            return Ok(false);
+        }
         match self.script.hooks.guard {
             Some(guard) => Ok(guard(&mut self.turn, input).await?),
             None => Ok(true),

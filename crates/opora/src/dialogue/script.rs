@@ -101,11 +101,15 @@ impl Script {
 
     /// Hears also what is written in chats of business accounts that have connected the bot, as it hears its own chats, and
     /// answers there on behalf of the account. Each person in each such chat is a conversation of its own, the account's
-    /// owner too. Edits, deletions and connections are heard by [`other`](crate::input::other), by their names.
+    /// owner too. Without this, nothing that a person writes or presses in such a chat is heard. Edits, deletions and connections are heard by [`other`](crate::input::other), by their names.
     #[must_use]
     pub fn business(mut self) -> Self {
         self.hears_business = true;
         self
+    }
+
+    pub(super) fn hears_business(&self) -> bool {
+        self.hears_business
     }
 
     /// Says in which languages people have chosen to be spoken to, as codes such as `ru`; of those who are left out it is

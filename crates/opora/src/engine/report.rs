@@ -51,7 +51,8 @@ pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
 
 fn chat_type(key: &DialogueKey) -> &'static str {
     match key.chat {
-        chat if chat == key.user => "private",
+        _ if key.is_private() => "private",
+        _ if !key.business.is_empty() => "business",
         chat if chat < 0 => "group",
         _ => "other",
     }

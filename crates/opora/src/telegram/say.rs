@@ -67,6 +67,9 @@ pub enum SayError {
         /// The data's length with the tag.
         bytes: usize,
     },
+    /// A button has no text. One of spaces is taken: calendars have such buttons between their days.
+    #[error("a button needs a text; a space will do")]
+    EmptyButton,
     /// A button stands where its kind cannot.
     #[error("button `{0}` is of a kind that cannot stand there")]
     WrongButton(String),

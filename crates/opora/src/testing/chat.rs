@@ -36,6 +36,7 @@ use crate::clock::{Clock, Millis};
 use crate::dialogue::Script;
 use crate::key::DialogueKey;
 use crate::store::{Epoch, Holder, LeaseAnswer, MemoryStore, Opened, Store};
+use crate::tls_provider;
 use crate::turn::Context;
 
 pub use self::person::Someone;
@@ -87,6 +88,8 @@ impl Stage {
     /// # Panics
     /// If the script has mistakes: with all of them.
     pub fn on(script: impl Into<Script>, context: Context, store: Arc<dyn Store>, clock: Clock) -> Self {
+        // What a bot does when it is made; handlers may have clients of their own.
+        tls_provider::install();
         let script = script.into();
         if let Err(mistakes) = script.check() {
             panic!("the script has mistakes:\n- {}", mistakes.join("\n- "));
