@@ -119,6 +119,8 @@ impl From<SendLimits> for Limits {
 impl Cli {
     pub fn run(self) -> ExitCode {
         config::start_log();
+        // Every command may make a client, and clients come without a provider of cryptography.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         if matches!(self.command, Command::Emulator(_) | Command::Demo(_)) {
             runtime.worker_threads(opora_emulator::worker_threads());

@@ -1,3 +1,5 @@
+//! Records: what one lock changes is one of them, and it is read whole or not at all.
+
 use std::fs;
 use std::io;
 use std::path::Path;

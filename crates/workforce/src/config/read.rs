@@ -93,6 +93,9 @@ struct Reading<'a> {
 }
 
 const TOKEN: &str = "@BotFather gives one, of the form 123456789:AA…";
+const WEBHOOK_SECRET: &str = "`openssl rand -hex 32` makes one";
+/// So long that it cannot be guessed, and at most as long as Telegram takes.
+const WEBHOOK_SECRET_LENGTHS: std::ops::RangeInclusive<usize> = 32..=256;
 const PROXIES: &str = "a list of addresses and networks, such as 127.0.0.1, 10.0.0.0/8";
 const LISTEN: &str = "an address and a port, such as 127.0.0.1:8080";
 const WEB_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
@@ -159,13 +162,13 @@ impl Reading<'_> {
             self.mistakes.push(format!("WEBHOOK_URL in {} {why}", given.origin));
         }
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-        let good = |secret: &str| secret.len() <= 256 && secret.bytes().all(plain);
+        let good = |secret: &str| WEBHOOK_SECRET_LENGTHS.contains(&secret.len()) && secret.bytes().all(plain);
         match secret {
-            None => self.mistakes.push(
-                "WEBHOOK_SECRET is missing: with WEBHOOK_URL it keeps strangers out; A-Z, a-z, 0-9, _ and -".into(),
-            ),
+            None => self
+                .mistakes
+                .push(format!("WEBHOOK_SECRET is missing: with WEBHOOK_URL it keeps strangers out; {WEBHOOK_SECRET}")),
             Some(secret) if !good(secret.value) => self.mistakes.push(format!(
-                "WEBHOOK_SECRET in {} is not 1 to 256 characters of A-Z, a-z, 0-9, _ and -",
+                "WEBHOOK_SECRET in {} is not 32 to 256 characters of A-Z, a-z, 0-9, _ and -; {WEBHOOK_SECRET}",
                 secret.origin
             )),
             Some(_) => {}
@@ -305,6 +308,18 @@ mod tests {
         assert!(!mistakes.join("\n").contains("hunter"), "{mistakes:#?}");
         let nothing = read(&[("WEBHOOK_URL", "https://bot.example/telegram")]).unwrap_err().to_string();
         assert!(nothing.contains("BOT_TOKEN is missing") && nothing.contains("WEBHOOK_SECRET is missing"), "{nothing}");
+    }
+
+    #[test]
+    fn a_webhook_secret_has_at_least_32_characters() {
+        let url = ("WEBHOOK_URL", "https://bot.example/telegram");
+        let with = |secret: &str| read(&[GOOD, url, ("WEBHOOK_SECRET", secret)]);
+        for short in ["abc", &"a".repeat(31), &"a".repeat(257), &"ä".repeat(32), &" ".repeat(40)] {
+            let refused = with(short).unwrap_err().to_string();
+            assert!(refused.contains("openssl rand -hex 32"), "{refused}");
+            assert!(!refused.contains(short), "{refused}");
+        }
+        assert!(with(&"a".repeat(32)).is_ok() && with(&"a".repeat(256)).is_ok());
     }
 
     #[test]

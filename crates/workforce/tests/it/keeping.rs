@@ -100,6 +100,24 @@ async fn fresh_does_not_touch_a_demo_that_runs() {
 }
 
 #[tokio::test]
+async fn a_demo_serves_no_name_that_was_rebound() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = demo_in(&folder, &["--allow-host", "demo.example"]).await;
+    let bots = format!("/bot{}/getMe", demo.token);
+    for path in ["/", "/sign-in", "/chat", "/client", &bots] {
+        let status = async |host: &str| {
+            let get = demo.http.get(format!("{}{path}", demo.base)).header("host", host);
+            get.send().await.unwrap().status().as_u16()
+        };
+        assert_eq!(status("evil.example").await, 403, "{path}");
+        for host in ["localhost", "127.0.0.1:8080", "demo.example"] {
+            assert!(status(host).await < 400, "{path} at {host}");
+        }
+    }
+    demo.stop().await;
+}
+
+#[tokio::test]
 async fn a_bot_that_many_call_first_is_kept_whole() {
     let folder = tempfile::tempdir().unwrap();
     let demo = demo_in(&folder, &[]).await;
