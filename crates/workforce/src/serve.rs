@@ -34,6 +34,7 @@ pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
         println!("  reachable    from this machine only (--listen 0.0.0.0 opens it)");
     } else {
         println!("  reachable    from other machines: whoever reaches it can read and send everything");
+        println!("  host names   localhost and addresses (--allow-host NAME adds one)");
     }
     let echo = arguments.echo.map(|language| echo::begin(&emulator, address.port(), language));
     if echo.is_some() {
