@@ -19,7 +19,7 @@ use sqlx::{Connection, PgConnection};
 
 pub use self::address::Address;
 pub use self::among::among;
-pub use self::done::{NotDone, Rule};
+pub use self::done::{NOT_ALLOWED, NotDone, Rule};
 pub use self::migrations::Look;
 pub use self::once::{Once, forget_sent};
 pub use self::writing::{InTurn, Writing};

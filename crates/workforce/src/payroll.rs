@@ -38,7 +38,7 @@ use crate::application::App;
 use crate::cabinet::RUNNERS;
 use crate::domain::{Domain, Once, Writing};
 use crate::key;
-use crate::people::{People, Person, Role};
+use crate::people::{self, People, Person, Role};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings::{Settings, TIME_ZONE};
 use crate::sites::Permission;
@@ -195,13 +195,13 @@ impl Payroll {
             return Err(Why::Gone.into());
         }
         let manual = changes::Manual { user_id, day, amount, reason, by };
-        let add = self.domain.write(move |db| {
+        let add = self.write(by, move |db| {
             Box::pin(async move {
                 once.keep(db, at).await?;
                 changes::add(db, manual, at).await
             })
         });
-        Ok(add.await?)
+        add.await
     }
 
     /// Changes what was written by hand; `version` is what was seen. In a closed month it becomes a correction.
@@ -222,7 +222,7 @@ impl Payroll {
     /// Brings back what was removed.
     pub async fn restore(&self, by: i64, id: i64) -> Result<(), NotDone> {
         let at = self.clock.now();
-        Ok(self.domain.write(move |db| Box::pin(changes::restore(db, id, by, at))).await?)
+        self.write(by, move |db| Box::pin(changes::restore(db, id, by, at))).await
     }
 
     /// Marks that somebody was paid; `version` is that of the entry that was seen, or [`NO_ENTRY`], so two clicks pay once.
@@ -247,13 +247,13 @@ impl Payroll {
             return Err(Why::Gone.into());
         }
         let (paid, at) = (changes::Paid { period, user_id, amount, version, is_advance, by }, self.clock.now());
-        Ok(self.domain.write(move |db| Box::pin(changes::pay(db, paid, at))).await?)
+        self.write(by, move |db| Box::pin(changes::pay(db, paid, at))).await
     }
 
     /// Takes back a payment that was marked by mistake.
     pub async fn take_back(&self, by: i64, payment: i64) -> Result<(), NotDone> {
         let at = self.clock.now();
-        Ok(self.domain.write(move |db| Box::pin(changes::take_back(db, payment, by, at))).await?)
+        self.write(by, move |db| Box::pin(changes::take_back(db, payment, by, at))).await
     }
 
     /// Closes a month that is over, for good, as it stands.
@@ -268,7 +268,7 @@ impl Payroll {
             return Err(Why::NotOver.into());
         }
         let at = self.clock.now();
-        Ok(self.domain.write(move |db| Box::pin(changes::close(db, period, seen, by, at))).await?)
+        self.write(by, move |db| Box::pin(changes::close(db, period, seen, by, at))).await
     }
 
     /// How each amount of a shift came about: what it is for, how much, and in words.
@@ -283,7 +283,21 @@ impl Payroll {
 
     async fn edit(&self, edit: changes::Edit) -> Result<(), NotDone> {
         let at = self.clock.now();
-        Ok(self.domain.write(move |db| Box::pin(changes::edit(db, edit, at))).await?)
+        self.write(edit.by, move |db| Box::pin(changes::edit(db, edit, at))).await
+    }
+
+    /// A change by an owner. The commit checks that the actor is one still.
+    async fn write<F>(&self, by: i64, run: F) -> Result<(), NotDone>
+    where
+        F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+    {
+        let write = self.domain.write(move |db| {
+            Box::pin(async move {
+                people::still_may(db, by, OWNERS).await?;
+                run(db).await
+            })
+        });
+        Ok(write.await?)
     }
 }
 

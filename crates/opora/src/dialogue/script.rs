@@ -189,6 +189,28 @@ impl Script {
         self.flows.iter().map(|flow| (flow.name(), flow.states()))
     }
 
+    /// Every button that a handler is registered for: its dialogue, its state, and how its data begins. The state is none for
+    /// an entry, and for what is heard in all states. With this a test can find buttons that it does not cover.
+    #[must_use]
+    pub fn buttons(&self) -> Vec<(&'static str, Option<&'static str>, String)> {
+        let mut buttons = Vec::new();
+        for flow in &self.flows {
+            let mut note = |state, heard: Vec<(&What, bool)>| {
+                for (what, _) in heard {
+                    if let What::Button(data) = what {
+                        buttons.push((flow.name(), state, data.to_string()));
+                    }
+                }
+            };
+            note(None, flow.entries());
+            note(None, flow.everywhere());
+            for (at, state) in flow.states().iter().enumerate() {
+                note(Some(*state), flow.heard_at(at));
+            }
+        }
+        buttons
+    }
+
     /// Says what the bot is called in Telegram, once that is known.
     pub(crate) fn set_username(&self, username: Option<String>) {
         if let Some(username) = username {

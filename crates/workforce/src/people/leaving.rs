@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use super::changes::{change, note};
+use super::owners::{self, Deed};
 use super::tables::{role as user_role, user};
 use super::{Person, Role, Status};
 use crate::audit;
@@ -37,7 +38,15 @@ pub async fn export(
     let line = |line: &audit::Line| json!({ "at_ms": line.at.0, "action": line.action, "detail": line.detail });
     parts.insert("what_staff_did".to_owned(), lines.iter().map(line).collect());
     let id = person.id;
-    domain.write(move |db| Box::pin(note(db, id, "data exported", json!({}), by, at))).await?;
+    let noted = domain.write(move |db| {
+        Box::pin(async move {
+            if let Some(by) = by {
+                owners::hold(db, Deed::Export, by, id).await?;
+            }
+            note(db, id, "data exported", json!({}), by, at).await
+        })
+    });
+    noted.await?;
     Ok(Value::Object(parts))
 }
 
@@ -79,6 +88,10 @@ async fn forget_within(
     at: Millis,
 ) -> Result<Vec<String>, WriteError> {
     let id = person.id;
+    if let Some(by) = by {
+        owners::hold(db, Deed::Forget, by, id).await?;
+    }
+    let was_owner = owners::is_owner(db, id).await?;
     let nobody = user::ActiveModel {
         // No account has such a number.
         telegram_id: Set(-id),
@@ -94,6 +107,9 @@ async fn forget_within(
     };
     change(db, id, nobody, at).await?;
     user_role::Entity::delete_many().filter(user_role::Column::UserId.eq(id)).exec(db).await?;
+    if was_owner {
+        owners::one_is_left(db).await?;
+    }
     let mut files = Vec::new();
     for room in rooms.iter() {
         files.extend(room.forget(db, person, at).await?);

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use sea_orm::DbErr;
 
 use super::visit::Visit;
-use crate::domain::NotWritten;
+use crate::domain::{NOT_ALLOWED, NotWritten};
 use crate::text;
 
 /// Why there is no page.
@@ -85,6 +85,7 @@ impl From<DbErr> for Oops {
 impl From<NotWritten> for Oops {
     fn from(error: NotWritten) -> Self {
         match error {
+            NotWritten::Refused(why) if why == NOT_ALLOWED => Self::Forbidden,
             NotWritten::Refused(why) => {
                 tracing::debug!(why, "a page's write was refused");
                 Self::NotPossible

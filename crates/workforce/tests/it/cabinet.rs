@@ -221,6 +221,12 @@ impl Browser {
         Self { router, ..self }
     }
 
+    /// The same browser with one more cookie.
+    pub fn with_cookie(self, name: &str, value: &str) -> Self {
+        self.cookies.lock().insert(name.to_owned(), value.to_owned());
+        self
+    }
+
     /// The token of its forms.
     pub fn token(&self) -> String {
         self.csrf.lock().clone()
