@@ -8,12 +8,12 @@ use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
 use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
-use serde_json::json;
 
 use super::allowed::Rights;
 use super::changes::{self, By};
 use super::contracts::{self, AboutContract, Contract, Permission, Scope};
 use super::records::{AboutSite, AboutSlot, AboutTask, Site, Slot, Task};
+use super::schedule::rescheduled;
 use super::tables::{contract, contract_site, site, slot, task};
 use super::{NotDone, Why, notices, slots};
 use crate::application::App;
@@ -397,10 +397,4 @@ impl Sites {
 /// Somebody who does not decide on themselves.
 fn judged(by: &Person) -> Option<i64> {
     Sites::not_on_oneself(by, by.id).is_err().then_some(by.id)
-}
-
-/// That somebody has changed the schedule: staff is told who, and whoever plans looks at the places anew.
-pub fn rescheduled(by: i64) -> [Event; 2] {
-    let update = json!({ "type": "schedule_changed", "shift_id": null, "user_id": by });
-    [Event::to_roles(TOPIC, STAFF).with(&update), Event::to_roles(TOPIC, WORKERS)]
 }

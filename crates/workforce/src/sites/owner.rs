@@ -8,9 +8,9 @@ use opora::prelude::*;
 
 use super::allowed::Rights;
 use super::contracts::Permission;
-use super::doors::rescheduled;
 use super::records::{AboutSlot, Site};
 use super::rules::{Hours, Period, local};
+use super::schedule::rescheduled;
 use super::{KEEPERS, Sites, Why, changes::By, notices, slots};
 use crate::application::App;
 use crate::domain::{InTurn, Rule};

@@ -4,12 +4,15 @@
 
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Select};
+use serde_json::json;
 
-use super::doors::Sites;
+use super::doors::{Sites, TOPIC};
 use super::records::{Slot, Task};
 use super::rules::Period;
 use super::tables::{slot, task};
 use crate::domain::among;
+use crate::shifts::WORKERS;
+use crate::web::{Event, STAFF};
 
 /// The slots of a day, counted.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
@@ -64,4 +67,10 @@ fn slots_in(sites: &[i64], period: Period) -> Select<slot::Entity> {
     let of_these = among(slot::Column::SiteId, sites);
     let then = slot::Column::StartsAt.gte(period.from.0).and(slot::Column::StartsAt.lt(period.to.0));
     slot::Entity::find().filter(of_these).filter(then).filter(slot::Column::DeletedAt.is_null())
+}
+
+/// That somebody has changed the schedule: staff is told who, and whoever plans looks at the places again.
+pub fn rescheduled(by: i64) -> [Event; 2] {
+    let update = json!({ "type": "schedule_changed", "shift_id": null, "user_id": by });
+    [Event::to_roles(TOPIC, STAFF).with(&update), Event::to_roles(TOPIC, WORKERS)]
 }

@@ -56,18 +56,7 @@ const NOWHERE: Takes = Takes::Nothing;
 
 /// Numbers that nothing has, and what is no number at all.
 const NOT_THERE: &str = "999999";
-const ODD: [&str; 10] = [
-    "",
-    "x",
-    "0",
-    "-1",
-    "9223372036854775807",
-    "99999999999999999999",
-    "1:2:3",
-    "+262142-12-31",
-    "-262143-01-01",
-    "0000-00",
-];
+const ODD: [&str; 6] = ["", "x", "-1", "9223372036854775807", "99999999999999999999", "+262142-12-31"];
 
 const PLAN_SITE: &[&str] = &["plan:begin"];
 const PLAN_FREE: &[&str] = &["plan:begin", "plan:free"];
@@ -199,104 +188,128 @@ fn every_button_of_the_script_has_a_row() {
 
 #[tokio::test]
 async fn a_number_from_a_button_tells_and_changes_nothing() {
-    let world = World::open().await;
+    let mut trial = Trial::open().await;
     for row in TABLE {
-        if let Takes::Id(kind) = row.takes {
-            for (actor, way) in row.ways {
-                tries_numbers(&world, row, *actor, way, kind).await;
-            }
-            for actor in Actor::ALL.into_iter().filter(|actor| *actor != Actor::Owner) {
-                tries_from_nowhere(&world, row, actor, kind).await;
-            }
-            tries_odd(&world, row, Actor::Owner, &[]).await;
+        let Takes::Id(kind) = row.takes else { continue };
+        for (actor, way) in row.ways {
+            trial.foreign_numbers(row, *actor, way, kind).await;
         }
+        // Without the state in which the button is heard, and without the role.
+        let number = trial.world.foreign[kind][0].clone();
+        for actor in Actor::ALL.into_iter().filter(|actor| *actor != Actor::Owner) {
+            trial.presses(row, actor, &[], &number).await;
+        }
+        trial.presses(row, Actor::Owner, &[], NOT_THERE).await;
     }
+    trial.ends();
 }
 
 #[tokio::test]
 async fn odd_words_from_a_button_tell_and_change_nothing() {
-    let world = World::open().await;
+    let mut trial = Trial::open().await;
     for row in TABLE.iter().filter(|row| row.takes != Takes::Nothing) {
         for (actor, way) in row.ways {
-            tries_odd(&world, row, *actor, way).await;
+            for odd in ODD {
+                trial.presses(row, *actor, way, odd).await;
+            }
         }
     }
     // What is not offered is no reason, though the tables know it.
-    world.does(EMMA, "plan:cancel:{plan}").await;
-    world.does(EMMA, "cancel:why:by_staff").await;
-    assert_eq!(world.state(EMMA).await.as_deref(), Some("cancel_plan:reason"));
+    trial.world.does(EMMA, "/cancel").await;
+    trial.world.does(EMMA, "plan:cancel:{plan}").await;
+    trial.world.does(EMMA, "cancel:why:by_staff").await;
+    assert_eq!(trial.world.state(EMMA).await.as_deref(), Some("cancel_plan:reason"));
+    trial.ends();
 }
 
 #[tokio::test]
 async fn what_is_appended_to_other_buttons_is_not_read() {
-    let world = World::open().await;
-    let number = &world.foreign["site"][0];
+    let mut trial = Trial::open().await;
+    let number = trial.world.foreign["site"][0].clone();
     for row in TABLE.iter().filter(|row| row.takes == Takes::Nothing) {
         for (actor, way) in row.ways {
-            let (rows, heard) = (world.foreign_rows().await, world.heard_by_others());
-            goes(&world, *actor, way).await;
-            let told = world.told(*actor, &format!("{}{number}", row.data)).await;
-            says_no_secret(&told, row, *actor, number);
-            assert_eq!(world.foreign_rows().await, rows, "{}{number} by {actor:?}", row.data);
-            assert_eq!(world.heard_by_others(), heard, "{}{number} by {actor:?}", row.data);
+            trial.appends(row, *actor, way, &number).await;
         }
     }
+    trial.ends();
 }
 
-/// Foreign numbers are answered as if nothing had them, and lead nowhere.
-async fn tries_numbers(world: &World, row: &Row, actor: Actor, way: &[&str], kind: &str) {
-    for number in &world.foreign[kind] {
-        let of_none = tries(world, row, actor, way, NOT_THERE).await;
-        let of_others = tries(world, row, actor, way, number).await;
-        assert_eq!(of_others, of_none, "{}{number} by {actor:?} is answered otherwise than {NOT_THERE}", row.data);
-    }
-    let heard = world.heard_by_others();
-    assert!(heard.iter().all(|chat| !chat.contains("closed the conversation")), "{heard:?}");
+/// A world, and everything that was told or changed in it by a forged button.
+struct Trial {
+    world: World,
+    found: Vec<String>,
 }
 
-async fn tries_odd(world: &World, row: &Row, actor: Actor, way: &[&str]) {
-    for odd in ODD {
-        tries(world, row, actor, way, odd).await;
+impl Trial {
+    async fn open() -> Self {
+        Self { world: World::open().await, found: Vec::new() }
     }
-}
 
-async fn tries_from_nowhere(world: &World, row: &Row, actor: Actor, kind: &str) {
-    for number in &world.foreign[kind] {
-        tries(world, row, actor, &[], number).await;
+    /// Fails with all that was found.
+    #[track_caller]
+    fn ends(self) {
+        assert!(self.found.is_empty(), "{}", self.found.join("\n"));
     }
-}
 
-/// Presses the button with this number behind it, and answers what was told.
-async fn tries(world: &World, row: &Row, actor: Actor, way: &[&str], number: &str) -> String {
-    goes(world, actor, way).await;
-    let what = format!("{}{number} by {actor:?}", row.data);
-    let before = world.state(actor).await;
-    if !way.is_empty() && !row.state.is_empty() {
-        assert_eq!(before, Some(format!("{}:{}", row.dialogue, row.state)), "the way to {what}");
+    /// Foreign numbers are answered as if nothing had them.
+    async fn foreign_numbers(&mut self, row: &Row, actor: Actor, way: &[&str], kind: &str) {
+        let of_none = self.presses(row, actor, way, NOT_THERE).await;
+        for number in self.world.foreign[kind].clone() {
+            let of_others = self.presses(row, actor, way, &number).await;
+            let what = format!("{}{number} by {actor:?} is answered otherwise than {NOT_THERE}", row.data);
+            self.expect(of_others == of_none, || format!("{what}: {of_others}"));
+        }
     }
-    let (rows, heard) = (world.rows().await, world.heard_by_others());
-    let told = world.told(actor, &format!("{}{number}", row.data)).await;
-    if actor != Actor::Owner {
-        says_no_secret(&told, row, actor, number);
-    }
-    assert_eq!(world.rows().await, rows, "{what} changed something");
-    assert_eq!(world.heard_by_others(), heard, "{what} told others something");
-    let after = world.state(actor).await;
-    let leads_on = after.is_some() && after != before && row.takes != Takes::Day;
-    assert!(!leads_on, "{what} leads from {before:?} to {after:?}");
-    told
-}
 
-fn says_no_secret(told: &str, row: &Row, actor: Actor, number: &str) {
-    for secret in SECRETS {
-        assert!(!told.contains(secret), "{}{number} tells {actor:?} {secret:?}: {told}", row.data);
+    /// Presses the button with this number behind it: it leads nowhere. Answers what was told.
+    async fn presses(&mut self, row: &Row, actor: Actor, way: &[&str], number: &str) -> String {
+        self.goes(actor, way).await;
+        let what = format!("{}{number} by {actor:?} at {}", row.data, row.state);
+        let before = self.world.state(actor).await;
+        if !way.is_empty() && !row.state.is_empty() {
+            assert_eq!(before, Some(format!("{}:{}", row.dialogue, row.state)), "the way to {what}");
+        }
+        let (rows, heard) = (self.world.rows().await, self.world.heard_by_others());
+        let told = self.world.told(actor, &format!("{}{number}", row.data)).await;
+        if actor != Actor::Owner {
+            self.expect_no_secret(&told, &what);
+        }
+        let is_same = self.world.rows().await == rows && self.world.heard_by_others() == heard;
+        self.expect(is_same, || format!("{what} changes something"));
+        let after = self.world.state(actor).await;
+        let leads_on = after.is_some() && after != before && row.takes != Takes::Day;
+        self.expect(!leads_on, || format!("{what} leads from {before:?} to {after:?}"));
+        told
     }
-}
 
-/// Leaves whatever is open, and takes these steps.
-async fn goes(world: &World, actor: Actor, way: &[&str]) {
-    world.does(actor, "/cancel").await;
-    for step in way {
-        world.does(actor, step).await;
+    /// Presses a button that is the actor's own, with a number that it does not take.
+    async fn appends(&mut self, row: &Row, actor: Actor, way: &[&str], number: &str) {
+        let (rows, heard) = (self.world.foreign_rows().await, self.world.heard_by_others());
+        self.goes(actor, way).await;
+        let what = format!("{}{number} by {actor:?} at {}", row.data, row.state);
+        let told = self.world.told(actor, &format!("{}{number}", row.data)).await;
+        self.expect_no_secret(&told, &what);
+        let is_same = self.world.foreign_rows().await == rows && self.world.heard_by_others() == heard;
+        self.expect(is_same, || format!("{what} changes something of others"));
+    }
+
+    /// Leaves whatever is open, and takes these steps.
+    async fn goes(&self, actor: Actor, way: &[&str]) {
+        self.world.does(actor, "/cancel").await;
+        for step in way {
+            self.world.does(actor, step).await;
+        }
+    }
+
+    fn expect_no_secret(&mut self, told: &str, what: &str) {
+        for secret in SECRETS {
+            self.expect(!told.contains(secret), || format!("{what} tells {secret:?}: {told}"));
+        }
+    }
+
+    fn expect(&mut self, is_well: bool, otherwise: impl FnOnce() -> String) {
+        if !is_well {
+            self.found.push(otherwise());
+        }
     }
 }

@@ -62,6 +62,8 @@ pub struct World {
     pub own: BTreeMap<&'static str, String>,
     /// What is of Zvezda, or of an applicant, by the kind of number.
     pub foreign: BTreeMap<&'static str, Vec<String>>,
+    /// The query for all rows of all tables.
+    all_rows: String,
 }
 
 /// No answer to anybody but owners may have any of these: names, the address, the rate and bonus, hours, the distance.
@@ -83,7 +85,9 @@ impl World {
         let slot = yard.slot(home, 2 * 1440, 120, |slot| slot.capacity = 5).await;
         let day = yard.sites.slot(slot).await.unwrap().unwrap().about.day;
         own.extend([("slot", slot.to_string()), ("day", day.to_string())]);
-        let mut world = Self { yard, actors: BTreeMap::new(), others: Vec::new(), own, foreign: BTreeMap::new() };
+        let all_rows = query_for_all(&yard).await;
+        let (actors, others, foreign) = (BTreeMap::new(), Vec::new(), BTreeMap::new());
+        let mut world = Self { yard, actors, others, own, foreign, all_rows };
         world.hide_zvezda().await;
         world.hire(home, den).await;
         world
@@ -238,18 +242,10 @@ impl World {
 
     /// Everything in the application's tables.
     pub async fn rows(&self) -> Rows {
-        let db = self.yard.firm.app.domain.read();
-        let texts = async |sql: String| -> Vec<String> {
-            let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
-            rows.iter().map(|row| row.try_get_by_index::<String>(0).unwrap()).collect()
-        };
-        let is_own = "type = 'table' AND name NOT LIKE 'opora_%' AND name NOT LIKE 'sqlite_%'";
         let mut all = Rows::new();
-        for table in texts(format!("SELECT name FROM sqlite_master WHERE {is_own}")).await {
-            let columns = texts(format!("SELECT name FROM pragma_table_info('{table}')")).await;
-            let fields: Vec<_> = columns.iter().map(|column| format!("'{column}', \"{column}\"")).collect();
-            let rows = texts(format!("SELECT json_object({}) FROM {table} ORDER BY rowid", fields.join(", "))).await;
-            all.insert(table, rows.iter().map(|row| serde_json::from_str(row).unwrap()).collect());
+        for row in texts(&self.yard, &self.all_rows).await {
+            let (table, row) = row.split_once(' ').unwrap();
+            all.entry(table.to_owned()).or_default().push(serde_json::from_str(row).unwrap());
         }
         all
     }
@@ -273,6 +269,25 @@ impl World {
                     || (table == "users" && is_of("id", &people))
             });
         }
+        rows.retain(|_, rows| !rows.is_empty());
         rows
     }
+}
+
+/// One query that answers each row of the application's tables as its table and JSON.
+async fn query_for_all(yard: &Yard) -> String {
+    let is_own = "type = 'table' AND name NOT LIKE 'opora_%' AND name NOT LIKE 'sqlite_%'";
+    let mut parts = Vec::new();
+    for table in texts(yard, &format!("SELECT name FROM sqlite_master WHERE {is_own}")).await {
+        let columns = texts(yard, &format!("SELECT name FROM pragma_table_info('{table}')")).await;
+        let fields: Vec<_> = columns.iter().map(|column| format!("'{column}', \"{column}\"")).collect();
+        parts.push(format!("SELECT '{table} ' || json_object({}) FROM {table}", fields.join(", ")));
+    }
+    parts.join(" UNION ALL ")
+}
+
+async fn texts(yard: &Yard, sql: &str) -> Vec<String> {
+    let db = yard.firm.app.domain.read();
+    let rows = db.query_all_raw(Statement::from_string(db.get_database_backend(), sql)).await.unwrap();
+    rows.iter().map(|row| row.try_get_by_index::<String>(0).unwrap()).collect()
 }
