@@ -136,6 +136,13 @@ impl Handle {
         Ok(self.running()?.change_timer(key, TimerChange::Cancel(name.into())).await?)
     }
 
+    /// Forgets a person: see [`Store::forget`]. Answers how much there was. An instance that stands by may ask its store
+    /// itself, which needs no lease.
+    pub async fn forget(&self, user: i64) -> Result<u64, NotRunning> {
+        let running = self.running()?;
+        Ok(running.store.forget(running.bot, user, running.clock.now()).await?)
+    }
+
     fn running(&self) -> Result<Running, NotRunning> {
         self.0.read().clone().ok_or(NotRunning::NotLeading)
     }

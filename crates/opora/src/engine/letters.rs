@@ -78,6 +78,7 @@ fn callback_answer(id: &str) -> Outgoing {
         if_unsure: Default::default(),
         label: None,
         edits_label: None,
+        secret: false,
     }
 }
 

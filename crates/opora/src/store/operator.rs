@@ -42,6 +42,11 @@ impl Filter {
     }
 }
 
+/// Whether a conversation is a person's: the person's own in any chat, or any in the person's private chat.
+pub(super) fn is_of_person(key: &DialogueKey, user: i64) -> bool {
+    user > 0 && (key.user == user || key.chat == user)
+}
+
 /// A conversation as it is listed, exported and imported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConversationRow {

@@ -81,6 +81,7 @@ mod tests {
             if_unsure: Default::default(),
             label: None,
             edits_label: None,
+            secret: false,
         }
     }
 

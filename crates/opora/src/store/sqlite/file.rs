@@ -140,6 +140,8 @@ impl DatabaseFile {
             .pragma("wal_autocheckpoint", "8000")
             .pragma("cache_size", format!("-{cache_kib}"))
             .pragma("temp_store", "MEMORY")
+            // What is deleted is overwritten: a PIN or a forgotten person's words must not stay in free pages.
+            .pragma("secure_delete", "ON")
             .row_buffer_size(1024)
             .disable_statement_logging()
     }
