@@ -30,6 +30,7 @@ pub mod domain;
 mod echo;
 pub mod failpoints;
 pub mod files;
+pub mod forgetting;
 pub mod front;
 pub mod jobs;
 pub mod onboarding;

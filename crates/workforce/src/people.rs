@@ -27,6 +27,7 @@ mod leaving;
 mod role;
 mod search;
 mod tables;
+pub mod to_forget;
 
 /// A person as the rooms see one.
 #[derive(Clone, Debug, PartialEq, Eq)]

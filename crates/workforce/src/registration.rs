@@ -117,6 +117,10 @@ impl Room for Registering {
         Box::pin(leaving::forget(db, person.id))
     }
 
+    fn discard_drafts<'a>(&'a self, app: &'a App, states: &'a [Value]) -> BoxFuture<'a, anyhow::Result<()>> {
+        Box::pin(keeping::discard_now(app, leaving::drafts(states)))
+    }
+
     fn owned_files<'a>(&'a self, domain: &'a Domain, names: &'a [String]) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
         Box::pin(keeping::owned(domain, names))
     }

@@ -113,6 +113,12 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    /// Removes files that only the states of conversations know, because their person is forgotten. What is there, as JSON.
+    fn discard_drafts<'a>(&'a self, app: &'a App, states: &'a [Value]) -> BoxFuture<'a, anyhow::Result<()>> {
+        let _ = (app, states);
+        Box::pin(async { Ok(()) })
+    }
+
     /// Which of these files it knows: what no room knows is nobody's, and goes once it is old.
     fn owned_files<'a>(&'a self, domain: &'a Domain, names: &'a [String]) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
         let _ = (domain, names);

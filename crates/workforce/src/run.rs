@@ -21,7 +21,7 @@ use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
 use crate::domain::Domain;
 use crate::files::installation;
 use crate::rooms::Rooms;
-use crate::{failpoints, front, jobs, serve, web};
+use crate::{failpoints, forgetting, front, jobs, serve, web};
 
 /// How long calls of pages that are under way may take at the end.
 const LAST_CALLS: Duration = Duration::from_secs(1);
@@ -102,7 +102,13 @@ impl Product {
         let beside = app.clone();
         let beside = tokio::spawn(async move {
             let begun = async { tokio::join!(offer_commands(&config), jobs::begin(&beside)) };
-            tokio::join!(begun, learn_bot_name(&config, &beside), web::across(&beside), web::send_left_pins(&beside))
+            tokio::join!(
+                begun,
+                learn_bot_name(&config, &beside),
+                web::across(&beside),
+                web::send_left_pins(&beside),
+                forgetting::run(&beside)
+            )
         });
         let ran = bot.run_until(stop).await;
         beside.abort();

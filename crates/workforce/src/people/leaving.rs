@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::changes::{change, note};
 use super::tables::{role as user_role, user};
-use super::{Person, Role, Status};
+use super::{Person, Role, Status, to_forget};
 use crate::audit;
 use crate::domain::{Domain, Writing};
 use crate::files::Files;
@@ -41,7 +41,8 @@ pub async fn export(
     Ok(Value::Object(parts))
 }
 
-/// Forgets a person in one commit, and then removes their files; what of these remains the cleanup finds.
+/// Forgets a person in one commit, and then removes their files; what of these remains the cleanup finds. What the bot keeps
+/// of their conversations, [`crate::forgetting`] removes.
 pub async fn forget(
     domain: &Domain,
     rooms: &Rooms,
@@ -98,6 +99,7 @@ async fn forget_within(
     for room in rooms.iter() {
         files.extend(room.forget(db, person, at).await?);
     }
+    to_forget::leave(db, person.telegram_id, at).await?;
     note(db, id, "person forgotten", json!({}), by, at).await?;
     Ok(files)
 }

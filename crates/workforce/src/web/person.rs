@@ -18,6 +18,7 @@ use super::oops::Oops;
 use super::{OWNERS, Section};
 use crate::application::App;
 use crate::audit;
+use crate::forgetting;
 use crate::people::{self, Person, Role, Status};
 use crate::registration;
 use crate::shifts::{Happened, Update};
@@ -112,6 +113,10 @@ pub async fn forget(
     }
     let (by, at) = (Some(visitor.person.id), app.clock.now());
     people::forget(&app.domain, &app.rooms, &app.files, &person, by, at).await?;
+    // Where the bot leads, at once; elsewhere, and after a failure, the instance that leads does it.
+    if let Err(error) = forgetting::forget_waiting(&app).await {
+        tracing::warn!(user = id, error = format!("{error:#}"), "conversations are not forgotten yet; trying again");
+    }
     Ok(changed(&app, id))
 }
 

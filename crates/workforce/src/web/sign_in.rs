@@ -11,6 +11,7 @@ use maud::Markup;
 use opora::bot::NotRunning;
 use opora::clock::Millis;
 use opora::store::{StoreError, WriteError};
+use opora::telegram::Say;
 use serde::Deserialize;
 
 use self::pins::{Asker, Pin, Verdict};
@@ -203,9 +204,9 @@ async fn tell_pin(app: App, person: Person, pin: String, until: Millis) {
     }
 }
 
-/// What the bot says with a PIN.
-fn message(app: &App, person: &Person, pin: &str) -> String {
-    text!(person.language, "web-pin-message", pin = pin, url = app.public_url.as_str())
+/// What the bot says with a PIN. The store does not keep it once it is sent or has failed.
+fn message(app: &App, person: &Person, pin: &str) -> Say {
+    Say::text(text!(person.language, "web-pin-message", pin = pin, url = app.public_url.as_str())).secret()
 }
 
 async fn open(

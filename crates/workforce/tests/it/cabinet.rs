@@ -36,7 +36,7 @@ pub struct Cabinet {
     stop: Stop,
     bot: JoinHandle<()>,
     // Dropped last.
-    ground: Ground,
+    pub ground: Ground,
 }
 
 /// A browser of somebody's.

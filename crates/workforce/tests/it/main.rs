@@ -55,6 +55,7 @@ mod queries;
 #[path = "../../../opora/tests/it/redis_server.rs"]
 mod redis_server;
 mod registration;
+mod remains;
 mod returning;
 mod rooms;
 mod running;
