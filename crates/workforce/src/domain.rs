@@ -26,9 +26,11 @@ pub use self::writing::{InTurn, Writing};
 
 mod address;
 mod among;
+pub mod days;
 mod done;
 mod migrations;
 mod once;
+pub mod typed;
 mod writing;
 
 /// How many pages and handlers read at once.

@@ -8,7 +8,6 @@
 
 use std::time::Duration;
 
-use axum::Router;
 use chrono::{DateTime, NaiveDate, Utc};
 use chrono_tz::Tz;
 use futures_util::future::BoxFuture;
@@ -36,13 +35,13 @@ pub use self::rules::{
 pub use self::why::{NotDone, Why};
 use crate::application::App;
 use crate::cabinet::RUNNERS;
-use crate::domain::{Domain, Once, Writing};
+use crate::domain::{Domain, Once, Writing, days, typed};
 use crate::key;
 use crate::people::{People, Person, Role};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings::{Settings, TIME_ZONE};
 use crate::sites::Permission;
-use crate::web::{NavItem, OWNERS, Oops, Section};
+use crate::web::{NavItem, OWNERS, Oops, Routes, Section};
 
 mod by_site;
 mod changes;
@@ -89,7 +88,7 @@ impl Room for PayrollRoom {
         ]
     }
 
-    fn routes(&self) -> Router<App> {
+    fn routes(&self) -> Routes {
         pages::routes()
     }
 
@@ -165,7 +164,8 @@ impl Payroll {
         Ok(self.now_here().await?.date_naive())
     }
 
-    /// Adds a bonus, or with a minus a deduction. It goes into the month of its day, or the first after it that is open.
+    /// Adds a bonus, or with a minus a deduction. It goes into the month of its day, or the first after it that is open. The
+    /// month after this one is the last.
     pub async fn add_manual(
         &self,
         by: i64,
@@ -190,6 +190,12 @@ impl Payroll {
         let (reason, at) = (reason_of(reason)?, self.clock.now());
         if amount == Money::ZERO {
             return Err(Why::BadAmount.into());
+        }
+        if !days::is_kept(day) {
+            return Err(Why::BadDay.into());
+        }
+        if Period::of(day) > Period::of(self.today().await?).last_payable() {
+            return Err(Why::TooFarAhead.into());
         }
         if self.people.by_id(user_id).await?.is_none() {
             return Err(Why::Gone.into());
@@ -287,7 +293,7 @@ impl Payroll {
     }
 }
 
-fn reason_of(typed: &str) -> Result<String, Why> {
-    let reason = typed.trim();
-    if reason.is_empty() || reason.chars().count() > REASON_MOST { Err(Why::BadReason) } else { Ok(reason.to_owned()) }
+fn reason_of(text: &str) -> Result<String, Why> {
+    let reason = typed::line(text);
+    if reason.is_empty() || reason.chars().count() > REASON_MOST { Err(Why::BadReason) } else { Ok(reason) }
 }

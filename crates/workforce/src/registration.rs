@@ -8,7 +8,6 @@
 
 use std::time::Duration;
 
-use axum::Router;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::clock::Millis;
@@ -28,7 +27,7 @@ use crate::domain::{Domain, Writing};
 use crate::key;
 use crate::people::{Person, Role, Status};
 use crate::rooms::{Job, MenuItem, Room, Welcome};
-use crate::web::{Card, NavItem, OWNERS, Oops, Section};
+use crate::web::{Card, NavItem, OWNERS, Oops, Routes, Section};
 
 mod answers;
 pub mod cleanup;
@@ -83,7 +82,7 @@ impl Room for Registering {
         Some(welcome)
     }
 
-    fn routes(&self) -> Router<App> {
+    fn routes(&self) -> Routes {
         pages::routes()
     }
 

@@ -7,7 +7,6 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::clock::Millis;
@@ -27,7 +26,7 @@ use crate::people::{Person, Role};
 use crate::registration::Registering;
 use crate::shifts::ShiftsRoom;
 use crate::sites::SitesRoom;
-use crate::web::{Card, NavItem, Oops, Section, Web};
+use crate::web::{Card, NavItem, Oops, Routes, Section, Web};
 
 /// Every room of the product, in the order in which menus and the navigation show what they have.
 const ALL: &[&dyn Room] =
@@ -63,8 +62,8 @@ pub trait Room: Debug + Send + Sync + 'static {
     }
 
     /// Its pages. Handlers get the application by `State<App>`.
-    fn routes(&self) -> Router<App> {
-        Router::new()
+    fn routes(&self) -> Routes {
+        Routes::new()
     }
 
     /// Its places in the navigation of the pages.

@@ -9,7 +9,7 @@ use opora::prelude::*;
 
 use super::ASKED;
 use crate::application::App;
-use crate::domain::InTurn;
+use crate::domain::{InTurn, typed};
 use crate::front::{self, menu_button};
 use crate::people::{Person, Role};
 use crate::settings::QUESTIONS_GO_TO;
@@ -114,8 +114,7 @@ async fn question(turn: &mut Turn, said: String) -> Step<ChatStates> {
 
 /// The text as it is passed on; none if it is too long, which is said.
 fn fitting(turn: &mut Turn, text: &str, language: Language) -> Option<String> {
-    // PostgreSQL's texts cannot hold a NUL.
-    let text = text.trim().replace('\0', "");
+    let text = typed::lines(text);
     let units = text.encode_utf16().count();
     if units == 0 || units > TEXT_MAX_UNITS {
         turn.say(text!(language, "chat-too-long", count = i64::try_from(TEXT_MAX_UNITS).unwrap_or_default()));

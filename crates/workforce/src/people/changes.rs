@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::tables::{role as user_role, user};
 use super::{Person, Role, Status, by_telegram};
 use crate::audit;
-use crate::domain::Writing;
+use crate::domain::{Writing, typed};
 use crate::shifts;
 use crate::sites::By;
 use crate::texts::Language;
@@ -277,10 +277,12 @@ pub(super) async fn note(
     audit::record(db, audit::Entry { at, actor: by, action, subject: ("user", id), detail }).await
 }
 
-/// With the name by which lists are searched, where there is a new one.
+/// With a name as others may read it, and the one by which lists are searched, where there is a new one.
 fn findable(mut user: user::ActiveModel) -> user::ActiveModel {
     if let Set(name) = &user.full_name {
+        let name = typed::line(name);
         user.search_name = Set(name.to_lowercase());
+        user.full_name = Set(name);
     }
     user
 }

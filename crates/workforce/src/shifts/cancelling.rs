@@ -10,7 +10,7 @@ use super::plans::{self, Excuse};
 use super::{Happened, MediumKind, Reason, Shifts, Update, mine, when};
 use crate::application::App;
 use crate::attachments;
-use crate::domain::InTurn;
+use crate::domain::{InTurn, typed};
 use crate::people::{Person, Role};
 use crate::sites::{Permission, Sites, Why};
 use crate::texts::Language;
@@ -230,8 +230,8 @@ async fn left(turn: &mut Turn, text: &str, language: Language) -> Result<Option<
 }
 
 fn short(text: &str) -> Option<String> {
-    let text = text.trim();
-    (!text.is_empty() && text.chars().count() <= WORDS_MOST).then(|| text.to_owned())
+    let text = typed::line(text);
+    (!text.is_empty() && text.chars().count() <= WORDS_MOST).then_some(text)
 }
 
 fn too_long(turn: &mut Turn, language: Language) -> Step<CancelPlan> {

@@ -243,9 +243,11 @@ fn locked(visit: &Visit, who: &str, next: &str, until: Millis, now: Millis) -> R
     (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, HeaderValue::from(wait_s))], page).into_response()
 }
 
-/// A place of our own pages; anything else leads to the front page.
+/// A place of our own pages; anything else leads to the front page. What is led to goes into a header, so it has nothing
+/// that a browser would not write into an address itself.
 fn place(next: &str) -> &str {
-    let is_own = next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n', '\t']);
+    let is_plain = next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    let is_own = is_plain && next.starts_with('/') && !next.starts_with("//");
     if is_own { next } else { "/" }
 }
 
@@ -258,6 +260,20 @@ mod tests {
         assert_eq!((place("/people?page=2"), place("/")), ("/people?page=2", "/"));
         for odd in ["", "//evil.example", "https://evil.example", "/\\evil.example", "/\t/evil.example", "people"] {
             assert_eq!(place(odd), "/", "{odd}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_header_is_no_place() {
+        for code in (0..=0x20_u8).chain([0x7f]) {
+            let odd = format!("/people{}", char::from(code));
+            assert_eq!(place(&odd), "/", "{odd:?}");
+        }
+        for odd in ["/\u{80}", "/люди", "/\u{202e}", "/people page"] {
+            assert_eq!(place(odd), "/", "{odd:?}");
+        }
+        for good in ["/calendar?day=2026-01-31&view=week", "/people?q=%D0%90+b&page=2", "/shifts/1#photo"] {
+            assert_eq!(place(good), good);
         }
     }
 }
