@@ -164,8 +164,8 @@ impl Payroll {
         Ok(self.now_here().await?.date_naive())
     }
 
-    /// Adds a bonus, or with a minus a deduction. It goes into the month of its day, or the first after it that is open. The
-    /// month after this one is the last.
+    /// Adds a bonus, or with a minus a deduction. It goes into the month of its day, or the first after it that is open. It
+    /// is at most a year ahead.
     pub async fn add_manual(
         &self,
         by: i64,
@@ -194,8 +194,8 @@ impl Payroll {
         if !days::is_kept(day) {
             return Err(Why::BadDay.into());
         }
-        if Period::of(day) > Period::of(self.today().await?).last_payable() {
-            return Err(Why::TooFarAhead.into());
+        if Period::of(day) > Period::of(self.today().await?).year_ahead() {
+            return Err(Why::OverAYearAhead.into());
         }
         if self.people.by_id(user_id).await?.is_none() {
             return Err(Why::Gone.into());

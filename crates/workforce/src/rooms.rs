@@ -25,7 +25,7 @@ use crate::payroll::PayrollRoom;
 use crate::people::{Person, Role};
 use crate::registration::Registering;
 use crate::shifts::ShiftsRoom;
-use crate::sites::SitesRoom;
+use crate::sites::{Permission, SitesRoom};
 use crate::web::{Card, NavItem, Oops, Routes, Section, Web};
 
 /// Every room of the product, in the order in which menus and the navigation show what they have.
@@ -127,6 +127,16 @@ pub trait Room: Debug + Send + Sync + 'static {
     /// Files at Telegram that people sent since this moment, and that nobody has asked to be fetched.
     fn unknown_files<'a>(&'a self, domain: &'a Domain, since: Millis) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
         let _ = (domain, since);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// With which permission for which site a file at Telegram is seen.
+    fn file_is_seen_with<'a>(
+        &'a self,
+        domain: &'a Domain,
+        telegram_file: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Permission, i64)>, DbErr>> {
+        let _ = (domain, telegram_file);
         Box::pin(async { Ok(Vec::new()) })
     }
 

@@ -50,6 +50,7 @@ mod rules;
 mod schedule;
 mod slots;
 mod tables;
+mod updates;
 mod why;
 mod workers;
 

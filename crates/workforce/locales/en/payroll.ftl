@@ -50,7 +50,8 @@ payroll-not-over = This month is not over yet.
 payroll-is-closed = This month is closed and stays as it is.
 payroll-more-than-due = This is more than is due. If it is an advance, confirm it below: what is beyond counts for the months after.
 payroll-nothing-there = Nothing was earned in this month.
-payroll-too-far-ahead = Amounts and payments go no further ahead than next month. This month is later.
+payroll-too-far-ahead = Payments are marked for months up to the next one. This month is later.
+payroll-over-a-year-ahead = Amounts can be added up to a year ahead. This month is later.
 payroll-nothing-to-pay = Nothing was earned in this month. Only an advance can be paid, if you say that it is one and the month is open.
 
 # The bot.

@@ -42,6 +42,11 @@ impl Period {
         self.next()
     }
 
+    /// The same month of the next year: the last one that amounts are planned for.
+    pub fn year_ahead(self) -> Self {
+        Self { year: self.year + 1, ..self }
+    }
+
     /// Whether there is a month before it that may be named.
     pub fn has_previous(self) -> bool {
         days::is_kept(self.previous().first_day())

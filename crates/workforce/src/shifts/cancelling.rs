@@ -188,7 +188,7 @@ async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>
         attachments::fetch(turn, file, size);
     }
     turn.write(move |db| Box::pin(plans::cancel(db, plan_id, who, excuse, notice_hours, told, at)));
-    chat::tell(turn, Update::new(Happened::PlanCancelled, person.id));
+    chat::tell(turn, Update::new(Happened::PlanCancelled, person.id).at(plan.site_id));
     let words = text!(language, "shifts-cancelled", site = site.about.name.as_str(), when = when(plan.period, &site));
     turn.say(last_words(words, language));
     Ok(Next::End)

@@ -171,7 +171,7 @@ async fn close(
     let (shift_id, closed_by) = (shift.id, ClosedBy::Person);
     let end = End { shift_id, version: None, position, closed_by, ended_at, mandatory_task_penalty, at };
     turn.write(move |db| Box::pin(working::close(db, end)));
-    chat::tell(turn, Update::of_shift(Happened::ShiftClosed, shift.id, person.id));
+    chat::tell(turn, Update::of_shift(Happened::ShiftClosed, shift.id, person.id).at(shift.site_id));
     let total: Money = rows.iter().map(|row| row.amount).sum();
     let hours = Hours::worked((ended_at.0 - shift.started_at.0) / 1000).shown(language);
     let (name, total) = (site.about.name.as_str(), total.shown(language));

@@ -277,11 +277,11 @@ impl Shifts {
 impl Shifts {
     /// Plans for oneself, or for somebody whom the person may plan for, and who is told.
     pub async fn plan(&self, by: &Person, user_id: i64, slot_id: i64) -> Result<i64, NotDone> {
+        let slot = Sites::of_app(&self.app).slot(slot_id).await?.ok_or(Why::Gone)?;
         if by.id != user_id {
-            let slot = Sites::of_app(&self.app).slot(slot_id).await?.ok_or(Why::Gone)?;
             self.permitted(by, Permission::Schedule, slot.site_id).await?;
         }
-        let update = Update::new(Happened::PlanCreated, user_id);
+        let update = Update::new(Happened::PlanCreated, user_id).at(slot.site_id);
         if by.id == user_id {
             return self.change(by, update, move |db, by| Box::pin(plans::plan(db, user_id, slot_id, by.at))).await;
         }
@@ -293,7 +293,7 @@ impl Shifts {
         let plan = self.plan_of(plan_id).await?.ok_or(Why::Gone)?;
         self.permitted(by, Permission::Schedule, plan.site_id).await?;
         Sites::not_on_oneself(by, plan.user_id)?;
-        let update = Update::new(Happened::PlanCancelled, plan.user_id);
+        let update = Update::new(Happened::PlanCancelled, plan.user_id).at(plan.site_id);
         self.change(by, update, move |db, by| Box::pin(plans::cancel_by_staff(db, plan_id, by))).await
     }
 
@@ -304,7 +304,7 @@ impl Shifts {
         self.permitted(by, Permission::Employees, plan.site_id).await?;
         Sites::not_on_oneself(by, plan.user_id)?;
         let fines = self.fines().await?;
-        let update = Update::new(Happened::CancellationJudged, plan.user_id);
+        let update = Update::new(Happened::CancellationJudged, plan.user_id).at(plan.site_id);
         self.change(by, update, move |db, by| Box::pin(plans::judge(db, id, is_accepted, fines, by))).await
     }
 
@@ -342,22 +342,22 @@ impl Shifts {
             mandatory_task_penalty,
             at,
         };
-        let (update, is_own) =
-            (Update::of_shift(Happened::ShiftClosed, shift_id, shift.user_id), by.id == shift.user_id);
+        let update = Update::of_shift(Happened::ShiftClosed, shift_id, shift.user_id).at(shift.site_id);
+        let is_own = by.id == shift.user_id;
         self.change(by, update, move |db, by| Box::pin(close_by_staff(db, end(by.at), is_own, by))).await
     }
 
     pub async fn open_site(&self, by: &Person, site_id: i64) -> Result<(), NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
         let id = by.id;
-        let update = Update::new(Happened::SiteOpened, id);
+        let update = Update::new(Happened::SiteOpened, id).at(site_id);
         self.change(by, update, move |db, by| Box::pin(open_by_staff(db, site_id, id, by))).await
     }
 
     pub async fn close_site(&self, by: &Person, site_id: i64) -> Result<(), NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
         let id = by.id;
-        let update = Update::new(Happened::SiteClosed, id);
+        let update = Update::new(Happened::SiteClosed, id).at(site_id);
         self.change(by, update, move |db, by| Box::pin(shut_by_staff(db, site_id, id, by))).await
     }
 

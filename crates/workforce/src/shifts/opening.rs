@@ -202,9 +202,9 @@ async fn open(
     let mut since = working::begins_at(app.domain.read(), start, plan.as_ref()).await?;
     if let Some((forgotten, ended_at)) = working::forgotten(app.domain.read(), person.id, at).await? {
         since = since.max(ended_at);
-        Update::of_shift(Happened::ShiftClosed, forgotten.id, person.id).after(turn);
+        Update::of_shift(Happened::ShiftClosed, forgotten.id, person.id).at(forgotten.site_id).after(turn);
     }
-    chat::tell(turn, Update::new(Happened::ShiftCreated, person.id));
+    chat::tell(turn, Update::new(Happened::ShiftCreated, person.id).at(site.id));
     let tasks = sites::tasks_for(app.domain.read(), site.id, plan.map(|plan| plan.slot_id)).await?;
     let tasks: Vec<_> = tasks.iter().map(ShiftTask::to_come).collect();
     let mut words = text!(language, "shifts-opened", site = site.about.name.as_str(), hour = chat::hour(since, site));

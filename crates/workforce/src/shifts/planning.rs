@@ -243,7 +243,7 @@ async fn yes(turn: &mut Turn, slot_id: i64, _: Press) -> Step<PlanShift> {
     }
     let Some((slot, site)) = found(&app, slot_id).await? else { return chat::give_up(turn, Why::Gone, language) };
     turn.write(move |db| Box::pin(async move { plans::plan(db, user_id, slot_id, at).await.map(drop) }));
-    chat::tell(turn, Update::new(Happened::PlanCreated, user_id));
+    chat::tell(turn, Update::new(Happened::PlanCreated, user_id).at(site.id));
     let (name, when) = (site.about.name.as_str(), when(slot.period, &site));
     let mine = Button::raw(text!(language, "shifts-mine-button"), mine::MINE);
     turn.say(last_words_and(text!(language, "shifts-planned", site = name, when = when), [mine], language));

@@ -146,7 +146,7 @@ fn open_site(turn: &mut Turn, person: &Person, site: &Site) -> Step<SiteDoors> {
         return chat::give_up(turn, why, language);
     }
     turn.write(move |db| Box::pin(working::open_site(db, site_id, user_id, at)));
-    chat::tell(turn, Update::new(Happened::SiteOpened, user_id));
+    chat::tell(turn, Update::new(Happened::SiteOpened, user_id).at(site_id));
     let begin = Button::raw(text!(language, "shifts-open-button"), opening::BEGIN);
     turn.say(last_words_and(text!(language, "shifts-site-opened", site = site.about.name.as_str()), [begin], language));
     Ok(Next::End)
@@ -178,7 +178,7 @@ async fn close_this(turn: &mut Turn, press: Press) -> Step<SiteDoors> {
         return Ok(Next::go_and_call(closing, CloseShift::Review { shift_id: shift.id, closes_site: true }));
     }
     turn.write(move |db| Box::pin(working::close_site(db, site_id, user_id, at)));
-    chat::tell(turn, Update::new(Happened::SiteClosed, user_id));
+    chat::tell(turn, Update::new(Happened::SiteClosed, user_id).at(site_id));
     turn.say(last_words(text!(language, "shifts-site-closed", site = site.about.name), language));
     Ok(Next::End)
 }

@@ -8,18 +8,17 @@ use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
 use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
-use serde_json::json;
 
 use super::changes::{self, By};
 use super::contracts::{self, AboutContract, Contract, Permission, Scope};
 use super::records::{AboutSite, AboutSlot, AboutTask, Site, Slot, Task};
 use super::tables::{contract, contract_site, site, slot, task};
+use super::updates::{changed, hired, permitted_otherwise, rescheduled};
 use super::{NotDone, Why, notices, slots};
 use crate::application::App;
 use crate::domain::{Once, Writing};
 use crate::people::Person;
-use crate::shifts::WORKERS;
-use crate::web::{Event, STAFF};
+use crate::web::{Event, OWNERS};
 
 /// What pages name in `data-live` to hear of sites, slots, tasks and contracts.
 pub const TOPIC: &str = "sites";
@@ -149,7 +148,9 @@ impl Sites {
 impl Sites {
     pub async fn create(&self, by: &Person, about: AboutSite) -> Result<i64, NotDone> {
         self.owners_only(by)?;
-        self.change(by, move |db, by| Box::pin(changes::create_site(db, about, by))).await
+        // No manager may see it yet.
+        let told = [Event::to_roles(TOPIC, OWNERS)];
+        self.change(by, told, move |db, by| Box::pin(changes::create_site(db, about, by))).await
     }
 
     /// Refused as [`Why::Stale`] where the site has another version than the one that was looked at.
@@ -164,18 +165,18 @@ impl Sites {
         if rates(&now.about) != rates(&about) {
             self.permitted(by, Permission::Rates, id).await?;
         }
-        self.change(by, move |db, by| Box::pin(changes::edit_site(db, id, version, about, by))).await
+        self.change(by, changed(&[id]), move |db, by| Box::pin(changes::edit_site(db, id, version, about, by))).await
     }
 
     pub async fn delete(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
         self.permitted(by, Permission::Delete, id).await?;
-        self.change(by, move |db, by| Box::pin(changes::delete_site(db, id, version, by))).await
+        self.change(by, changed(&[id]), move |db, by| Box::pin(changes::delete_site(db, id, version, by))).await
     }
 
     /// Undoes a deletion.
     pub async fn restore(&self, by: &Person, id: i64) -> Result<(), NotDone> {
         self.permitted(by, Permission::Delete, id).await?;
-        self.change(by, move |db, by| Box::pin(changes::restore_site(db, id, by))).await
+        self.change(by, changed(&[id]), move |db, by| Box::pin(changes::restore_site(db, id, by))).await
     }
 
     /// A task of a site, or of one of its slots. Who has a place in that slot decides on none of its tasks, but owners.
@@ -188,7 +189,7 @@ impl Sites {
     ) -> Result<i64, NotDone> {
         self.permitted(by, Permission::Edit, site_id).await?;
         let judged = judged(by);
-        self.change(by, move |db, by| {
+        self.change(by, changed(&[site_id]), move |db, by| {
             Box::pin(async move {
                 slots::not_a_task_of_ones_own(db, slot_id, judged).await?;
                 changes::create_task(db, site_id, slot_id, about, by).await
@@ -212,8 +213,8 @@ impl Sites {
     pub async fn create_slot(&self, by: &Person, site_id: i64, about: AboutSlot) -> Result<i64, NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
         self.rate_permitted(by, site_id, None, about.rate_kopecks).await?;
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::create_slot(db, site_id, about, by)))
-            .await
+        let told = rescheduled(by.id, site_id);
+        self.change(by, told, move |db, by| Box::pin(slots::create_slot(db, site_id, about, by))).await
     }
 
     /// Who has a place in it decides on no part of it that their pay depends on, but owners.
@@ -229,7 +230,7 @@ impl Sites {
         }
         self.rate_permitted(by, now.site_id, now.about.rate_kopecks, about.rate_kopecks).await?;
         let judged = judged(by).filter(|_| !now.about.pays_like(&about));
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| {
+        self.change(by, rescheduled(by.id, now.site_id), move |db, by| {
             Box::pin(async move {
                 slots::not_ones_own(db, id, judged).await?;
                 slots::edit_slot(db, id, version, about, by).await
@@ -240,9 +241,10 @@ impl Sites {
 
     /// Who has a place in it gives that back in the bot instead, with a reason like everybody else, but owners.
     pub async fn delete_slot(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
+        let site_id = self.site_of_slot(id).await?;
+        self.permitted(by, Permission::Schedule, site_id).await?;
         let judged = judged(by);
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| {
+        self.change(by, rescheduled(by.id, site_id), move |db, by| {
             Box::pin(async move {
                 slots::not_ones_own(db, id, judged).await?;
                 slots::delete_slot(db, id, version, by).await
@@ -252,8 +254,10 @@ impl Sites {
     }
 
     pub async fn restore_slot(&self, by: &Person, id: i64) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::restore_slot(db, id, by))).await
+        let site_id = self.site_of_slot(id).await?;
+        self.permitted(by, Permission::Schedule, site_id).await?;
+        let told = rescheduled(by.id, site_id);
+        self.change(by, told, move |db, by| Box::pin(slots::restore_slot(db, id, by))).await
     }
 
     /// Copies a week of slots; both days are Mondays. Answers how many are new. Rates of their own are copied by those who
@@ -265,7 +269,7 @@ impl Sites {
             Err(NotDone::Refused(_)) => false,
             Err(failed) => return Err(failed),
         };
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| {
+        self.change(by, rescheduled(by.id, site_id), move |db, by| {
             Box::pin(slots::copy_week(db, site_id, (from, to), with_rates, by))
         })
         .await
@@ -281,8 +285,8 @@ impl Sites {
     ) -> Result<u64, NotDone> {
         self.permitted(by, Permission::Schedule, site_id).await?;
         self.rate_permitted(by, site_id, None, like.rate_kopecks).await?;
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::fill(db, site_id, days, like, by)))
-            .await
+        let told = rescheduled(by.id, site_id);
+        self.change(by, told, move |db, by| Box::pin(slots::fill(db, site_id, days, like, by))).await
     }
 
     /// Nobody gives one to themselves but owners.
@@ -292,7 +296,9 @@ impl Sites {
             self.permitted_at_all(by, Permission::Rates, &about.sites).await?;
         }
         Self::not_on_oneself(by, user_id)?;
-        self.change(by, move |db, by| Box::pin(contracts::create_contract(db, user_id, about, by))).await
+        self.app.people.by_id(user_id).await?.ok_or(Why::Gone)?;
+        let told = hired(user_id, &about.sites);
+        self.change(by, told, move |db, by| Box::pin(contracts::create_contract(db, user_id, about, by))).await
     }
 
     /// Whoever changes a contract needs to be permitted wherever it counts, before and after; one's own is for owners.
@@ -303,17 +309,22 @@ impl Sites {
             self.permitted_with(by, Permission::Rates, &contract, &about.sites).await?;
         }
         Self::not_on_oneself(by, contract.user_id)?;
-        self.change(by, move |db, by| Box::pin(contracts::edit_contract(db, id, version, about, by))).await
+        let told = hired(contract.user_id, &[contract.about.sites, about.sites.clone()].concat());
+        self.change(by, told, move |db, by| Box::pin(contracts::edit_contract(db, id, version, about, by))).await
     }
 
     pub async fn delete_contract(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
         self.owners_only(by)?;
-        self.change(by, move |db, by| Box::pin(contracts::delete_contract(db, id, version, by))).await
+        let contract = self.contract(id).await?.ok_or(Why::Gone)?;
+        let told = hired(contract.user_id, &contract.about.sites);
+        self.change(by, told, move |db, by| Box::pin(contracts::delete_contract(db, id, version, by))).await
     }
 
     pub async fn restore_contract(&self, by: &Person, id: i64) -> Result<(), NotDone> {
         self.owners_only(by)?;
-        self.change(by, move |db, by| Box::pin(contracts::restore_contract(db, id, by))).await
+        let contract = self.contract(id).await?.ok_or(Why::Gone)?;
+        let told = hired(contract.user_id, &contract.about.sites);
+        self.change(by, told, move |db, by| Box::pin(contracts::restore_contract(db, id, by))).await
     }
 
     /// What a manager may do somewhere from now on.
@@ -325,20 +336,14 @@ impl Sites {
         allowed: Vec<Permission>,
     ) -> Result<(), NotDone> {
         self.owners_only(by)?;
-        self.change(by, move |db, by| Box::pin(contracts::permit(db, user_id, scope, allowed, by))).await
+        self.change(by, permitted_otherwise(user_id), move |db, by| {
+            Box::pin(contracts::permit(db, user_id, scope, allowed, by))
+        })
+        .await
     }
 
-    /// Writes, tells those who are concerned, and has open pages look anew.
-    pub(super) async fn change<T, F>(&self, by: &Person, run: F) -> Result<T, NotDone>
-    where
-        T: Send + 'static,
-        F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
-    {
-        self.change_and_tell(by, [Event::to_roles(TOPIC, &[STAFF, WORKERS].concat())], run).await
-    }
-
-    /// The same, saying what pages are told.
-    async fn change_and_tell<T, F>(
+    /// Writes, tells those who are concerned, and has open pages look anew by these events.
+    pub(super) async fn change<T, F>(
         &self,
         by: &Person,
         events: impl IntoIterator<Item = Event>,
@@ -374,7 +379,7 @@ impl Sites {
         let found = task::Entity::find_by_id(id).one(self.app.domain.read()).await?.ok_or(Why::Gone)?;
         self.permitted(by, Permission::Edit, found.site_id).await?;
         let judged = judged(by);
-        self.change(by, move |db, by| {
+        self.change(by, changed(&[found.site_id]), move |db, by| {
             Box::pin(async move {
                 slots::not_a_task_of_ones_own(db, found.slot_id, judged).await?;
                 run(db, by).await
@@ -387,10 +392,4 @@ impl Sites {
 /// Somebody who does not decide on themselves.
 fn judged(by: &Person) -> Option<i64> {
     Sites::not_on_oneself(by, by.id).is_err().then_some(by.id)
-}
-
-/// That somebody has changed the schedule: staff is told who, and whoever plans looks at the places anew.
-pub fn rescheduled(by: i64) -> [Event; 2] {
-    let update = json!({ "type": "schedule_changed", "shift_id": null, "user_id": by });
-    [Event::to_roles(TOPIC, STAFF).with(&update), Event::to_roles(TOPIC, WORKERS)]
 }

@@ -7,9 +7,9 @@ use opora::clock::Millis;
 use opora::prelude::*;
 
 use super::contracts::Permission;
-use super::doors::rescheduled;
 use super::records::{AboutSlot, Site};
 use super::rules::{Hours, Period, local};
+use super::updates::rescheduled;
 use super::{KEEPERS, Sites, Why, changes::By, notices, slots};
 use crate::application::App;
 use crate::domain::{InTurn, Rule};
@@ -239,7 +239,7 @@ async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {
     };
     let by = By { person: Some(person.id), at: now };
     turn.write(move |db| Box::pin(async move { slots::create_slot(db, site_id, about, by).await.map(drop) }));
-    rescheduled(person.id).iter().for_each(|event| event.after(turn));
+    rescheduled(person.id, site_id).iter().for_each(|event| event.after(turn));
     let again = Button::raw(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{site_id}"));
     let (name, when) = (site.about.name.as_str(), when(period, &site));
     let words = text!(language, "sites-slot-made", site = name, when = when);
@@ -279,7 +279,7 @@ async fn judge(turn: &mut Turn, press: &Press, is_accepted: bool) -> Step<OwnerS
     let (fines, by) = (shifts.fines().await?, By { person: Some(person.id), at });
     turn.write(move |db| Box::pin(shifts::judge(db, id, is_accepted, fines, by)));
     notices::after(turn);
-    Update::new(Happened::CancellationJudged, plan.user_id).after(turn);
+    Update::new(Happened::CancellationJudged, plan.user_id).at(plan.site_id).after(turn);
     let words = if is_accepted { text!(language, "sites-accepted") } else { text!(language, "sites-rejected") };
     turn.say(Say::text(words).buttons([[menu_button(language)]]));
     Ok(Next::Stay)

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::changes::By;
 use super::contracts::Permission;
 use super::tables::{permission, site};
+use super::updates::permitted_otherwise;
 use super::{NotDone, Sites, Why};
 use crate::audit;
 use crate::domain::Writing;
@@ -57,7 +58,8 @@ impl Sites {
         if !by.may(OWNERS) {
             return Err(Why::NotAllowed.into());
         }
-        self.change(by, move |db, by| Box::pin(permit_at_sites(db, user_id, seen, wanted, by))).await
+        let told = permitted_otherwise(user_id);
+        self.change(by, told, move |db, by| Box::pin(permit_at_sites(db, user_id, seen, wanted, by))).await
     }
 }
 

@@ -208,7 +208,7 @@ async fn the_way_to_months_that_nobody_is_paid_in_yet_ends_with_the_next() {
     assert_eq!(has_ways(&himself, "/earnings?period=2026-02").await, (false, false));
     let typed = [("period", "2026-03"), ("version", "0"), ("amount", "200"), ("is_advance", "on")];
     let paid = owner.post(&format!("/payroll/people/{boris}/paid"), &typed).await;
-    paid.is(409, "no further ahead than next month");
+    paid.is(409, "Payments are marked for months up to the next one.");
 
     // What was written down further ahead is found.
     let ahead = [("period", "2026-04"), ("kind", "bonus"), ("amount", "500"), ("reason", "For Easter")];
