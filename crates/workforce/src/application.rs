@@ -26,7 +26,7 @@ use crate::people::{People, Person};
 use crate::rooms::Rooms;
 use crate::settings::Settings;
 use crate::texts::{Language, Sentences};
-use crate::web::{self, Events, Limits};
+use crate::web::{self, Downloads, Events, Limits};
 use crate::{front, jobs};
 
 /// Whoever sent a file waits: better to be asked to try again than to hear nothing for a minute.
@@ -57,6 +57,8 @@ pub struct Parts {
     pub events: Events,
     /// How often pages may be asked for.
     pub limits: Limits,
+    /// The files that are on their way to people.
+    pub downloads: Downloads,
     /// Who may say on whose behalf a page is asked for.
     pub trusted_proxies: Networks,
     /// Where people reach the pages, without a slash at its end.
@@ -101,6 +103,7 @@ impl App {
             clock,
             events: Events::default(),
             limits: Limits::default(),
+            downloads: Downloads::default(),
             trusted_proxies: config.trusted_proxies.clone(),
             public_url: config.public_url.clone(),
             files: Files::at(&config.files),

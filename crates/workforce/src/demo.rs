@@ -18,8 +18,9 @@ use crate::config::{Config, Networks, Secret, Updates};
 use crate::domain::Address;
 use crate::files::FilesAddress;
 use crate::rooms::Rooms;
-use crate::run::Product;
+use crate::run::{Product, connections};
 use crate::serve;
+use crate::server::{Limits, Server, Timeouts};
 use crate::texts::Language;
 
 mod pictures;
@@ -49,7 +50,10 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     work::begin(&product.app, &emulator, arguments.language).await?;
     tell(&base, &data, &product);
     let router = one_port(&emulator, pages(&product));
-    let ran = product.run(listener, router, stop).await;
+    // Everybody comes from this machine, the bot itself included.
+    let limits = Limits::local(connections(Config::USUAL_CONNECTIONS));
+    let server = Server::start(listener, router, limits, Timeouts::default());
+    let ran = product.run(server, stop).await;
     emulator.flush();
     ran
 }
@@ -69,6 +73,7 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
         data_dir: data.to_owned(),
         // The demo listens already.
         web_listen: ([127, 0, 0, 1], 0).into(),
+        web_connections: Config::USUAL_CONNECTIONS,
         public_url: base.to_owned(),
         trusted_proxies: Networks::default(),
         language,

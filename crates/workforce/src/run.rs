@@ -4,7 +4,6 @@
 //! the pages, whose last calls are answered; then the store, of which Redis goes first, and the database. What cannot be finished in time is in the
 //! store, and is done after the next start, which may be at once.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -12,15 +11,13 @@ use axum::Router;
 use opora::bot::{Bot, Stop, Webhook, WebhookSettings};
 use opora::clock::Clock;
 use opora::telegram::{Api, Telegram};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use crate::application::{self, App};
 use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
 use crate::domain::Domain;
 use crate::files::installation;
 use crate::rooms::Rooms;
+use crate::server::{self, Limits, Server, Timeouts};
 use crate::{failpoints, front, jobs, serve, web};
 
 /// How long calls of pages that are under way may take at the end.
@@ -49,7 +46,17 @@ pub async fn run(flags: Flags) -> anyhow::Result<()> {
     let (version, public_url) = (env!("CARGO_PKG_VERSION"), &product.app.public_url);
     tracing::info!(version, %address, public_url, updates, database = %product.config.database, "opora starts");
     let pages = product.router();
-    product.run(listener, pages, stop).await
+    let limits = Limits::new(connections(product.config.web_connections), product.config.trusted_proxies.clone());
+    let server = Server::start(listener, pages, limits, Timeouts::default());
+    product.run(server, stop).await
+}
+
+/// How many connections the pages may have: those that are wanted, unless the bot would lack files and sockets.
+pub fn connections(wanted: usize) -> usize {
+    let descriptors = server::raise_descriptor_limit();
+    let connections = server::connections_within(descriptors, wanted);
+    tracing::info!(connections, descriptors, "the pages listen");
+    connections
 }
 
 /// `opora migrate`.
@@ -95,10 +102,9 @@ impl Product {
         }
     }
 
-    /// Runs until told to stop, and closes everything.
-    pub async fn run(self, listener: TcpListener, router: Router, stop: Stop) -> anyhow::Result<()> {
+    /// Runs until told to stop, and closes everything, the server of the pages too.
+    pub async fn run(self, pages: Server, stop: Stop) -> anyhow::Result<()> {
         let Self { app, config, bot, .. } = self;
-        let pages = Pages::serve(listener, router, stop.clone());
         let beside = app.clone();
         let beside = tokio::spawn(async move {
             let begun = async { tokio::join!(offer_commands(&config), jobs::begin(&beside)) };
@@ -106,7 +112,7 @@ impl Product {
         });
         let ran = bot.run_until(stop).await;
         beside.abort();
-        pages.close().await;
+        pages.close(LAST_CALLS).await;
         tracing::info!("the pages are closed");
         app.domain.close().await?;
         tracing::info!("the database is closed; all is done");
@@ -127,36 +133,6 @@ fn clock() -> anyhow::Result<Clock> {
 #[cfg(not(debug_assertions))]
 fn clock() -> anyhow::Result<Clock> {
     Ok(Clock::machine())
-}
-
-/// The server of the pages.
-struct Pages {
-    closing: CancellationToken,
-    server: JoinHandle<()>,
-}
-
-impl Pages {
-    /// If the server fails, everything stops.
-    fn serve(listener: TcpListener, router: Router, stop: Stop) -> Self {
-        let closing = CancellationToken::new();
-        let closed = closing.clone().cancelled_owned();
-        let service = router.into_make_service_with_connect_info::<SocketAddr>();
-        let server = tokio::spawn(async move {
-            if let Err(error) = axum::serve(listener, service).with_graceful_shutdown(closed).await {
-                tracing::error!(%error, "the server of the pages failed");
-                stop.stop();
-            }
-        });
-        Self { closing, server }
-    }
-
-    /// Answers the last calls. Those who hold a connection open are not waited for.
-    async fn close(mut self) {
-        self.closing.cancel();
-        if tokio::time::timeout(LAST_CALLS, &mut self.server).await.is_err() {
-            self.server.abort();
-        }
-    }
 }
 
 /// Asks until Telegram says what the bot is called: pages lead to it by that name.

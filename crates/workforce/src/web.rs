@@ -13,7 +13,7 @@ use opora::clock::Millis;
 use opora::store::WriteError;
 
 pub use self::draw::{moment, role_label, status_label, status_name};
-pub use self::file::{ShownFile, file};
+pub use self::file::{Downloads, ShownFile, file};
 pub use self::frame::framed;
 pub use self::guards::{Operator, Owner, SignedIn, Staff, Visitor};
 pub use self::layout::{Card, NavItem, Section};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -33,6 +34,8 @@ pub struct Config {
     pub files: FilesAddress,
     pub data_dir: PathBuf,
     pub web_listen: SocketAddr,
+    /// How many connections the pages and the webhook may have at once.
+    pub web_connections: usize,
     /// Where people reach the pages, without a slash at its end.
     pub public_url: String,
     /// Who may say on whose behalf a page is asked for.
@@ -78,6 +81,9 @@ impl fmt::Debug for Config {
 }
 
 impl Config {
+    /// How many connections there are where nothing else is set.
+    pub const USUAL_CONNECTIONS: usize = 4096;
+
     /// Reads the settings; all mistakes are found at once.
     pub fn read(layers: &Layers) -> Result<Self, Mistakes> {
         let mut reading = Reading { layers, mistakes: layers.mistakes().to_vec() };
@@ -113,6 +119,7 @@ impl Reading<'_> {
         let data_dir = places::data_dir(self.layers);
         let files = self.files();
         let web_listen = self.parsed("WEB_LISTEN", LISTEN).unwrap_or(WEB_LISTEN);
+        let web_connections: Option<NonZero<usize>> = self.parsed("WEB_CONNECTIONS", "a number of connections");
         let public_url = self.url("PUBLIC_URL").unwrap_or_else(|| format!("http://{web_listen}"));
         let trusted_proxies = self.parsed("TRUSTED_PROXIES", PROXIES).unwrap_or_default();
         let language = self.language().unwrap_or_default();
@@ -128,6 +135,7 @@ impl Reading<'_> {
             files: files?,
             data_dir: data_dir.into(),
             web_listen,
+            web_connections: web_connections.map_or(Config::USUAL_CONNECTIONS, NonZero::get),
             public_url: public_url.trim_end_matches('/').to_owned(),
             trusted_proxies,
             language,
@@ -294,6 +302,7 @@ mod tests {
             ("CACHE_URL", "memcached://me:hunter6@host"),
             ("FILES_URL", "ftp://me:hunter7@host"),
             ("WEB_LISTEN", "8080"),
+            ("WEB_CONNECTIONS", "0"),
             ("PUBLIC_URL", "office"),
             ("TRUSTED_PROXIES", "nginx"),
             ("LANGUAGE", "de"),

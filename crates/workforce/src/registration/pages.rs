@@ -144,8 +144,8 @@ async fn document(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<
 }
 
 /// `GET /documents/<id>/file`: the file itself. It is kept by no browser and no proxy.
-async fn file(State(app): State<App>, Owner(_): Owner, Path(id): Path<String>) -> Result<Response, Oops> {
+async fn file(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<String>) -> Result<Response, Oops> {
     let document = Registrations::of_app(&app).document(&id).await?.ok_or(Oops::NotFound)?;
     let media_type = MediaType::of_name(&document.media_type);
-    web::file(&app, ShownFile { name: document.id, media_type, size_bytes: document.size_bytes }, None).await
+    web::file(&visitor, ShownFile { name: document.id, media_type, size_bytes: document.size_bytes }, None).await
 }
