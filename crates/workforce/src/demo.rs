@@ -18,9 +18,8 @@ use crate::config::{Config, Networks, Secret, Updates};
 use crate::domain::Address;
 use crate::files::FilesAddress;
 use crate::rooms::Rooms;
-use crate::run::{Product, connections};
+use crate::run::Product;
 use crate::serve;
-use crate::server::{Limits, Server, Timeouts};
 use crate::texts::Language;
 
 mod pictures;
@@ -50,10 +49,7 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     work::begin(&product.app, &emulator, arguments.language).await?;
     tell(&base, &data, &product);
     let router = one_port(&emulator, pages(&product));
-    // Everybody comes from this machine, the bot itself included.
-    let limits = Limits::local(connections(Config::USUAL_CONNECTIONS));
-    let server = Server::start(listener, router, limits, Timeouts::default());
-    let ran = product.run(server, stop).await;
+    let ran = product.on_this_machine_only().run(listener, router, stop).await;
     emulator.flush();
     ran
 }

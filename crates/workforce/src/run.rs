@@ -11,6 +11,7 @@ use axum::Router;
 use opora::bot::{Bot, Stop, Webhook, WebhookSettings};
 use opora::clock::Clock;
 use opora::telegram::{Api, Telegram};
+use tokio::net::TcpListener;
 
 use crate::application::{self, App};
 use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
@@ -33,6 +34,7 @@ pub struct Product {
     config: Config,
     bot: Bot,
     webhook: Option<(String, Webhook)>,
+    limits: Limits,
 }
 
 /// `opora run`.
@@ -46,16 +48,14 @@ pub async fn run(flags: Flags) -> anyhow::Result<()> {
     let (version, public_url) = (env!("CARGO_PKG_VERSION"), &product.app.public_url);
     tracing::info!(version, %address, public_url, updates, database = %product.config.database, "opora starts");
     let pages = product.router();
-    let limits = Limits::new(connections(product.config.web_connections), product.config.trusted_proxies.clone());
-    let server = Server::start(listener, pages, limits, Timeouts::default());
-    product.run(server, stop).await
+    product.run(listener, pages, stop).await
 }
 
 /// How many connections the pages may have: those that are wanted, unless the bot would lack files and sockets.
-pub fn connections(wanted: usize) -> usize {
+fn connections(wanted: usize) -> usize {
     let descriptors = server::raise_descriptor_limit();
     let connections = server::connections_within(descriptors, wanted);
-    tracing::info!(connections, descriptors, "the pages listen");
+    tracing::info!(connections, descriptors, "connections of the pages are limited");
     connections
 }
 
@@ -90,7 +90,8 @@ impl Product {
                 (bot, Some((path.clone(), webhook)))
             }
         };
-        Ok(Self { app, config, bot, webhook })
+        let limits = Limits::new(connections(config.web_connections), config.trusted_proxies.clone());
+        Ok(Self { app, config, bot, webhook, limits })
     }
 
     /// The pages, and the webhook if there is one.
@@ -102,9 +103,16 @@ impl Product {
         }
     }
 
-    /// Runs until told to stop, and closes everything, the server of the pages too.
-    pub async fn run(self, pages: Server, stop: Stop) -> anyhow::Result<()> {
-        let Self { app, config, bot, .. } = self;
+    /// Lifts the limit of one address: everybody comes from this machine.
+    #[must_use]
+    pub fn on_this_machine_only(self) -> Self {
+        Self { limits: Limits::local(self.limits.total), ..self }
+    }
+
+    /// Runs until told to stop, and closes everything.
+    pub async fn run(self, listener: TcpListener, router: Router, stop: Stop) -> anyhow::Result<()> {
+        let Self { app, config, bot, limits, .. } = self;
+        let pages = Server::start(listener, router, limits, Timeouts::default());
         let beside = app.clone();
         let beside = tokio::spawn(async move {
             let begun = async { tokio::join!(offer_commands(&config), jobs::begin(&beside)) };

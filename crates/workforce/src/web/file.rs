@@ -27,7 +27,7 @@ use crate::files::MediaType;
 const FILES_AT_ONCE: usize = 6;
 /// A proxy that speaks HTTP/2 with browsers asks for all pictures of a page at once: those wait for their turn.
 const FILES_WAITING: usize = 64;
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// Whoever was refused may ask again when files that are not read have been cut.
 const RETRY_AFTER_S: u64 = 30;
 

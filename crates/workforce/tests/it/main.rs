@@ -4,6 +4,7 @@
 
 #[path = "../../../opora/tests/it/aiogram_storage.rs"]
 mod aiogram_storage;
+mod attack;
 mod browser;
 mod cabinet;
 mod cabinet_page;
@@ -11,6 +12,7 @@ mod calendar_page;
 mod calendar_sums;
 mod chat;
 mod chromedriver;
+mod connections;
 mod days;
 mod deleted_sites;
 mod demo;

@@ -4,11 +4,12 @@ use sea_orm::ConnectionTrait;
 use serde_json::json;
 use workforce::people::{Role, Status};
 use workforce::registration::{DocumentStatus, Registrations};
+use workforce::server::{Limits, Server, Timeouts};
 
 use super::live::{gives_all_of, mark, written};
 use super::newcomer::{DONE, Newcomer};
 use crate::cabinet::Cabinet;
-use crate::demo::{ANNA, BORIS, PATIENCE};
+use crate::demo::{ANNA, BORIS, PATIENCE, http};
 use crate::firm::{Kind, on_every_database};
 
 on_every_database! {
@@ -109,6 +110,32 @@ async fn documents_are_shown_to_owners_and_refused_to_others_by_direct_link_too(
         owner.get(none).await.is(404, "There is no such page");
     }
     assert_eq!(cabinet.person(VERA).await.status, Status::Pending);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_file_shorter_than_its_row_is_a_broken_transfer() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    registers(&cabinet).await;
+    let (_, documents) = written(&cabinet.app, VERA).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let server = Server::start(listener, cabinet.router.clone(), Limits::local(8), Timeouts::default());
+    let ask = async || {
+        let file = http().get(format!("{base}/documents/{}/file", documents[0].id));
+        let answer = file.header("cookie", owner.cookies()).send().await.unwrap();
+        (answer.status().as_u16(), answer.content_length(), answer.bytes().await)
+    };
+    let size = documents[0].size_bytes.unsigned_abs();
+    let (status, length, bytes) = ask().await;
+    assert_eq!((status, length, bytes.unwrap().len() as u64), (200, Some(size), size));
+    let path = cabinet.app.data_dir.join("files").join(&documents[0].id);
+    std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(size / 2).unwrap();
+    let (status, length, bytes) = tokio::time::timeout(PATIENCE, ask()).await.expect("the transfer hangs");
+    assert_eq!((status, length), (200, Some(size)));
+    assert!(bytes.is_err(), "half of a file was taken for the whole");
+    server.close(PATIENCE).await;
     cabinet.close().await;
 }
 
