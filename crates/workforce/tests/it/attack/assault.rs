@@ -7,17 +7,15 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::{SinkExt, StreamExt};
-use reqwest::header::COOKIE;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, interval, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use super::figures::{Figures, Times};
-use super::scene::{DOCUMENT, FIRST_PERSON, FIRST_WRITER, Guest, Member, Scene, VICTIM, client_from};
+use super::scene::{Answer, DOCUMENT, FIRST_PERSON, FIRST_WRITER, Guest, Member, Scene, VICTIM};
 
 /// Each writes seldom enough to be within the limits of the chat.
 const WRITERS: usize = 40;
@@ -107,18 +105,12 @@ fn address(part: u8, number: usize) -> Ipv4Addr {
     Ipv4Addr::new(127, part, 0, (number % ADDRESSES) as u8 + 1)
 }
 
-async fn connect(scene: &Scene, from: Ipv4Addr) -> Option<TcpStream> {
-    let socket = TcpSocket::new_v4().ok()?;
-    socket.bind((from, 0).into()).ok()?;
-    timeout(PATIENCE, socket.connect(scene.address)).await.ok()?.ok()
-}
-
 /// Holds connections on which nothing is said; one that is closed is opened again. Answers how many were open at once.
 async fn idle(scene: &Scene, count: usize, end: Instant) -> usize {
     let (open, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let hold = async |number| {
         while Instant::now() < end {
-            let Some(mut stream) = connect(scene, address(2, number)).await else { return };
+            let Some(mut stream) = scene.connect(address(2, number)).await else { return };
             most.fetch_max(open.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
             let _ = timeout_at(end, stream.read_u8()).await;
             open.fetch_sub(1, Ordering::Relaxed);
@@ -132,7 +124,7 @@ async fn idle(scene: &Scene, count: usize, end: Instant) -> usize {
 /// many were refused.
 async fn downloads(scene: &Scene, attackers: &[Member], count: usize, end: Instant) -> (usize, usize) {
     let ask = async |member: &Member| {
-        let mut stream = connect(scene, member.address).await?;
+        let mut stream = scene.connect(member.address).await?;
         let Member { cookie, .. } = member;
         let request = format!("GET /documents/{DOCUMENT}/file HTTP/1.1\r\nhost: x\r\ncookie: {cookie}\r\n\r\n");
         stream.write_all(request.as_bytes()).await.ok()?;
@@ -165,7 +157,7 @@ async fn sockets(scene: &Scene, attackers: &[Member], count: usize, end: Instant
         let mut request = format!("ws://{}/live", scene.address).into_client_request().ok()?;
         request.headers_mut().insert("cookie", cookie.parse().ok()?);
         request.headers_mut().insert("origin", format!("http://{}", scene.address).parse().ok()?);
-        let (mut socket, _) = client_async(request, connect(scene, *address).await?).await.ok()?;
+        let (mut socket, _) = client_async(request, scene.connect(*address).await?).await.ok()?;
         // Whoever reads answers pings as well.
         loop {
             match timeout_at(end, socket.next()).await {
@@ -181,16 +173,15 @@ async fn sockets(scene: &Scene, attackers: &[Member], count: usize, end: Instant
 
 /// Tries to sign in, spread over the time: half with guesses for a person, half asking for a PIN in any name.
 async fn attempts(scene: &Scene, count: usize, lasts: Duration) -> BTreeMap<u16, usize> {
-    let clients: Vec<_> = (0..ADDRESSES.min(count)).map(|number| client_from(address(3, number))).collect();
     let (start, period) = (Instant::now(), lasts / u32::try_from(count).unwrap_or(u32::MAX));
     let attempt = async |number: usize| {
         sleep_until(start + period * u32::try_from(number).unwrap_or(u32::MAX)).await;
-        let guest = Guest::arrive(&clients[number % clients.len()], scene).await?;
+        let guest = Guest::arrive(scene, address(3, number)).await?;
         let answer = match number % 2 {
             0 => guest.log_in(VICTIM, &format!("{:06}", number % 1_000_000)).await?,
             _ => guest.ask_for_pin(50_000 + (number % 500) as i64).await?,
         };
-        Some(answer.status().as_u16())
+        Some(answer.status)
     };
     let answered = join_all((0..count).map(attempt)).await;
     let mut by_status = BTreeMap::new();
@@ -232,9 +223,8 @@ async fn pages(scene: &Scene, readers: &[Member], end: Instant) -> (Times, usize
                 break;
             }
             let began = Instant::now();
-            let asked = member.client.get(scene.url(path)).header(COOKIE, &member.cookie).send();
-            match read_whole(asked).await {
-                Some(200) => times.push(began.elapsed()),
+            match scene.get(member.address, path, &member.cookie).await {
+                Some(Answer { status: 200, .. }) => times.push(began.elapsed()),
                 _ => refused += 1,
             }
         }
@@ -252,17 +242,10 @@ async fn health(scene: &Scene, end: Instant) -> (Times, usize) {
     while Instant::now() < end {
         pace.tick().await;
         let began = Instant::now();
-        let client = client_from(Ipv4Addr::LOCALHOST);
-        match read_whole(client.get(scene.url("/health")).send()).await {
-            Some(200) => times.push(began.elapsed()),
+        match scene.get(Ipv4Addr::LOCALHOST, "/health", "").await {
+            Some(Answer { status: 200, .. }) => times.push(began.elapsed()),
             _ => refused += 1,
         }
     }
     (Times::new(times), refused)
-}
-
-async fn read_whole(asked: impl Future<Output = reqwest::Result<reqwest::Response>>) -> Option<u16> {
-    let answer = asked.await.ok()?;
-    let status = answer.status().as_u16();
-    answer.bytes().await.ok().map(|_| status)
 }

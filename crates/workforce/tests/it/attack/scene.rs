@@ -1,17 +1,18 @@
 //! The product as a process over the emulator, with people who can sign in and a file that is worth loading.
 
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
-use reqwest::header::{CONTENT_TYPE, COOKIE, HeaderMap, SET_COOKIE};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::process::Child;
+use tokio::time::timeout;
 
 use crate::demo::{Demo, OPORA, PATIENCE, until};
 
@@ -54,13 +55,32 @@ impl Scene {
         run.env("RUST_LOG", "warn").kill_on_drop(true);
         let process = run.stdout(Stdio::null()).spawn().unwrap();
         let scene = Self { emulator, address, process, _folder: folder };
-        let client = client_from(Ipv4Addr::LOCALHOST);
-        until("the product runs", async || client.get(scene.url("/health")).send().await.ok()).await;
+        until("the product runs", async || scene.get(Ipv4Addr::LOCALHOST, "/health", "").await).await;
         scene
     }
 
-    pub fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+    /// A connection from this address.
+    pub async fn connect(&self, from: Ipv4Addr) -> Option<TcpStream> {
+        let socket = TcpSocket::new_v4().ok()?;
+        socket.bind((from, 0).into()).ok()?;
+        timeout(PATIENCE, socket.connect(self.address)).await.ok()?.ok()
+    }
+
+    /// A page, by a connection of its own.
+    pub async fn get(&self, from: Ipv4Addr, path: &str, cookie: &str) -> Option<Answer> {
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncookie: {cookie}\r\n\r\n");
+        self.ask(from, &request).await
+    }
+
+    async fn ask(&self, from: Ipv4Addr, request: &str) -> Option<Answer> {
+        let mut stream = self.connect(from).await?;
+        stream.write_all(request.as_bytes()).await.ok()?;
+        let mut bytes = Vec::new();
+        timeout(PATIENCE, stream.read_to_end(&mut bytes)).await.ok()?.ok()?;
+        let text = String::from_utf8(bytes).ok()?;
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let status = head.split(' ').nth(1)?.parse().ok()?;
+        Some(Answer { status, head: head.to_owned(), body: body.to_owned() })
     }
 
     /// What the system says of the process: `VmRSS` now, `VmHWM` at most, in kB.
@@ -72,16 +92,15 @@ impl Scene {
 
     /// Somebody who is signed in, from this address.
     pub async fn sign_in(&self, person: i64, address: Ipv4Addr) -> Member {
-        let client = client_from(address);
-        let guest = Guest::arrive(&client, self).await.expect("no sign-in page");
+        let guest = Guest::arrive(self, address).await.expect("no sign-in page");
         let answer = guest.log_in(person, "000000").await.expect("no answer to a sign-in");
-        assert_eq!(answer.status().as_u16(), 303, "{person} cannot sign in");
-        Member { client, cookie: cookie(answer.headers()), address }
+        assert_eq!(answer.status, 303, "{person} cannot sign in");
+        Member { cookie: answer.cookie().expect("a session has a cookie"), address }
     }
 
     pub async fn close(mut self) {
         kill_process(Pid::from_raw(self.process.id().unwrap() as i32).unwrap(), Signal::TERM).unwrap();
-        let ended = tokio::time::timeout(PATIENCE, self.process.wait()).await.expect("it does not stop").unwrap();
+        let ended = timeout(PATIENCE, self.process.wait()).await.expect("it does not stop").unwrap();
         assert!(ended.success());
         self.emulator.stop().await;
     }
@@ -90,7 +109,6 @@ impl Scene {
 /// Somebody who is signed in.
 #[derive(Clone, Debug)]
 pub struct Member {
-    pub client: reqwest::Client,
     pub cookie: String,
     pub address: Ipv4Addr,
 }
@@ -98,34 +116,52 @@ pub struct Member {
 /// A browser before the sign-in.
 #[derive(Debug)]
 pub struct Guest<'a> {
-    client: &'a reqwest::Client,
     scene: &'a Scene,
+    address: Ipv4Addr,
     cookie: String,
     csrf: String,
 }
 
+/// What was answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    head: String,
+    body: String,
+}
+
 impl<'a> Guest<'a> {
     /// None where the page does not come.
-    pub async fn arrive(client: &'a reqwest::Client, scene: &'a Scene) -> Option<Self> {
-        let asked = client.get(scene.url("/sign-in")).send().await.ok()?;
-        let cookie = cookie(asked.headers());
-        let page = asked.text().await.ok()?;
-        let csrf = page.split_once("name=\"csrf\" value=\"")?.1.split('"').next()?.to_owned();
-        Some(Self { client, scene, cookie, csrf })
+    pub async fn arrive(scene: &'a Scene, address: Ipv4Addr) -> Option<Self> {
+        let page = scene.get(address, "/sign-in", "").await?;
+        let csrf = page.body.split_once("name=\"csrf\" value=\"")?.1.split('"').next()?.to_owned();
+        Some(Self { scene, address, cookie: page.cookie()?, csrf })
     }
 
-    pub async fn log_in(&self, person: i64, pin: &str) -> Option<reqwest::Response> {
-        self.post("/auth/login", format!("who={person}&pin={pin}")).await
+    pub async fn log_in(&self, person: i64, pin: &str) -> Option<Answer> {
+        self.post("/auth/login", &format!("who={person}&pin={pin}")).await
     }
 
-    pub async fn ask_for_pin(&self, person: i64) -> Option<reqwest::Response> {
-        self.post("/auth/send-pin", format!("who={person}")).await
+    pub async fn ask_for_pin(&self, person: i64) -> Option<Answer> {
+        self.post("/auth/send-pin", &format!("who={person}")).await
     }
 
-    async fn post(&self, path: &str, fields: String) -> Option<reqwest::Response> {
-        let form = self.client.post(self.scene.url(path)).header(COOKIE, &self.cookie);
-        let form = form.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
-        form.body(format!("{fields}&csrf={}", self.csrf)).send().await.ok()
+    async fn post(&self, path: &str, fields: &str) -> Option<Answer> {
+        let form = format!("{fields}&csrf={}", self.csrf);
+        let (cookie, length) = (&self.cookie, form.len());
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncookie: {cookie}\r\ncontent-length: {length}\r\n\
+             content-type: application/x-www-form-urlencoded\r\n\r\n"
+        );
+        self.scene.ask(self.address, &format!("{head}{form}")).await
+    }
+}
+
+impl Answer {
+    /// The cookie that is given with it.
+    fn cookie(&self) -> Option<String> {
+        let mut given = self.head.lines().filter_map(|line| line.strip_prefix("set-cookie: "));
+        given.find(|line| !line.contains("Max-Age=0"))?.split(';').next().map(str::to_owned)
     }
 }
 
@@ -133,20 +169,6 @@ impl std::fmt::Debug for Scene {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.address.fmt(f)
     }
-}
-
-/// A client that speaks from this address.
-pub fn client_from(address: Ipv4Addr) -> reqwest::Client {
-    // Only the first one installs it.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
-    client.local_address(IpAddr::V4(address)).timeout(Duration::from_secs(30)).build().unwrap()
-}
-
-fn cookie(headers: &HeaderMap) -> String {
-    let mut given = headers.get_all(SET_COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let kept = given.find(|line| !line.contains("Max-Age=0"));
-    kept.and_then(|line| line.split(';').next()).unwrap_or_default().to_owned()
 }
 
 fn command(folder: &Path) -> Command {
