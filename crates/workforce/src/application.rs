@@ -26,7 +26,7 @@ use crate::people::{People, Person};
 use crate::rooms::Rooms;
 use crate::settings::Settings;
 use crate::texts::{Language, Sentences};
-use crate::web::{self, Downloads, Events, Limits};
+use crate::web::{self, Downloads, Events, Guests, Limits};
 use crate::{front, jobs};
 
 /// Whoever sent a file waits: better to be asked to try again than to hear nothing for a minute.
@@ -57,6 +57,8 @@ pub struct Parts {
     pub events: Events,
     /// How often pages may be asked for.
     pub limits: Limits,
+    /// The requests of people who are not signed in.
+    pub guests: Guests,
     /// The files that are on their way to people.
     pub downloads: Downloads,
     /// Who may say on whose behalf a page is asked for.
@@ -103,6 +105,7 @@ impl App {
             clock,
             events: Events::default(),
             limits: Limits::default(),
+            guests: Guests::default(),
             downloads: Downloads::default(),
             trusted_proxies: config.trusted_proxies.clone(),
             public_url: config.public_url.clone(),

@@ -14,7 +14,7 @@ use opora::store::WriteError;
 
 pub use self::draw::{moment, role_label, status_label, status_name};
 pub use self::file::{Downloads, ShownFile, file};
-pub use self::frame::framed;
+pub use self::frame::{Guests, framed};
 pub use self::guards::{Operator, Owner, SignedIn, Staff, Visitor};
 pub use self::layout::{Card, NavItem, Section};
 pub use self::limits::{Asker, Limits};

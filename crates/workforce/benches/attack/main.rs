@@ -1,6 +1,7 @@
 //! The product under attack from many addresses of this machine, while people write to the bot and read pages.
 //!
-//! `cargo xtask bench attack` runs it: for how many seconds. It fails where the slowest hundredth of the bot's answers
+//! `cargo xtask bench attack` runs it: for how many seconds, then how many connections, downloads, sockets and attempts,
+//! so that each can be tried alone. It fails where the slowest hundredth of the bot's answers
 //! takes twice as long as before the attack, the product takes 300 MB, or somebody who is signed in does not get a page.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot go on should stop where it is")]
 
@@ -36,10 +37,13 @@ const MOST_MEMORY_KB: u64 = 300 * 1024;
 #[tokio::main]
 async fn main() -> ExitCode {
     // Cargo adds a word of its own.
-    let word = std::env::args().skip(1).find(|word| word != "--bench");
-    let lasts = word.map_or(WHOLE.lasts, |word| Duration::from_secs(word.parse().expect("a number of seconds")));
-    let assault = Assault { lasts, ..WHOLE };
-    let Assault { idle, downloads, sockets, attempts, .. } = assault;
+    let words = std::env::args().skip(1).filter(|word| word != "--bench");
+    let mut numbers = words.map(|word| word.parse::<usize>().expect("a number"));
+    let mut next = |usual| numbers.next().unwrap_or(usual);
+    let lasts = Duration::from_secs(next(60) as u64);
+    let (idle, downloads, sockets) = (next(WHOLE.idle), next(WHOLE.downloads), next(WHOLE.sockets));
+    let attempts = next(WHOLE.attempts);
+    let assault = Assault { idle, downloads, sockets, attempts, lasts, ..WHOLE };
     println!(
         "{idle} idle connections, {downloads} unread downloads, {sockets} WebSockets and {attempts} attempts to sign in, \
          for {} s\n",

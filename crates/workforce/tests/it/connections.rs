@@ -1,4 +1,5 @@
-//! The server of the pages over real sockets: clients that are silent, slow or too many, and those who are none of it.
+//! The server of the pages over real sockets: clients that are silent, slow or too many, and those who are none of it. And
+//! forms that are too long.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,6 +10,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::http::Method;
 use axum::routing::{get, post};
 use futures_util::{StreamExt, stream};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -18,7 +20,9 @@ use tokio_tungstenite::client_async;
 use workforce::config::Networks;
 use workforce::server::{Limits, Server, Timeouts};
 
-use crate::demo::{PATIENCE, until};
+use crate::cabinet::Cabinet;
+use crate::demo::{ANNA, PATIENCE, until};
+use crate::firm::Kind;
 
 const SHORT: Duration = Duration::from_millis(300);
 /// No test waits for these.
@@ -332,4 +336,24 @@ async fn a_stop_is_quick_where_nothing_is_under_way() {
     let mut idle = office.send(HELLO).await;
     answer(&mut idle, "hello").await;
     timeout(PATIENCE, office.server.close(LONG)).await.expect("it waits for those who say nothing");
+}
+
+#[tokio::test]
+async fn a_long_form_is_refused_whatever_vouches_for_it() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let guest = cabinet.browser();
+    guest.get("/sign-in").await;
+    for (browser, path, longest) in [(&owner, "/me/language", 64 * 1024), (&guest, "/auth/login", 8 * 1024)] {
+        let token = browser.token();
+        let form = format!("language=en&who=1&pin=000000&csrf={token}&more=");
+        let header = [("x-csrf-token", token.as_str())];
+        for headers in [&header[..], &[]] {
+            let long = format!("{form}{}", "x".repeat(longest + 1 - form.len()));
+            browser.send(Method::POST, path, &long, headers).await.is(400, "did not understand");
+            let just_right = &long[..longest];
+            assert_ne!(browser.send(Method::POST, path, just_right, headers).await.status.as_u16(), 400);
+        }
+    }
+    cabinet.close().await;
 }

@@ -173,7 +173,7 @@ async fn sockets(scene: &Scene, attackers: &[Member], count: usize, end: Instant
 
 /// Tries to sign in, spread over the time: half with guesses for a person, half asking for a PIN in any name.
 async fn attempts(scene: &Scene, count: usize, lasts: Duration) -> BTreeMap<u16, usize> {
-    let (start, period) = (Instant::now(), lasts / u32::try_from(count).unwrap_or(u32::MAX));
+    let (start, period) = (Instant::now(), lasts / u32::try_from(count.max(1)).unwrap_or(u32::MAX));
     let attempt = async |number: usize| {
         sleep_until(start + period * u32::try_from(number).unwrap_or(u32::MAX)).await;
         let guest = Guest::arrive(scene, address(3, number)).await?;
