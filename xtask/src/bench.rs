@@ -34,6 +34,13 @@ enum Benchmark {
         #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(10_000..))]
         many: u32,
     },
+    /// The product under attack: 2,000 idle connections, 200 unread downloads, 500 WebSockets, 4,000 attempts to sign in;
+    /// fails where the bot becomes twice as slow, memory reaches 300 MB, or pages do not come
+    Attack {
+        /// How long it lasts
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(5..))]
+        seconds: u32,
+    },
     /// How long pages take in a large firm while 50 people read; fails where the slowest hundredth takes 50 ms or more
     Pages {
         /// How long they read; each page often enough to be judged by itself unless given
@@ -66,6 +73,7 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             println!(
                 "cargo xtask bench dialogues [stores]      cost of a turn with few and with many stored dialogues"
             );
+            println!("cargo xtask bench attack                  the bot and the pages while many attack the product");
             println!("cargo xtask bench pages                   times of pages in a large firm while 50 people read");
             println!("cargo xtask bench registrations [stores]  people who register at once with the whole program");
             println!("cargo xtask bench frameworks [arguments]  bot frameworks side by side; see bench/README.md");
@@ -75,6 +83,10 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             commands.show(bench.args(arguments))?;
         }
         Some(Benchmark::Dialogues { stores, many }) => dialogues(&commands, stores, *many)?,
+        Some(Benchmark::Attack { seconds }) => {
+            let mut bench = commands.cargo(&["bench", "--package", "workforce", "--bench", "attack", "--"]);
+            commands.show(bench.arg(seconds.to_string()))?;
+        }
         Some(Benchmark::Pages { seconds }) => pages(&commands, *seconds)?,
         Some(Benchmark::Registrations { stores, people }) => registrations(&commands, stores, *people)?,
         Some(Benchmark::Frameworks { arguments }) => {

@@ -60,6 +60,7 @@ async fn run(emulator: &Emulator, bot: &Arc<Bot>, mut call: Call) -> Response {
     let watch = Stopwatch::start();
     let method = methods::find(&call.method);
     call.complaints = method.map(|method| complaints(method, &call)).unwrap_or_default();
+    bot.store_uploads(&call.uploads).await;
     let fault = {
         let mut world = bot.world();
         let fault = match world.faults.active() {

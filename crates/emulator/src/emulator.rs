@@ -3,24 +3,31 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use reqwest::redirect::Policy;
 use tokio::sync::Notify;
 
+use crate::bot_api::call::Upload;
 use crate::bot_api::error::ApiError;
 use crate::clock::Clock;
 use crate::delivery::webhook;
-use crate::journal;
+use crate::hosts::AllowedHosts;
+use crate::journal::{self, Journal};
 use crate::token::Token;
 use crate::world::World;
 use crate::world::limit::Limits;
 
 /// A test tool does not need more bots than this, and a stray client must not fill the memory.
 const MAX_BOTS: usize = 10_000;
+
+/// Writing so many bytes takes less time than handing them to another thread.
+const SMALL_UPLOAD: usize = 64 << 10;
 
 /// How long a link's server may take.
 const LINK_PATIENCE: Duration = Duration::from_secs(20);
@@ -30,6 +37,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Where worlds are kept over restarts; none: in memory only.
     pub data: Option<PathBuf>,
+    /// Host names that are served besides `localhost` and addresses.
+    pub allowed_hosts: AllowedHosts,
 }
 
 /// How many threads serve the emulator best: half of the cores. A bot's world lies behind one lock, so more threads mostly
@@ -99,6 +108,10 @@ impl Emulator {
         self.shared.settings.limits
     }
 
+    pub fn allowed_hosts(&self) -> &AllowedHosts {
+        &self.shared.settings.allowed_hosts
+    }
+
     pub(crate) fn http(&self) -> &reqwest::Client {
         &self.shared.http
     }
@@ -148,15 +161,6 @@ impl Emulator {
         true
     }
 
-    /// Writes what the journals still hold back; to be called before the process ends.
-    pub fn flush(&self) {
-        for bot in self.bots() {
-            if let Some(journal) = &bot.world().journal {
-                journal.flush();
-            }
-        }
-    }
-
     fn create(&self, token: &Token) -> Option<Arc<Bot>> {
         let _making = self.shared.making.lock();
         if let Some(bot) = self.known(token) {
@@ -188,12 +192,67 @@ impl Emulator {
     }
 }
 
-/// A world while it is locked.
-pub type WorldGuard<'a> = MutexGuard<'a, World>;
+/// A world while it is locked. When it is released, everything that changed under the lock becomes one record, and
+/// the record is written, along with those of earlier holders that still wait.
+#[derive(Debug)]
+pub struct WorldGuard<'a> {
+    // Fields are dropped in this order: the lock is released before the write, so that no other call waits for it.
+    world: MutexGuard<'a, World>,
+    unwritten: Unwritten,
+}
+
+/// Writes a journal's records when it is dropped.
+#[derive(Debug)]
+struct Unwritten(Option<Arc<Journal>>);
+
+impl Drop for Unwritten {
+    fn drop(&mut self) {
+        if let Some(journal) = &self.0 {
+            journal.write();
+        }
+    }
+}
+
+impl Drop for WorldGuard<'_> {
+    fn drop(&mut self) {
+        // An answer may tell of changes that an earlier holder made and has not written yet, so those are written too.
+        if let Some(journal) = &self.world.journal
+            && journal.seal()
+        {
+            self.unwritten.0 = Some(journal.clone());
+        }
+    }
+}
+
+impl Deref for WorldGuard<'_> {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
+impl DerefMut for WorldGuard<'_> {
+    fn deref_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+}
 
 impl Bot {
     /// The world, locked. Never held over an await, and short: the lock spins before it sleeps.
     pub fn world(&self) -> WorldGuard<'_> {
-        self.world.lock()
+        WorldGuard { world: self.world.lock(), unwritten: Unwritten(None) }
+    }
+
+    /// Stores large uploads before the world is locked, so that no other call waits for the disk. One that is not
+    /// stored here is stored with its record.
+    pub(crate) async fn store_uploads(&self, uploads: &[Upload]) {
+        let large: Vec<Bytes> =
+            uploads.iter().map(|it| it.bytes.clone()).filter(|it| it.len() > SMALL_UPLOAD).collect();
+        let journal = if large.is_empty() { None } else { self.world().journal.clone() };
+        if let Some(journal) = journal {
+            // The journal logs what it cannot write, and tries again with the record.
+            let _ = tokio::task::spawn_blocking(move || large.iter().for_each(|it| journal.store(it))).await;
+        }
     }
 }

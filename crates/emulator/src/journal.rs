@@ -1,44 +1,40 @@
-//! What keeps a world over restarts: an append-only file of JSON lines a bot, and its uploads beside it.
+//! Keeps a world over restarts: an append-only file of JSON lines for each bot, and its uploads beside it.
 //!
-//! Each change of a person, chat, message, file or update appends the thing as it is now; reading the lines in order
-//! gives the world back, and the file is written anew, short, when it is opened. Lines are written by a thread of their
-//! own, so no call waits for the disk: a killed process may lose the last moments, a stopped one loses nothing.
+//! A line is a record: everything that changed while the world was locked once. A record is written, by one `write`,
+//! before the call that made it is answered, and before its updates are delivered. So a killed process loses nothing that
+//! it answered, and a record that was cut short is dropped whole. Reading the lines in order gives the world back; the file
+//! is rewritten, short, when it is opened. Nothing here syncs to disk: a power cut may lose the last seconds.
 
 mod read;
+#[cfg(test)]
+mod tests;
+mod write;
 
+use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use self::write::Journal;
 use crate::world::World;
-use crate::world::file::{Data, StoredFile};
+use crate::world::file::StoredFile;
 use crate::world::limit::Limits;
 use crate::world::queue::{Lane, Queued};
 use crate::world::update::UpdateKind;
 
 const LINES: &str = "journal.jsonl";
+/// The name of the lines of a bot that was forgotten: its folder is about to be removed.
+const FORGOTTEN: &str = "journal.forgotten";
+/// The name of the lines while they are rewritten.
+const NEW_LINES: &str = "journal.new";
+const UPLOADS: &str = "files";
 const LOCK: &str = "emulator.lock";
-
-/// The way to a bot's file.
-#[derive(Debug)]
-pub struct Journal {
-    sender: Sender<Job>,
-    folder: PathBuf,
-}
-
-enum Job {
-    Line(Vec<u8>),
-    Blob(PathBuf, Bytes),
-    Flush(Sender<()>),
-    Erase,
-}
 
 /// An update as it is kept.
 #[derive(Deserialize, Serialize)]
@@ -69,11 +65,12 @@ pub fn lock(data: &Path) -> io::Result<File> {
     }
 }
 
-/// Opens every bot of a data directory. A folder that cannot be read is left as it is, for somebody to look into.
+/// Opens every bot of a data directory. A folder that cannot be read is left as it is, for a person to look into.
 pub fn open_all(data: &Path, limits: Limits) -> io::Result<Vec<World>> {
     fs::create_dir_all(data)?;
     let mut folders: Vec<PathBuf> = fs::read_dir(data)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     folders.sort();
+    folders.iter().filter(|folder| folder.join(FORGOTTEN).is_file()).for_each(|folder| remove(folder));
     let mut worlds: Vec<World> = Vec::new();
     for folder in folders.iter().filter(|folder| folder.join(LINES).is_file()) {
         let world = match open(folder, limits) {
@@ -102,57 +99,65 @@ fn open(folder: &Path, limits: Limits) -> io::Result<World> {
 }
 
 /// Begins the journal of a new bot, in a folder of its own: one that is being erased may be of the same token.
-pub fn create(data: &Path, world: &World) -> io::Result<Journal> {
+pub fn create(data: &Path, world: &World) -> io::Result<Arc<Journal>> {
     let digest = crate::world::file::digest_of(world.token.as_str().as_bytes());
     // A bot may be forgotten and made again within a millisecond; a later folder has a higher name.
     static CREATED: AtomicU64 = AtomicU64::new(0);
     let created = CREATED.fetch_add(1, Ordering::Relaxed);
     let folder = data.join(format!("{}-{digest:016x}-{}-{created:08}", world.token.bot_id(), world.created_ms));
-    let mut lines = Vec::new();
-    write_world(world, |line| {
-        lines.extend(line);
-        Ok(())
-    })?;
-    start(&folder, move |folder| begin(folder, |file| file.write_all(&lines)))
+    let file = write_new(&folder, world)?;
+    put_into_place(&folder)?;
+    Ok(Arc::new(Journal::new(&folder, file)))
 }
 
 /// Writes the whole world as it is now, short, and goes on from there.
-fn resume(folder: &Path, world: &World) -> io::Result<Journal> {
-    let file = begin(folder, |file| write_world(world, |line| file.write_all(&line)))?;
-    start(folder, move |_| Ok(file))
+fn resume(folder: &Path, world: &World) -> io::Result<Arc<Journal>> {
+    let file = write_new(folder, world)?;
+    // The lines of the last run are replaced, so these must outlive a power cut.
+    file.sync_all()?;
+    put_into_place(folder)?;
+    remove_unnamed_uploads(folder, world);
+    Ok(Arc::new(Journal::new(folder, file)))
 }
 
-/// Starts the writing thread; it also opens the file, so that no call waits for the disk.
-fn start(
-    folder: &Path,
-    open: impl FnOnce(&Path) -> io::Result<BufWriter<File>> + Send + 'static,
-) -> io::Result<Journal> {
-    let (sender, receiver) = mpsc::channel();
-    let journal = Journal { sender, folder: folder.to_owned() };
-    let folder = folder.to_owned();
-    let run = move || match open(&folder) {
-        Ok(file) => write_all(&receiver, file, &folder),
-        Err(error) => {
-            tracing::error!(%error, folder = %folder.display(), "this bot will not be kept over restarts");
+/// A new file with a world in it, beside the one in use.
+fn write_new(folder: &Path, world: &World) -> io::Result<File> {
+    fs::create_dir_all(folder.join(UPLOADS))?;
+    let mut file = BufWriter::new(File::create(folder.join(NEW_LINES))?);
+    write_world(world, |line| file.write_all(&line))?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+fn put_into_place(folder: &Path) -> io::Result<()> {
+    fs::rename(folder.join(NEW_LINES), folder.join(LINES))
+}
+
+/// An upload is stored before the call that names it has its effect, so a refused call leaves one that no record names.
+fn remove_unnamed_uploads(folder: &Path, world: &World) {
+    let named: HashSet<PathBuf> = world.files.iter().map(|(_, file)| upload_path(folder, file)).collect();
+    let stored = fs::read_dir(folder.join(UPLOADS)).into_iter().flatten().flatten().map(|entry| entry.path());
+    for path in stored.filter(|path| !named.contains(path)) {
+        if let Err(error) = fs::remove_file(&path) {
+            tracing::warn!(%error, path = %path.display(), "an upload that no record names could not be removed");
         }
-    };
-    thread::Builder::new().name("journal".into()).spawn(run)?;
-    Ok(journal)
+    }
 }
 
-/// A new file with its first lines, put into place once they are on disk.
-fn begin(
-    folder: &Path,
-    first_lines: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> io::Result<BufWriter<File>> {
-    fs::create_dir_all(folder.join("files"))?;
-    let new = folder.join("journal.new");
-    let mut file = BufWriter::new(File::create(&new)?);
-    first_lines(&mut file)?;
-    file.flush()?;
-    file.get_ref().sync_all()?;
-    fs::rename(new, folder.join(LINES))?;
-    Ok(file)
+/// Forgets a bot at once; its folder is removed by a thread, as it may be large.
+fn erase(folder: &Path) {
+    if let Err(error) = fs::rename(folder.join(LINES), folder.join(FORGOTTEN)) {
+        tracing::warn!(%error, folder = %folder.display(), "a forgotten bot's journal could not be renamed");
+    }
+    let folder = folder.to_owned();
+    if let Err(error) = thread::Builder::new().name("erase".into()).spawn(move || remove(&folder)) {
+        tracing::warn!(%error, "a forgotten bot's folder is removed at the next start");
+    }
+}
+
+fn remove(folder: &Path) {
+    if let Err(error) = fs::remove_dir_all(folder) {
+        tracing::warn!(%error, folder = %folder.display(), "a forgotten bot's folder could not be removed");
+    }
 }
 
 fn write_world(world: &World, mut write: impl FnMut(Vec<u8>) -> io::Result<()>) -> io::Result<()> {
@@ -183,107 +188,28 @@ fn write_world(world: &World, mut write: impl FnMut(Vec<u8>) -> io::Result<()>) 
     Ok(())
 }
 
-impl Journal {
-    pub fn save<T: Serialize>(&self, kind: &'static str, value: &T) {
-        // The writing thread ends only with the journal; a line after that has nowhere to go.
-        let _ = self.sender.send(Job::Line(line(kind, value)));
-    }
-
-    pub fn save_update(&self, update: &Queued, next_id: i64) {
-        let _ = self.sender.send(Job::Line(update_line(update, next_id)));
-    }
-
-    /// Keeps the bytes of an upload under a name made from its content.
-    pub fn save_blob(&self, file: &StoredFile) {
-        if let Data::Memory(bytes) = &file.data {
-            let _ = self.sender.send(Job::Blob(blob_path(&self.folder, file), bytes.clone()));
-        }
-    }
-
-    /// Waits until everything said so far is in the file.
-    pub fn flush(&self) {
-        let (done, wait) = mpsc::channel();
-        if self.sender.send(Job::Flush(done)).is_ok() {
-            let _ = wait.recv();
-        }
-    }
-
-    /// Removes the bot's folder.
-    pub fn erase(self) {
-        let _ = self.sender.send(Job::Erase);
-    }
+fn upload_path(folder: &Path, file: &StoredFile) -> PathBuf {
+    upload_name(folder, file.digest, file.size)
 }
 
-fn blob_path(folder: &Path, file: &StoredFile) -> PathBuf {
-    folder.join("files").join(format!("{:016x}-{}", file.digest, file.size))
+fn upload_name(folder: &Path, digest: u64, size: u64) -> PathBuf {
+    folder.join(UPLOADS).join(format!("{digest:016x}-{size}"))
 }
 
+/// A record with one change.
 fn line<T: Serialize>(kind: &str, value: &T) -> Vec<u8> {
-    // Everything that is kept serializes into memory without fail: string keys, finite numbers.
-    let mut line = serde_json::to_vec(&(kind, value)).unwrap_or_default();
-    line.push(b'\n');
-    line
+    let mut record = Vec::new();
+    write::change(&mut record, kind, value);
+    write::end(&mut record);
+    record
 }
 
 fn update_line(update: &Queued, next_id: i64) -> Vec<u8> {
-    let Some(json) = crate::world::event::raw(&update.json) else {
-        return Vec::new();
-    };
+    kept_update(update, next_id).map_or_else(Vec::new, |kept| line("update", &kept))
+}
+
+fn kept_update(update: &Queued, next_id: i64) -> Option<KeptUpdate<'_>> {
+    let json = crate::world::event::raw(&update.json)?;
     let Queued { number, id, kind, lane, expires_ms, late, .. } = *update;
-    line("update", &KeptUpdate { number, next_id, id, kind, lane, expires_ms, late, json })
-}
-
-fn write_all(jobs: &Receiver<Job>, mut file: BufWriter<File>, folder: &Path) {
-    while let Ok(job) = jobs.recv() {
-        let mut next = Some(job);
-        while let Some(job) = next {
-            let written = match job {
-                Job::Line(line) => file.write_all(&line),
-                Job::Blob(path, bytes) => write_blob(&path, &bytes),
-                Job::Flush(done) => {
-                    let flushed = file.flush();
-                    let _ = done.send(());
-                    flushed
-                }
-                Job::Erase => {
-                    if let Err(error) = fs::remove_dir_all(folder) {
-                        tracing::warn!(%error, "a forgotten bot's folder could not be removed");
-                    }
-                    return;
-                }
-            };
-            if let Err(error) = written {
-                tracing::error!(%error, folder = %folder.display(), "the journal cannot be written");
-            }
-            next = jobs.try_recv().ok();
-        }
-        if let Err(error) = file.flush() {
-            tracing::error!(%error, folder = %folder.display(), "the journal cannot be written");
-        }
-    }
-}
-
-fn write_blob(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if path.exists() {
-        return Ok(());
-    }
-    let new = path.with_extension("new");
-    fs::write(&new, bytes)?;
-    fs::rename(new, path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::token::Token;
-
-    #[test]
-    fn a_bot_made_twice_within_a_millisecond_has_two_folders_the_later_one_last() -> io::Result<()> {
-        let data = tempfile::tempdir()?;
-        let token = Token::parse("123456789:AAtesttesttesttesttesttesttesttestt").ok_or(io::ErrorKind::Other)?;
-        let world = World::new(token, Limits::default());
-        let (one, two) = (create(data.path(), &world)?, create(data.path(), &world)?);
-        assert!(one.folder < two.folder, "{} {}", one.folder.display(), two.folder.display());
-        Ok(())
-    }
+    Some(KeptUpdate { number, next_id, id, kind, lane, expires_ms, late, json })
 }

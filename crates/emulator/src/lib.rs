@@ -11,6 +11,7 @@
 //! - [`delivery`]: long polling and webhooks;
 //! - [`people`]: the other side of the chat, for people and tests;
 //! - [`page`]: the chat page in the browser;
+//! - [`hosts`]: which host names are served;
 //! - [`journal`]: what keeps a world over restarts.
 //!
 //! The crate knows nothing of the bots it serves. Start one with [`Emulator`]:
@@ -27,6 +28,7 @@ pub mod bot_api;
 pub mod clock;
 pub mod delivery;
 mod emulator;
+pub mod hosts;
 pub mod journal;
 pub mod page;
 pub mod people;
@@ -36,4 +38,5 @@ pub mod token;
 pub mod world;
 
 pub use emulator::{Bot, Emulator, Settings, worker_threads};
+pub use hosts::AllowedHosts;
 pub use world::limit::Limits;

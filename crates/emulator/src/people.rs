@@ -19,7 +19,6 @@ use std::sync::Arc;
 use axum::extract::{DefaultBodyLimit, FromRequestParts, Path, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
-use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
@@ -78,7 +77,7 @@ routes! {
 }
 
 pub fn router() -> Router<Emulator> {
-    routes().layer(DefaultBodyLimit::max(MAX_BODY)).layer(middleware::from_fn(same_origin))
+    routes().layer(DefaultBodyLimit::max(MAX_BODY))
 }
 
 /// What is wrong with a request, in words for the person who made it.
@@ -171,21 +170,4 @@ async fn openapi() -> Response {
 
 async fn asset(Path(name): Path<String>) -> Response {
     page::asset(&name)
-}
-
-/// A page of another site must not read or steer a developer's emulator.
-async fn same_origin(request: Request, next: Next) -> Response {
-    if is_foreign(&request) {
-        let message = "pages of other sites may not use the emulator".to_owned();
-        return Refused { status: StatusCode::FORBIDDEN, message }.into_response();
-    }
-    next.run(request).await
-}
-
-fn is_foreign(request: &Request) -> bool {
-    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
-    header(header::ORIGIN).is_some_and(|origin| {
-        let site = origin.split_once("://").map_or(origin, |(_, site)| site);
-        Some(site) != header(header::HOST)
-    })
 }

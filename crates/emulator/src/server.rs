@@ -11,7 +11,7 @@ use axum::routing::get;
 
 use crate::bot_api::{self, error::ApiError};
 use crate::emulator::Emulator;
-use crate::{page, people};
+use crate::{hosts, page, people};
 
 impl Emulator {
     /// Everything: the bot's side, the people's side, and the chat page at `/`.
@@ -21,13 +21,21 @@ impl Emulator {
 
     /// The same with the page elsewhere, for a server that has a `/` of its own.
     pub fn router_with_page_at(&self, path: &str) -> Router {
-        // The fallback comes after the people's layers: a bot has no use for them.
-        people::router().route(path, get(page::index)).fallback(bot_side).with_state(self.clone())
+        let people = self.allowed_hosts().guard(people::router().route(path, get(page::index)));
+        // The fallback comes after the people's layers: it makes the same checks without them, which is faster.
+        people.fallback(bot_side).with_state(self.clone())
     }
 }
 
 /// `/bot<token>/<method>` and `/file/bot<token>/<path>`, which no route pattern can tell from other words.
 async fn bot_side(State(emulator): State<Emulator>, request: Request<Body>) -> Response {
+    if let Some(refusal) = emulator.allowed_hosts().refusal(&request) {
+        return ApiError::forbidden(&refusal).into_response();
+    }
+    // Every method can be called by GET, which a page can do by naming it as a picture.
+    if hosts::is_cross_site(&request) {
+        return ApiError::forbidden("pages of other sites may not call a bot's methods").into_response();
+    }
     let mut path = Cow::Borrowed(request.uri().path());
     // Some clients write the token's colon so, or the slash in a file's path.
     if path.contains('%') {

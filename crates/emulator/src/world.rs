@@ -1,7 +1,8 @@
 //! One bot's world: its people, chats, messages, files, and the updates that wait for it.
 //!
 //! Everything of a bot lies behind one lock and every change goes through the few functions here, so that nothing can
-//! change without its readers being woken, its watchers told and its journal written. Nothing here waits or does I/O.
+//! change without its readers being woken, its watchers told and its journal given a record of it. Nothing here waits or
+//! does I/O: the record is written when the lock is released.
 
 pub mod callback;
 pub mod chat;
@@ -71,7 +72,7 @@ pub struct World {
     /// The same, until somebody has begun to post for the new one.
     pub webhook_changed: bool,
     pub created_ms: i64,
-    pub journal: Option<Journal>,
+    pub journal: Option<Arc<Journal>>,
     users: HashMap<i64, User>,
     chats: HashMap<i64, Chat>,
     /// Each user's profile photos, newest first, each in its sizes.
@@ -255,7 +256,7 @@ impl World {
 
     pub fn add_file(&mut self, file: StoredFile) -> FileNo {
         if let Some(journal) = &self.journal {
-            journal.save_blob(&file);
+            journal.save_upload(&file);
             journal.save("file", &file);
         }
         self.files.add(file)

@@ -17,6 +17,7 @@ use crate::outbox::SendEvent;
 use crate::store::MemoryStore;
 use crate::store::{Store, StoreError};
 use crate::telegram::{Api, BadAddress, TELEGRAM, Telegram, shown};
+use crate::tls_provider;
 use crate::turn::Context;
 
 // Everything that has to be named to set a bot up is here, wherever it is used.
@@ -42,8 +43,10 @@ pub enum BotError {
     /// The token has not the form that Telegram gives.
     #[error("the token is not of the form <number>:<secret>")]
     BadToken,
-    /// The webhook's secret is not one that Telegram takes; an empty one would let everybody in.
-    #[error("the webhook's secret is not 1 to 256 characters of A-Z, a-z, 0-9, _ and -")]
+    /// The webhook's secret is not one that Telegram takes, or is so short that it can be guessed.
+    #[error(
+        "the webhook's secret is not 16 to 256 characters of A-Z, a-z, 0-9, _ and -; `openssl rand -hex 32` makes one"
+    )]
     BadSecret,
     /// The address of the Bot API cannot be used.
     #[error(transparent)]
@@ -135,8 +138,12 @@ impl std::fmt::Debug for Bot {
 
 impl Bot {
     /// A bot with this token, on Telegram, that keeps its state in memory until [`Bot::store`] says where else.
+    ///
+    /// Installs ring as the process's provider of cryptography for rustls, unless there is one: the application's own
+    /// `reqwest` needs it, too.
     #[must_use]
     pub fn new(token: impl Into<String>) -> Self {
+        tls_provider::install();
         Self {
             token: token.into(),
             api_url: TELEGRAM.to_owned(),
@@ -229,7 +236,7 @@ impl Bot {
     /// Takes updates by webhook instead of polling. Mount the [`Webhook`]'s router where the address leads.
     #[must_use]
     pub fn webhook(mut self, settings: WebhookSettings) -> (Self, Webhook) {
-        let webhook = Webhook::new(&settings.secret);
+        let webhook = Webhook::new(&settings);
         self.webhook = Some((settings, webhook.clone()));
         (self, webhook)
     }

@@ -64,6 +64,7 @@ pub(crate) use self::conversation::{Conversation, Frame, SLOTS_MAX};
 #[cfg(test)]
 mod tests;
 
+mod asked;
 mod check;
 mod conversation;
 mod finish;
@@ -272,8 +273,8 @@ impl<S: States> Dialogue<S> {
         self
     }
 
-    /// Handles outcomes of effects whose state is gone, so that what they brought can be cleared away. [`Next::Stay`] is the
-    /// answer to give.
+    /// Handles outcomes of this dialogue's effects whose state has ended or does not hear them, so that what they brought can
+    /// be cleared away. An entry for the outcome goes first. [`Next::Stay`] is the answer to give.
     #[must_use]
     pub fn late<H>(mut self, handler: H) -> Self
     where

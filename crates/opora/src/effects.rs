@@ -22,6 +22,7 @@ use crate::clock::Clock;
 use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::mailbox::Letter;
+use crate::progress::{Progress, Stalled};
 use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, Store};
 use crate::turn;
 
@@ -46,9 +47,9 @@ pub struct Asked {
     pub dialogue: DialogueKey,
     /// What it asked for, as JSON.
     pub body: Box<str>,
-    /// Which try this is, from 1.
+    /// Which try this is, from 1. It is 1 again after a try in which a broadcast got further: such a try is not counted.
     pub attempt: u32,
-    /// No other try follows if this one fails: what it would have gone on from is not needed any more.
+    /// No other try follows if this one fails and gets no further: what it would have gone on from is not needed any more.
     pub is_last: bool,
 }
 
@@ -117,7 +118,8 @@ pub struct EffectSettings {
     pub backoff: Duration,
     /// The longest wait.
     pub longest_backoff: Duration,
-    /// How long one try may take.
+    /// How long one try may take. A broadcast inside of it may take longer: for it, this is the longest time without a sign of
+    /// life.
     pub deadline: Duration,
 }
 
@@ -345,9 +347,10 @@ impl Shared {
                 is_last: attempt >= attempts,
             };
             // In a task of its own, so that a panic is a failure of this try alone; given up, it ends.
-            let runner = Arc::clone(runner);
-            let run = AbortOnDropHandle::new(tokio::spawn(async move { runner(asked).await }));
-            let run = tokio::time::timeout(self.settings.deadline, run).await;
+            let (runner, progress) = (Arc::clone(runner), Progress::default());
+            let work = progress.clone().of(async move { runner(asked).await });
+            let run = AbortOnDropHandle::new(tokio::spawn(work));
+            let run = progress.until_stalled(self.settings.deadline, run).await;
             drop(place);
             let (kind, words) = match run {
                 Ok(Ok(Ok(value))) => {
@@ -360,18 +363,22 @@ impl Shared {
                 }
                 Ok(Ok(Err(EffectError::Retry(error)))) => ("it answered with an error", error.to_string()),
                 Ok(Err(error)) => ("it panicked", error.to_string()),
-                Err(_) => ("it took too long", format!("it took longer than {:?}", self.settings.deadline)),
+                Err(Stalled) => ("it took too long", format!("it took longer than {:?}", self.settings.deadline)),
             };
             let (effect, work) = (row.id.0, &row.effect.kind);
             // The words may quote what a person wrote; the dialogue gets them.
             tracing::debug!(effect, %work, attempt, %words, "why an effect failed");
+            if progress.has_advanced() {
+                // The next try goes on where this one ended, so this one is not counted.
+                attempt = 0;
+            }
             if attempt >= attempts {
                 tracing::error!(effect, %work, key = %row.key, attempt, kind, "an effect failed for good");
                 metrics::counter!("opora_effects_total", "outcome" => "failed").increment(1);
                 return Err(words);
             }
             tracing::warn!(effect, %work, key = %row.key, attempt, kind, "an effect failed; trying again");
-            let pause = self.settings.backoff.saturating_mul(2_u32.saturating_pow(attempt - 1));
+            let pause = self.settings.backoff.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
             tokio::time::sleep(pause.min(self.settings.longest_backoff)).await;
             attempt += 1;
         }

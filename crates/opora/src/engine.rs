@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use self::after::After;
 pub(crate) use self::cache::StateCache;
 use self::trouble::{Failure, Kind, Trouble};
+pub(crate) use self::unheard::Unheard;
 use crate::clock::{Clock, Stopwatch};
 use crate::dialogue::Script;
 use crate::effects::Effects;
@@ -26,7 +27,7 @@ use crate::store::{
     Commit, Committed, ConversationRow, EffectRow, Epoch, Mark, Opened, OutboxRow, Refusal, Store, StoreError, Stored,
     Taken, Transition, Version,
 };
-use crate::turn::{Context, Event, Moment, Outcome, TurnError};
+use crate::turn::{Context, Event, Hearing, Moment, Outcome, TurnError};
 
 mod after;
 mod cache;
@@ -34,6 +35,7 @@ mod letters;
 mod moment;
 mod report;
 mod trouble;
+mod unheard;
 
 /// How turns are run, and what happens when they fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +68,7 @@ pub(crate) struct Engine {
     pub(crate) wakeup: Wakeup,
     pub(crate) settings: TurnSettings,
     pub(crate) cache: StateCache,
+    pub(crate) unheard: Unheard,
     /// Ended when the lease is lost: nothing more may be written.
     pub(crate) lost: CancellationToken,
     /// Ended when the stop's deadline is over: turns that wait for a store give up; their inputs stay in the inbox.
@@ -202,8 +205,13 @@ impl Engine {
             self.cache.put(work.key, version, stored);
             return Ok(false);
         }
-        let moved = outcome.transition.clone();
         let after = After::of(&outcome, stored, work.key, now);
+        if let Hearing::Unheard(reason) = &outcome.hearing
+            && self.unheard.admits_row()
+        {
+            return Err(Trouble::Unheard(reason.clone()));
+        }
+        let (moved, hearing, lost_result) = (outcome.transition.clone(), outcome.hearing, outcome.lost_result);
         let commit = Commit {
             key: work.key.clone(),
             from: version,
@@ -233,7 +241,14 @@ impl Engine {
         failpoints::hit(failpoints::TURN_AFTER_COMMIT).await;
         self.committed(work.key, after, committed);
         report::commit(work.letters, committing.elapsed(), self.clock.now());
-        report::turn(work.key, &work.event, moved.as_ref(), took);
+        report::turn(took);
+        match hearing {
+            Hearing::Heard => report::handled(work.key, &work.event, moved.as_ref(), took),
+            hearing => self.unheard.tell(work.key, &work.event, &hearing),
+        }
+        if let Some(child) = lost_result {
+            unheard::tell_lost_result(work.key, &child);
+        }
         Ok(true)
     }
 
@@ -276,7 +291,7 @@ impl Engine {
         self.cache.put(key, committed.version, after.stored);
         if !after.outgoing.is_empty() {
             let rows = after.outgoing.into_iter().zip(committed.outbox).map(|(row, id)| OutboxRow { id, ..row });
-            self.courier.enqueue(rows.collect());
+            self.courier.enqueue_of_turn(rows.collect());
         }
         if !after.effects.is_empty() {
             let rows = after.effects.into_iter().zip(committed.effects).map(|(row, id)| EffectRow { id, ..row });

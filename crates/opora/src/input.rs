@@ -9,8 +9,8 @@ use serde_json::value::RawValue;
 use crate::store::BoxError;
 
 pub use self::kind::{
-    Kind, What, album, any, any_command, button, command, contact, document, exactly, image, location, media, other,
-    outcome, photo, press, returned, text, timer,
+    Kind, What, alarm, album, any, any_command, button, command, contact, document, exactly, image, location, media,
+    other, outcome, photo, press, returned, text, timer,
 };
 pub use self::media::{Album, Contact, Document, Image, Item, Location, Media, Photo};
 
@@ -43,6 +43,8 @@ pub enum Input {
     Album(Album),
     /// A timer that the dialogue has set.
     Timer(Timer),
+    /// An alarm of the conversation.
+    Alarm(Alarm),
     /// What became of work that the dialogue has asked for.
     Outcome(Outcome),
     /// A child dialogue has ended.
@@ -84,6 +86,17 @@ pub struct Press {
 pub struct Timer {
     /// The name that it was set under.
     pub name: Box<str>,
+    /// What it was given, as JSON.
+    pub body: Box<RawValue>,
+}
+
+/// An alarm that went off.
+#[derive(Clone, Debug)]
+pub struct Alarm {
+    /// The name that it was set under.
+    pub name: Box<str>,
+    /// What follows the prefix that [`alarm`] was made with; otherwise the whole name.
+    pub rest: String,
     /// What it was given, as JSON.
     pub body: Box<RawValue>,
 }
@@ -131,6 +144,13 @@ impl Timer {
     }
 }
 
+impl Alarm {
+    /// What the alarm was given.
+    pub fn body<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.body.get())
+    }
+}
+
 impl Outcome {
     /// What was asked for.
     pub fn asked<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
@@ -168,6 +188,7 @@ impl Input {
             Self::Location(_) => "location",
             Self::Album(_) => "album",
             Self::Timer(_) => "timer",
+            Self::Alarm(_) => "alarm",
             Self::Outcome(_) => "outcome",
             Self::Returned(_) => "returned",
             Self::Timeout => "timeout",
@@ -180,7 +201,12 @@ impl Input {
     #[must_use]
     pub fn is_by_person(&self) -> bool {
         match self {
-            Self::Timer(_) | Self::Outcome(_) | Self::Returned(_) | Self::Timeout | Self::Failed(_) => false,
+            Self::Timer(_)
+            | Self::Alarm(_)
+            | Self::Outcome(_)
+            | Self::Returned(_)
+            | Self::Timeout
+            | Self::Failed(_) => false,
             Self::Other(other) => other.said,
             _ => true,
         }

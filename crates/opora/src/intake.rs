@@ -261,6 +261,7 @@ fn read(raw: &str, bot: i64, store: &dyn Store, at: Millis) -> Option<Incoming> 
         }
         // Without an id it can be neither stored nor acknowledged.
         Err(error) => {
+            metrics::counter!("opora_updates_unreadable_total").increment(1);
             tracing::error!(%error, "something that is not an update was received and is ignored");
             None
         }

@@ -29,6 +29,13 @@ impl DialogueKey {
     pub fn private(bot: i64, user: i64) -> Self {
         Self { bot, chat: user, user, thread: 0, business: Box::default() }
     }
+
+    /// Whether a person talks to the bot alone. In a group others read along; in a chat of a business account its owner
+    /// does.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        self.chat == self.user && self.business.is_empty()
+    }
 }
 
 /// `bot:chat:user`, then `:thread` and `:business` where there is one.

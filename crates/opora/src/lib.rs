@@ -166,6 +166,8 @@ pub mod aiogram;
 // Around all of it.
 pub mod clock;
 pub mod instance;
+mod progress;
+mod tls_provider;
 
 pub mod failpoints;
 pub mod testing;

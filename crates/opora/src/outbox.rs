@@ -5,7 +5,7 @@
 //!
 //! - `courier`: takes rows and answers for them;
 //! - `lanes`: which row may go next; `limits`: how fast;
-//! - `worker`: sends one row; `verdict`: what Telegram's answer means for it;
+//! - `worker`: sends one row; `verdict`: what Telegram's answer means for it; `refused`: a person hears of a lost question;
 //! - `settler`: tells the store what became of rows; `loader`: brings rows back from it;
 //! - [`Broadcast`]: the same message for many chats.
 //!
@@ -20,6 +20,7 @@ pub(crate) use self::broadcast::BroadcastError;
 pub use self::broadcast::{Broadcast, Progress, Watch};
 pub(crate) use self::courier::Courier;
 pub use self::limits::{NoSuchLimits, SendLimits};
+pub(crate) use self::refused::Apology;
 
 mod broadcast;
 mod courier;
@@ -28,6 +29,7 @@ mod lanes;
 mod limits;
 mod loader;
 mod pace;
+mod refused;
 mod rewrite;
 mod settler;
 #[cfg(test)]

@@ -6,9 +6,9 @@ pub use serde::{Deserialize, Serialize};
 pub use crate::States;
 pub use crate::dialogue::{At, Dialogue, Next, OnError, Script, States, Step};
 pub use crate::input::{
-    Album, Command, Contact, Document, Failure, Image, Input, Item, Location, Media, Outcome, Photo, Press, Returned,
-    Timer, album, any, any_command, button, command, contact, document, exactly, image, location, media, other,
-    outcome, photo, press, returned, text, timer,
+    Alarm, Album, Command, Contact, Document, Failure, Image, Input, Item, Location, Media, Outcome, Photo, Press,
+    Returned, Timer, alarm, album, any, any_command, button, command, contact, document, exactly, image, location,
+    media, other, outcome, photo, press, returned, text, timer,
 };
 pub use crate::store::{BoxError, Refusal};
 pub use crate::telegram::{Button, Edit, FileRef, Keyboard, Say};

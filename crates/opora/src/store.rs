@@ -310,6 +310,11 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     ) -> Answer<'a, Vec<ConversationRow>>;
     /// Ends a conversation whatever its state; the running instance notices by the version.
     fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool>;
+    /// Forgets a person: ends the conversations that the person has with a bot, in private and in groups, and removes their
+    /// inputs, messages, timers, effects, records and parked turns, and what was said to the person's chat. What keeps an
+    /// update from being applied twice stays, and so does the version of each conversation. The running instance notices by
+    /// the version. Answers how much there was; a repetition finds nothing. Nobody's conversations (user 0) are left alone.
+    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64>;
     /// Writes a conversation as it was exported; refused if there is one with a state, unless `replace`.
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool>;
     /// Numbers for a page and for metrics.

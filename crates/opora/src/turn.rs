@@ -10,29 +10,29 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::clock::Millis;
 use crate::dialogue::{Child, Conversation, Frame, Next, SLOTS_MAX, States, Step};
-use crate::effects::{DOWNLOAD, DownloadWish};
 use crate::key::DialogueKey;
-use crate::store::{Database, DomainWrites, Outgoing, Refusal, Version, WriteError};
+use crate::store::{Outgoing, Refusal, Version};
 use crate::telegram::{Action, Delete, Destination, Edit, IntoOutgoing, Raw, Say, SayError, Tag, Target};
 use crate::update::{Content, Person, Update};
 
 pub use self::context::Context;
 
 pub(crate) use self::asking::{
-    Asker, Finish, Wrapped, effect_body, effect_key, timer_of_nobody, wish, without_asking_state,
+    Asker, Finish, Speaker, Wrapped, alarm_name, alarm_of, effect_body, effect_key, timer_of_nobody, wish,
+    without_asking_state,
 };
-pub(crate) use self::event::{Event, Moment, Outcome, TurnError};
-pub(crate) use self::wishes::{Timing, Wishes};
+pub(crate) use self::event::{Event, Hearing, Moment, Outcome, TurnError};
+pub(crate) use self::wishes::Wishes;
 
 mod asking;
 mod context;
 mod event;
+mod outside;
 mod wishes;
 
 /// One input's turn: what a handler sees, and what it wants.
@@ -45,6 +45,8 @@ pub struct Turn {
     pub(crate) talk: Conversation,
     /// Where the dialogue runs that is being asked.
     pub(crate) slot: Box<str>,
+    /// Whose handler runs.
+    pub(crate) speaker: Speaker,
     pub(crate) wishes: Wishes,
     place: Destination,
     refusal: Option<Refusal>,
@@ -93,6 +95,11 @@ impl Turn {
     #[must_use]
     pub fn key(&self) -> &DialogueKey {
         &self.key
+    }
+
+    /// Whether the input came from a chat of a business account. A conversation may be wider than such a chat.
+    pub(crate) fn is_of_business(&self) -> bool {
+        !self.key.business.is_empty() || !self.place.business.is_empty()
     }
 
     /// Who sent the input; none when time or an effect speaks.
@@ -227,62 +234,6 @@ impl Turn {
     }
 }
 
-/// What is wanted of time and of the world outside.
-impl Turn {
-    /// Sets a timer, in place of one of the same name. When it fires, the state that this turn leads to hears it as
-    /// [`timer`](crate::input::timer); if that state is gone by then, nothing happens.
-    ///
-    /// If this turn leaves nothing open, there is no state to wait for it: then an
-    /// [entry](crate::dialogue::Dialogue::start) for that timer hears it, if there is one, whatever is open by then. A
-    /// [`Handle`](crate::bot::Handle::timer) sets such timers outside of turns.
-    pub fn timer(&mut self, name: impl Into<Box<str>>, when: impl Into<When>, body: &impl Serialize) {
-        let due_at = when.into().by(self.now);
-        match serde_json::value::to_raw_value(body) {
-            Ok(body) => self.wishes.time(Timing::Set { slot: self.slot.clone(), name: name.into(), due_at, body }),
-            Err(error) => self.wishes.fail(format!("the body of a timer cannot be written: {error}")),
-        }
-    }
-
-    /// Cancels a timer, if there is one of that name.
-    pub fn cancel_timer(&mut self, name: impl Into<Box<str>>) {
-        self.wishes.time(Timing::Cancel { slot: self.slot.clone(), name: name.into() });
-    }
-
-    /// Asks for work outside, by the name under which it is registered with the bot. It is done after the commit; the
-    /// state that this turn leads to hears the [`outcome`](crate::input::outcome).
-    pub fn effect(&mut self, kind: impl Into<Box<str>>, body: &impl Serialize) {
-        match serde_json::value::to_raw_value(body) {
-            Ok(body) => self.wishes.ask(self.slot.clone(), kind.into(), body),
-            Err(error) => self.wishes.fail(format!("the body of an effect cannot be written: {error}")),
-        }
-    }
-
-    /// Asks for a file to be fetched onto the disk; the outcome, of kind `download`, is a
-    /// [`Downloaded`](crate::effects::Downloaded).
-    pub fn download(&mut self, file_id: impl Into<String>, max_bytes: u64) {
-        self.effect(DOWNLOAD, &DownloadWish { file_id: file_id.into(), max_bytes });
-    }
-
-    /// Writes to the application's tables within this turn's commit: SQL only, and short. Writes run in the order in
-    /// which they were asked for. A [`Refusal`] undoes the turn and asks its handler again, see [`Turn::refused`].
-    ///
-    /// ```
-    /// # use opora::prelude::*;
-    /// # fn f(turn: &mut Turn, hours: i64) {
-    /// turn.transact(move |database| Box::pin(async move {
-    ///     sqlx::query("INSERT INTO worked (hours) VALUES (?)").bind(hours).execute(database.sqlite()).await?;
-    ///     Ok(())
-    /// }));
-    /// # }
-    /// ```
-    pub fn transact<F>(&mut self, run: F)
-    where
-        F: for<'c> FnOnce(&'c mut Database<'_>) -> BoxFuture<'c, Result<(), WriteError>> + Send + 'static,
-    {
-        self.wishes.writes.push(DomainWrites::new(run));
-    }
-}
-
 /// What is wanted of other dialogues.
 impl Turn {
     /// What a child dialogue returns to its parent when it ends.
@@ -332,6 +283,7 @@ impl Turn {
             made: Version(moment.version.0 + 1),
             update: moment.event.update().cloned(),
             slot: talk.front.clone(),
+            speaker: Speaker::default(),
             talk,
             wishes: Wishes::default(),
             refusal: moment.refusal.clone(),

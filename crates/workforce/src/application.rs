@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::routing::get;
 use opora::bot::{Bot, Handle};
 use opora::clock::Clock;
 use opora::dialogue::Script;
@@ -26,7 +25,7 @@ use crate::people::{People, Person};
 use crate::rooms::Rooms;
 use crate::settings::Settings;
 use crate::texts::{Language, Sentences};
-use crate::web::{self, Events, Limits};
+use crate::web::{self, Downloads, Events, Guests, Limits, Routes};
 use crate::{front, jobs};
 
 /// Whoever sent a file waits: better to be asked to try again than to hear nothing for a minute.
@@ -57,6 +56,10 @@ pub struct Parts {
     pub events: Events,
     /// How often pages may be asked for.
     pub limits: Limits,
+    /// The requests of people who are not signed in.
+    pub guests: Guests,
+    /// The files that are on their way to people.
+    pub downloads: Downloads,
     /// Who may say on whose behalf a page is asked for.
     pub trusted_proxies: Networks,
     /// Where people reach the pages, without a slash at its end.
@@ -101,6 +104,8 @@ impl App {
             clock,
             events: Events::default(),
             limits: Limits::default(),
+            guests: Guests::default(),
+            downloads: Downloads::default(),
             trusted_proxies: config.trusted_proxies.clone(),
             public_url: config.public_url.clone(),
             files: Files::at(&config.files),
@@ -174,8 +179,22 @@ async fn languages(context: Arc<Context>, telegram_ids: Vec<i64>) -> HashMap<i64
 
 /// The pages of all rooms in their frame, and `/health`.
 pub fn router(app: &App) -> Router {
-    let pages = app.rooms.iter().fold(Router::new(), |router, room| router.merge(room.routes()));
-    web::framed(app, pages).route("/health", get(health)).with_state(app.clone())
+    let pages = web::framed(app, pages(&app.rooms).into_router());
+    pages.merge(beside_pages().into_router()).with_state(app.clone())
+}
+
+/// Every route of the product but the webhook, which the library answers.
+pub fn routes(rooms: &Rooms) -> Routes {
+    pages(rooms).and(beside_pages())
+}
+
+fn pages(rooms: &Rooms) -> Routes {
+    rooms.iter().fold(Routes::new(), |routes, room| routes.and(room.routes()))
+}
+
+/// What stands outside of the frame: for programs, not for people.
+fn beside_pages() -> Routes {
+    Routes::new().get("/health", health)
 }
 
 /// For whoever watches the process: 200 while the database answers.

@@ -3,8 +3,6 @@
 //! It has no tables and no rules of its own: it asks the front doors of sites, shifts and payroll, and draws. Owners see
 //! everything, managers what they were permitted, employees what is theirs.
 
-use axum::Router;
-use axum::routing::{get, post};
 use futures_util::future::BoxFuture;
 
 use crate::application::App;
@@ -15,7 +13,7 @@ use crate::shifts::{Mark, WORKERS as PLANNERS};
 use crate::sites::Permission;
 use crate::text;
 use crate::texts::Language;
-use crate::web::{NavItem, OWNERS, Oops, Section};
+use crate::web::{NavItem, OWNERS, Oops, Routes, Section};
 
 mod access;
 mod calendar;
@@ -45,53 +43,60 @@ impl Room for Cabinet {
         "cabinet"
     }
 
-    fn routes(&self) -> Router<App> {
-        Router::new()
-            .route("/sites", get(sites::list).post(sites::create))
-            .route("/sites/{id}", get(sites::show).post(sites::edit))
-            .route("/sites/{id}/delete", post(sites::delete))
-            .route("/sites/{id}/restore", post(sites::restore))
-            .route("/sites/{id}/open", post(sites::open))
-            .route("/sites/{id}/close", post(sites::close))
-            .route("/sites/{id}/tasks", post(sites::create_task))
-            .route("/sites/{id}/tasks/{task}", post(sites::edit_task))
-            .route("/sites/{id}/tasks/{task}/delete", post(sites::delete_task))
-            .route("/sites/{id}/tasks/{task}/restore", post(sites::restore_task))
-            .route("/shifts", get(shifts::list))
-            .route("/shifts/{id}", get(shifts::show))
-            .route("/shifts/{id}/close", post(shifts::close))
-            .route("/shifts/{id}/photos", post(shifts::photos))
-            .route("/shifts/{id}/media/{medium}", get(media::show))
-            .route("/shifts/{id}/media/{medium}/again", post(media::again))
-            .route("/calendar", get(calendar::show))
-            .route("/calendar/slots", post(calendar::create))
-            .route("/calendar/slots/{id}", get(calendar::show_slot).post(calendar::edit))
-            .route("/calendar/slots/{id}/move", post(calendar::shift_day))
-            .route("/calendar/slots/{id}/plans", post(calendar::put))
-            .route("/calendar/slots/{id}/plans/{plan}/cancel", post(calendar::cancel))
-            .route("/calendar/slots/{id}/tasks", post(calendar::create_task))
-            .route("/calendar/slots/{id}/tasks/{task}", post(calendar::edit_task))
-            .route("/calendar/slots/{id}/tasks/{task}/delete", post(calendar::delete_task))
-            .route("/calendar/slots/{id}/tasks/{task}/restore", post(calendar::restore_task))
-            .route("/calendar/slots/{id}/delete", post(calendar::delete))
-            .route("/calendar/slots/{id}/restore", post(calendar::restore))
-            .route("/calendar/copy-week", post(calendar::copy_week))
-            .route("/calendar/fill", post(calendar::fill))
-            .route("/cancellations", get(cancellations::show))
-            .route("/cancellations/{id}/judge", post(cancellations::judge))
-            .route("/cancellations/{id}/photo", get(cancellations::photo))
-            .route("/cancellations/{id}/photo/again", post(cancellations::photo_again))
-            .route("/people/{id}/contracts", get(contracts::show).post(contracts::create))
-            .route("/contracts/new", get(contracts::ask_whom).post(contracts::offer))
-            .route("/contracts/{id}", post(contracts::edit))
-            .route("/contracts/{id}/delete", post(contracts::delete))
-            .route("/contracts/{id}/restore", post(contracts::restore))
-            .route("/schedule", get(places::show))
-            .route("/schedule/slots/{id}/take", post(places::take))
-            .route("/settings", get(settings::show).post(settings::edit))
-            .route("/managers", get(managers::list))
-            .route("/managers/{id}", get(managers::show).post(managers::edit))
-            .route("/charts", get(charts::show))
+    fn routes(&self) -> Routes {
+        Routes::new()
+            .get("/sites", sites::list)
+            .post("/sites", sites::create)
+            .get("/sites/{id}", sites::show)
+            .post("/sites/{id}", sites::edit)
+            .post("/sites/{id}/delete", sites::delete)
+            .post("/sites/{id}/restore", sites::restore)
+            .post("/sites/{id}/open", sites::open)
+            .post("/sites/{id}/close", sites::close)
+            .post("/sites/{id}/tasks", sites::create_task)
+            .post("/sites/{id}/tasks/{task}", sites::edit_task)
+            .post("/sites/{id}/tasks/{task}/delete", sites::delete_task)
+            .post("/sites/{id}/tasks/{task}/restore", sites::restore_task)
+            .get("/shifts", shifts::list)
+            .get("/shifts/{id}", shifts::show)
+            .post("/shifts/{id}/close", shifts::close)
+            .post("/shifts/{id}/photos", shifts::photos)
+            .get("/shifts/{id}/media/{medium}", media::show)
+            .post("/shifts/{id}/media/{medium}/again", media::again)
+            .get("/calendar", calendar::show)
+            .post("/calendar/slots", calendar::create)
+            .get("/calendar/slots/{id}", calendar::show_slot)
+            .post("/calendar/slots/{id}", calendar::edit)
+            .post("/calendar/slots/{id}/move", calendar::shift_day)
+            .post("/calendar/slots/{id}/plans", calendar::put)
+            .post("/calendar/slots/{id}/plans/{plan}/cancel", calendar::cancel)
+            .post("/calendar/slots/{id}/tasks", calendar::create_task)
+            .post("/calendar/slots/{id}/tasks/{task}", calendar::edit_task)
+            .post("/calendar/slots/{id}/tasks/{task}/delete", calendar::delete_task)
+            .post("/calendar/slots/{id}/tasks/{task}/restore", calendar::restore_task)
+            .post("/calendar/slots/{id}/delete", calendar::delete)
+            .post("/calendar/slots/{id}/restore", calendar::restore)
+            .post("/calendar/copy-week", calendar::copy_week)
+            .post("/calendar/fill", calendar::fill)
+            .get("/cancellations", cancellations::show)
+            .post("/cancellations/{id}/judge", cancellations::judge)
+            .get("/cancellations/{id}/photo", cancellations::photo)
+            .post("/cancellations/{id}/photo/again", cancellations::photo_again)
+            .get("/people/{id}/contracts", contracts::show)
+            .post("/people/{id}/contracts", contracts::create)
+            .get("/contracts/new", contracts::ask_whom)
+            .post("/contracts/new", contracts::offer)
+            .post("/contracts/{id}", contracts::edit)
+            .post("/contracts/{id}/delete", contracts::delete)
+            .post("/contracts/{id}/restore", contracts::restore)
+            .get("/schedule", places::show)
+            .post("/schedule/slots/{id}/take", places::take)
+            .get("/settings", settings::show)
+            .post("/settings", settings::edit)
+            .get("/managers", managers::list)
+            .get("/managers/{id}", managers::show)
+            .post("/managers/{id}", managers::edit)
+            .get("/charts", charts::show)
     }
 
     fn nav(&self) -> Vec<NavItem> {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use opora_emulator::Limits;
+use opora_emulator::hosts::parse_name;
 
 use crate::config;
 use crate::demo;
@@ -69,6 +70,10 @@ pub struct Demo {
     /// Start over: remove what an earlier demo left in the data directory
     #[arg(long)]
     pub fresh: bool,
+    /// Serve under this host name too, besides localhost and addresses; may be given several times. Other names are
+    /// refused, as a page of another site could reach this server by them (DNS rebinding)
+    #[arg(long = "allow-host", value_name = "NAME", value_parser = parse_name)]
+    pub allow_hosts: Vec<String>,
     /// Language of the demo bot and its people
     #[arg(long, value_enum, default_value_t = Language::Ru)]
     pub language: Language,
@@ -82,6 +87,10 @@ pub struct Emulator {
     /// Address to listen on; anyone who reaches it can read and send everything
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     pub listen: IpAddr,
+    /// Serve under this host name too, besides localhost and addresses; may be given several times. Other names are
+    /// refused, as a page of another site could reach this server by them (DNS rebinding)
+    #[arg(long = "allow-host", value_name = "NAME", value_parser = parse_name)]
+    pub allow_hosts: Vec<String>,
     /// Keep bots, people and messages in this directory over restarts
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -112,6 +121,8 @@ impl Cli {
     pub fn run(self) -> ExitCode {
         private::restrict_new_files();
         config::start_log();
+        // Every command may make a client, and clients come without a provider of cryptography.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         if matches!(self.command, Command::Emulator(_) | Command::Demo(_)) {
             runtime.worker_threads(opora_emulator::worker_threads());

@@ -16,7 +16,7 @@ use opora::store::with_data;
 use tracing_subscriber::EnvFilter;
 
 pub use self::layers::{Layer, Layers};
-pub use self::networks::Networks;
+pub use self::networks::{Networks, network_of};
 pub use self::read::{Config, Mistakes, Secret, Updates};
 use crate::domain::Address;
 use crate::files::FilesAddress;

@@ -10,7 +10,7 @@ use axum::extract::Request;
 use axum::response::Redirect;
 use axum::routing::get;
 use opora::bot::{SendLimits, Stop};
-use opora_emulator::{Emulator, Settings};
+use opora_emulator::{AllowedHosts, Emulator, Settings};
 use tower::ServiceExt;
 
 use crate::cli;
@@ -41,7 +41,8 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     }
     let (listener, address) = serve::listen(([127, 0, 0, 1], arguments.port).into(), serve::OTHER_PORT).await?;
     let stop = Stop::on_signals().context("cannot listen for signals")?;
-    let settings = Settings { data: Some(data.join(EMULATOR)), ..Settings::default() };
+    let allowed_hosts = AllowedHosts::new(&arguments.allow_hosts);
+    let settings = Settings { data: Some(data.join(EMULATOR)), allowed_hosts, ..Settings::default() };
     let emulator = Emulator::new(settings).with_context(|| serve::data_trouble(Some(&data)))?;
     let base = format!("http://{address}");
     let product = Product::open(configuration(&base, &data, arguments.language), Rooms::all()).await?;
@@ -49,9 +50,7 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     work::begin(&product.app, &emulator, arguments.language).await?;
     tell(&base, &data, &product);
     let router = one_port(&emulator, pages(&product));
-    let ran = product.run(listener, router, stop).await;
-    emulator.flush();
-    ran
+    product.on_this_machine_only().run(listener, router, stop).await
 }
 
 fn configuration(base: &str, data: &Path, language: Language) -> Config {
@@ -69,6 +68,7 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
         data_dir: data.to_owned(),
         // The demo listens already.
         web_listen: ([127, 0, 0, 1], 0).into(),
+        web_connections: Config::USUAL_CONNECTIONS,
         public_url: base.to_owned(),
         trusted_proxies: Networks::default(),
         language,
@@ -96,6 +96,8 @@ fn tell(base: &str, data: &Path, product: &Product) {
 
 /// The emulator's paths are its own, the chat page is under `/chat`, and everything else is the product's.
 fn one_port(emulator: &Emulator, product: Router) -> Router {
+    // Any PIN opens the demo's pages, so they need the same guard.
+    let product = emulator.allowed_hosts().guard(product);
     let emulator = emulator.router_with_page_at("/chat");
     Router::new().fallback(move |request: Request| {
         let is_emulators = is_emulators(request.uri().path());

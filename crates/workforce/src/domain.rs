@@ -21,16 +21,18 @@ use crate::private;
 
 pub use self::address::Address;
 pub use self::among::among;
-pub use self::done::{NotDone, Rule};
+pub use self::done::{NOT_ALLOWED, NotDone, Rule};
 pub use self::migrations::Look;
 pub use self::once::{Once, forget_sent};
 pub use self::writing::{InTurn, Writing};
 
 mod address;
 mod among;
+pub mod days;
 mod done;
 mod migrations;
 mod once;
+pub mod typed;
 mod writing;
 
 /// How many pages and handlers read at once.

@@ -9,6 +9,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
 use opora::clock::Millis;
 use ring::digest;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -28,8 +30,11 @@ pub mod under_way;
 /// Where the mark of the installation lies: apart from the files, where nobody lists or removes it.
 const MARK: [&str; 2] = [".opora", "installation"];
 
-/// How much is copied at once.
+/// How much is copied or sent at once.
 const CHUNK_BYTES: usize = 64 * 1024;
+
+/// The bytes of a file, piece by piece. It ends with an error where the file ends too early.
+pub type Pieces = BoxStream<'static, io::Result<Bytes>>;
 
 /// The front door. Clones are the same place.
 #[derive(Clone, Debug)]
@@ -114,12 +119,12 @@ impl Files {
         }
     }
 
-    /// These bytes of what is kept under this name, without reading the others; none if there is nothing. Fewer, if it ends
-    /// before.
-    pub async fn read_part(&self, name: String, range: Range<u64>) -> io::Result<Option<Vec<u8>>> {
+    /// These bytes of what is kept under this name, without reading the others; none if there is nothing. At any time only
+    /// a small piece of them is in memory.
+    pub async fn pieces(&self, name: String, range: Range<u64>) -> io::Result<Option<Pieces>> {
         match &self.0 {
-            Place::Folder(folder) => folder.read_part(name, range).await,
-            Place::Bucket(bucket) => bucket.read_part(&name, range).await,
+            Place::Folder(folder) => folder.pieces(name, range).await,
+            Place::Bucket(bucket) => bucket.pieces(name, range).await,
         }
     }
 
@@ -180,6 +185,12 @@ impl Files {
             Place::Bucket(bucket) => bucket.try_out().await,
         }
     }
+}
+
+/// Why the bytes of a file cannot all be given.
+fn too_short(missing_bytes: u64) -> io::Error {
+    let why = format!("the file is {missing_bytes} bytes shorter than expected");
+    io::Error::new(io::ErrorKind::UnexpectedEof, why)
 }
 
 /// A name that nobody guesses.

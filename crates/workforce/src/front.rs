@@ -80,9 +80,10 @@ async fn meet(turn: &mut Turn) -> Result<Speaker, BoxError> {
     Ok(speaker)
 }
 
-/// Whether somebody talks to the bot alone. In a group everybody reads what is answered.
+/// Whether a person talks to the bot alone. In a group everybody reads what is answered, and in a chat of a business
+/// account its owner does.
 fn is_private(turn: &Turn) -> bool {
-    turn.key().chat == turn.key().user
+    turn.key().is_private()
 }
 
 /// Asks somebody in a group to come to the bot's own chat, by a link where its name is known.
@@ -100,6 +101,10 @@ fn lead_out(turn: &mut Turn, language: Language, bot: Option<&str>) {
 /// In a group people talk to each other, and only commands are counted.
 pub fn guard<'t>(turn: &'t mut Turn, input: &'t Input) -> BoxFuture<'t, Result<bool, BoxError>> {
     Box::pin(async move {
+        // The product has no business in chats of others, so nothing is said there and nothing is done.
+        if !turn.key().business.is_empty() {
+            return Ok(false);
+        }
         let (app, asker) = (turn.context::<App>(), Asker::Account(turn.key().user));
         let is_private = is_private(turn);
         if !is_private && !matches!(input, Input::Command(_)) {

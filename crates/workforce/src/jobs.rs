@@ -81,7 +81,7 @@ async fn due<S: States>(turn: &mut Turn, timer: Timer) -> Step<S> {
     let job = app.rooms.jobs().into_iter().find(|job| timer_of(job) == *timer.name);
     let Some(job) = job else { return Ok(Next::Stay) };
     turn.timer(timer.name, next_run(&job, turn.now()), &());
-    turn.effect(EFFECT, &job.name);
+    turn.effect_without_outcome(EFFECT, &job.name);
     Ok(Next::Stay)
 }
 

@@ -15,7 +15,8 @@
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
 //! - [`web`]: the frame of the pages, sign-in, and the pages of people;
 //! - [`failpoints`]: where tests end the process;
-//! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers.
+//! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers;
+//! - [`server`]: the HTTP server below the pages, with its timeouts and limits.
 //!
 //! It is a library only so that its tests can reach it; nobody else is promised anything.
 
@@ -31,6 +32,7 @@ pub mod domain;
 mod echo;
 pub mod failpoints;
 pub mod files;
+pub mod forgetting;
 pub mod front;
 pub mod jobs;
 pub mod onboarding;
@@ -41,6 +43,7 @@ pub mod registration;
 pub mod rooms;
 pub mod run;
 pub mod serve;
+pub mod server;
 pub mod settings;
 pub mod shifts;
 pub mod sites;

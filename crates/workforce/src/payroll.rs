@@ -8,7 +8,6 @@
 
 use std::time::Duration;
 
-use axum::Router;
 use chrono::{DateTime, NaiveDate, Utc};
 use chrono_tz::Tz;
 use futures_util::future::BoxFuture;
@@ -36,13 +35,13 @@ pub use self::rules::{
 pub use self::why::{NotDone, Why};
 use crate::application::App;
 use crate::cabinet::RUNNERS;
-use crate::domain::{Domain, Once, Writing};
+use crate::domain::{Domain, Once, Writing, days, typed};
 use crate::key;
-use crate::people::{People, Person, Role};
+use crate::people::{self, People, Person, Role};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings::{Settings, TIME_ZONE};
 use crate::sites::Permission;
-use crate::web::{NavItem, OWNERS, Oops, Section};
+use crate::web::{NavItem, OWNERS, Oops, Routes, Section};
 
 mod by_site;
 mod changes;
@@ -89,7 +88,7 @@ impl Room for PayrollRoom {
         ]
     }
 
-    fn routes(&self) -> Router<App> {
+    fn routes(&self) -> Routes {
         pages::routes()
     }
 
@@ -165,7 +164,8 @@ impl Payroll {
         Ok(self.now_here().await?.date_naive())
     }
 
-    /// Adds a bonus, or with a minus a deduction. It goes into the month of its day, or the first after it that is open.
+    /// Adds a bonus, or with a minus a deduction. It goes into the month of its day, or the first after it that is open. It
+    /// is at most a year ahead.
     pub async fn add_manual(
         &self,
         by: i64,
@@ -191,17 +191,23 @@ impl Payroll {
         if amount == Money::ZERO {
             return Err(Why::BadAmount.into());
         }
+        if !days::is_kept(day) {
+            return Err(Why::BadDay.into());
+        }
+        if Period::of(day) > Period::of(self.today().await?).year_ahead() {
+            return Err(Why::OverAYearAhead.into());
+        }
         if self.people.by_id(user_id).await?.is_none() {
             return Err(Why::Gone.into());
         }
         let manual = changes::Manual { user_id, day, amount, reason, by };
-        let add = self.domain.write(move |db| {
+        let add = self.write(by, move |db| {
             Box::pin(async move {
                 once.keep(db, at).await?;
                 changes::add(db, manual, at).await
             })
         });
-        Ok(add.await?)
+        add.await
     }
 
     /// Changes what was written by hand; `version` is what was seen. In a closed month it becomes a correction.
@@ -222,7 +228,7 @@ impl Payroll {
     /// Brings back what was removed.
     pub async fn restore(&self, by: i64, id: i64) -> Result<(), NotDone> {
         let at = self.clock.now();
-        Ok(self.domain.write(move |db| Box::pin(changes::restore(db, id, by, at))).await?)
+        self.write(by, move |db| Box::pin(changes::restore(db, id, by, at))).await
     }
 
     /// Marks that somebody was paid; `version` is that of the entry that was seen, or [`NO_ENTRY`], so two clicks pay once.
@@ -247,13 +253,13 @@ impl Payroll {
             return Err(Why::Gone.into());
         }
         let (paid, at) = (changes::Paid { period, user_id, amount, version, is_advance, by }, self.clock.now());
-        Ok(self.domain.write(move |db| Box::pin(changes::pay(db, paid, at))).await?)
+        self.write(by, move |db| Box::pin(changes::pay(db, paid, at))).await
     }
 
     /// Takes back a payment that was marked by mistake.
     pub async fn take_back(&self, by: i64, payment: i64) -> Result<(), NotDone> {
         let at = self.clock.now();
-        Ok(self.domain.write(move |db| Box::pin(changes::take_back(db, payment, by, at))).await?)
+        self.write(by, move |db| Box::pin(changes::take_back(db, payment, by, at))).await
     }
 
     /// Closes a month that is over, for good, as it stands.
@@ -268,7 +274,7 @@ impl Payroll {
             return Err(Why::NotOver.into());
         }
         let at = self.clock.now();
-        Ok(self.domain.write(move |db| Box::pin(changes::close(db, period, seen, by, at))).await?)
+        self.write(by, move |db| Box::pin(changes::close(db, period, seen, by, at))).await
     }
 
     /// How each amount of a shift came about: what it is for, how much, and in words.
@@ -283,11 +289,25 @@ impl Payroll {
 
     async fn edit(&self, edit: changes::Edit) -> Result<(), NotDone> {
         let at = self.clock.now();
-        Ok(self.domain.write(move |db| Box::pin(changes::edit(db, edit, at))).await?)
+        self.write(edit.by, move |db| Box::pin(changes::edit(db, edit, at))).await
+    }
+
+    /// A change by an owner. The commit checks that the actor is one still.
+    async fn write<F>(&self, by: i64, run: F) -> Result<(), NotDone>
+    where
+        F: for<'w> FnOnce(&'w Writing<'_, '_>) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+    {
+        let write = self.domain.write(move |db| {
+            Box::pin(async move {
+                people::still_may(db, by, OWNERS).await?;
+                run(db).await
+            })
+        });
+        Ok(write.await?)
     }
 }
 
-fn reason_of(typed: &str) -> Result<String, Why> {
-    let reason = typed.trim();
-    if reason.is_empty() || reason.chars().count() > REASON_MOST { Err(Why::BadReason) } else { Ok(reason.to_owned()) }
+fn reason_of(text: &str) -> Result<String, Why> {
+    let reason = typed::line(text);
+    if reason.is_empty() || reason.chars().count() > REASON_MOST { Err(Why::BadReason) } else { Ok(reason) }
 }

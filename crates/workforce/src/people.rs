@@ -10,23 +10,28 @@ use opora::clock::Millis;
 use sea_orm::sea_query::{IntoCondition, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
 
+pub use self::acting::{WriteAs, still_may, unchanged};
 pub use self::changes::{
     Enrolment, Grant, add_role, delete_waiting, enrol, give_role, grant, mark_as_test, revoke, set_documents,
     set_language, set_status, set_test, set_username, take_on, take_role,
 };
 pub use self::leaving::{export, forget};
+pub use self::owners::{Deed, Hindrance, hold};
 pub use self::role::{Role, Roles};
 pub use self::search::{PAGE, Page, Who};
 use self::tables::{role as user_role, user};
 use crate::domain::Domain;
 use crate::texts::Language;
 
+mod acting;
 pub mod changes;
 pub mod command;
 mod leaving;
+mod owners;
 mod role;
 mod search;
 mod tables;
+pub mod to_forget;
 
 /// A person as the rooms see one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +73,11 @@ impl Person {
     /// Whether the person may act in any of these roles: nobody may who is blocked or not verified.
     pub fn may(&self, roles: &[Role]) -> bool {
         self.status == Status::Verified && self.roles.has_any(roles)
+    }
+
+    /// Only a number is left.
+    pub const fn is_forgotten(&self) -> bool {
+        self.telegram_id < 0
     }
 }
 

@@ -8,7 +8,6 @@
 
 use std::time::Duration;
 
-use axum::Router;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::clock::Millis;
@@ -28,7 +27,7 @@ use crate::domain::{Domain, Writing};
 use crate::key;
 use crate::people::{Person, Role, Status};
 use crate::rooms::{Job, MenuItem, Room, Welcome};
-use crate::web::{Card, NavItem, OWNERS, Oops, Section};
+use crate::web::{Card, NavItem, OWNERS, Oops, Routes, Section};
 
 mod answers;
 pub mod cleanup;
@@ -83,7 +82,7 @@ impl Room for Registering {
         Some(welcome)
     }
 
-    fn routes(&self) -> Router<App> {
+    fn routes(&self) -> Routes {
         pages::routes()
     }
 
@@ -115,6 +114,10 @@ impl Room for Registering {
         _: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
         Box::pin(leaving::forget(db, person.id))
+    }
+
+    fn discard_drafts<'a>(&'a self, app: &'a App, states: &'a [Value]) -> BoxFuture<'a, anyhow::Result<()>> {
+        Box::pin(keeping::discard_now(app, leaving::drafts(states)))
     }
 
     fn owned_files<'a>(&'a self, domain: &'a Domain, names: &'a [String]) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {

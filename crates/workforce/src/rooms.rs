@@ -7,7 +7,6 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::clock::Millis;
@@ -26,8 +25,8 @@ use crate::payroll::PayrollRoom;
 use crate::people::{Person, Role};
 use crate::registration::Registering;
 use crate::shifts::ShiftsRoom;
-use crate::sites::SitesRoom;
-use crate::web::{Card, NavItem, Oops, Section, Web};
+use crate::sites::{Permission, SitesRoom};
+use crate::web::{Card, NavItem, Oops, Routes, Section, Web};
 
 /// Every room of the product, in the order in which menus and the navigation show what they have.
 const ALL: &[&dyn Room] =
@@ -63,8 +62,8 @@ pub trait Room: Debug + Send + Sync + 'static {
     }
 
     /// Its pages. Handlers get the application by `State<App>`.
-    fn routes(&self) -> Router<App> {
-        Router::new()
+    fn routes(&self) -> Routes {
+        Routes::new()
     }
 
     /// Its places in the navigation of the pages.
@@ -113,6 +112,12 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    /// Removes files that only the states of conversations know, because their person is forgotten. What is there, as JSON.
+    fn discard_drafts<'a>(&'a self, app: &'a App, states: &'a [Value]) -> BoxFuture<'a, anyhow::Result<()>> {
+        let _ = (app, states);
+        Box::pin(async { Ok(()) })
+    }
+
     /// Which of these files it knows: what no room knows is nobody's, and goes once it is old.
     fn owned_files<'a>(&'a self, domain: &'a Domain, names: &'a [String]) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
         let _ = (domain, names);
@@ -128,6 +133,16 @@ pub trait Room: Debug + Send + Sync + 'static {
     /// Files at Telegram that people sent since this moment, and that nobody has asked to be fetched.
     fn unknown_files<'a>(&'a self, domain: &'a Domain, since: Millis) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
         let _ = (domain, since);
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// With which permission for which site a file at Telegram is seen.
+    fn file_is_seen_with<'a>(
+        &'a self,
+        domain: &'a Domain,
+        telegram_file: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Permission, i64)>, DbErr>> {
+        let _ = (domain, telegram_file);
         Box::pin(async { Ok(Vec::new()) })
     }
 

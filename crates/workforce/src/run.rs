@@ -4,7 +4,6 @@
 //! the pages, whose last calls are answered; then the store, of which Redis goes first, and the database. What cannot be finished in time is in the
 //! store, and is done after the next start, which may be at once.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,15 +13,14 @@ use opora::bot::{Bot, Stop, Webhook, WebhookSettings};
 use opora::clock::Clock;
 use opora::telegram::{Api, Telegram};
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use crate::application::{self, App};
 use crate::config::{self, Config, DatabaseFlags, Flags, Updates};
 use crate::domain::Domain;
 use crate::files::installation;
 use crate::rooms::Rooms;
-use crate::{failpoints, front, jobs, private, serve, web};
+use crate::server::{self, Limits, Server, Timeouts};
+use crate::{failpoints, forgetting, front, jobs, private, serve, web};
 
 /// How long calls of pages that are under way may take at the end.
 const LAST_CALLS: Duration = Duration::from_secs(1);
@@ -37,6 +35,7 @@ pub struct Product {
     config: Config,
     bot: Bot,
     webhook: Option<(String, Webhook)>,
+    limits: Limits,
 }
 
 /// `opora run`.
@@ -51,6 +50,14 @@ pub async fn run(flags: Flags) -> anyhow::Result<()> {
     tracing::info!(version, %address, public_url, updates, database = %product.config.database, "opora starts");
     let pages = product.router();
     product.run(listener, pages, stop).await
+}
+
+/// How many connections the pages may have: those that are wanted, unless the bot would lack files and sockets.
+fn connections(wanted: usize) -> usize {
+    let descriptors = server::raise_descriptor_limit();
+    let connections = server::connections_within(descriptors, wanted);
+    tracing::info!(connections, descriptors, "connections of the pages are limited");
+    connections
 }
 
 /// `opora migrate`.
@@ -82,7 +89,8 @@ impl Product {
                 (bot, Some((path.clone(), webhook)))
             }
         };
-        Ok(Self { app, config, bot, webhook })
+        let limits = Limits::new(connections(config.web_connections), config.trusted_proxies.clone());
+        Ok(Self { app, config, bot, webhook, limits })
     }
 
     /// The pages, and the webhook if there is one.
@@ -94,18 +102,30 @@ impl Product {
         }
     }
 
+    /// Lifts the limit of one address: everybody comes from this machine.
+    #[must_use]
+    pub fn on_this_machine_only(self) -> Self {
+        Self { limits: Limits::local(self.limits.total), ..self }
+    }
+
     /// Runs until told to stop, and closes everything.
     pub async fn run(self, listener: TcpListener, router: Router, stop: Stop) -> anyhow::Result<()> {
-        let Self { app, config, bot, .. } = self;
-        let pages = Pages::serve(listener, router, stop.clone());
+        let Self { app, config, bot, limits, .. } = self;
+        let pages = Server::start(listener, router, limits, Timeouts::default());
         let beside = app.clone();
         let beside = tokio::spawn(async move {
             let begun = async { tokio::join!(offer_commands(&config), jobs::begin(&beside)) };
-            tokio::join!(begun, learn_bot_name(&config, &beside), web::across(&beside), web::send_left_pins(&beside))
+            tokio::join!(
+                begun,
+                learn_bot_name(&config, &beside),
+                web::across(&beside),
+                web::send_left_pins(&beside),
+                forgetting::run(&beside)
+            )
         });
         let ran = bot.run_until(stop).await;
         beside.abort();
-        pages.close().await;
+        pages.close(LAST_CALLS).await;
         tracing::info!("the pages are closed");
         app.domain.close().await?;
         tracing::info!("the database is closed; all is done");
@@ -138,36 +158,6 @@ fn clock() -> anyhow::Result<Clock> {
 #[cfg(not(debug_assertions))]
 fn clock() -> anyhow::Result<Clock> {
     Ok(Clock::machine())
-}
-
-/// The server of the pages.
-struct Pages {
-    closing: CancellationToken,
-    server: JoinHandle<()>,
-}
-
-impl Pages {
-    /// If the server fails, everything stops.
-    fn serve(listener: TcpListener, router: Router, stop: Stop) -> Self {
-        let closing = CancellationToken::new();
-        let closed = closing.clone().cancelled_owned();
-        let service = router.into_make_service_with_connect_info::<SocketAddr>();
-        let server = tokio::spawn(async move {
-            if let Err(error) = axum::serve(listener, service).with_graceful_shutdown(closed).await {
-                tracing::error!(%error, "the server of the pages failed");
-                stop.stop();
-            }
-        });
-        Self { closing, server }
-    }
-
-    /// Answers the last calls. Those who hold a connection open are not waited for.
-    async fn close(mut self) {
-        self.closing.cancel();
-        if tokio::time::timeout(LAST_CALLS, &mut self.server).await.is_err() {
-            self.server.abort();
-        }
-    }
 }
 
 /// Asks until Telegram says what the bot is called: pages lead to it by that name.

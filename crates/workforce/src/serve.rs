@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use anyhow::Context;
 use axum::Router;
-use opora_emulator::{Emulator, Settings};
+use opora_emulator::{AllowedHosts, Emulator, Settings};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -16,7 +16,11 @@ pub const OTHER_PORT: &str = "another --port may be free";
 /// `opora emulator`.
 pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
     let (listener, address) = listen((arguments.listen, arguments.port).into(), OTHER_PORT).await?;
-    let settings = Settings { limits: arguments.limits.into(), data: arguments.data.clone() };
+    let settings = Settings {
+        limits: arguments.limits.into(),
+        data: arguments.data.clone(),
+        allowed_hosts: AllowedHosts::new(&arguments.allow_hosts),
+    };
     let emulator = Emulator::new(settings).with_context(|| data_trouble(arguments.data.as_deref()))?;
     println!("Bot API emulator {}", env!("CARGO_PKG_VERSION"));
     println!("  chat page    http://{address}/");
@@ -30,6 +34,7 @@ pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
         println!("  reachable    from this machine only (--listen 0.0.0.0 opens it)");
     } else {
         println!("  reachable    from other machines: whoever reaches it can read and send everything");
+        println!("  host names   localhost and addresses (--allow-host NAME adds one)");
     }
     let echo = arguments.echo.map(|language| echo::begin(&emulator, address.port(), language));
     if echo.is_some() {
@@ -40,7 +45,6 @@ pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
     if let Some(echo) = echo {
         echo.abort();
     }
-    emulator.flush();
     Ok(())
 }
 

@@ -39,7 +39,7 @@ use crate::key;
 use crate::people::{Person, Role};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings;
-use crate::sites::{Period, Site, local};
+use crate::sites::{Period, Permission, Site, local};
 
 mod cancelling;
 mod chat;
@@ -120,6 +120,14 @@ impl Room for ShiftsRoom {
 
     fn unknown_files<'a>(&'a self, domain: &'a Domain, since: Millis) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
         Box::pin(sent::unknown_files(domain, since))
+    }
+
+    fn file_is_seen_with<'a>(
+        &'a self,
+        domain: &'a Domain,
+        telegram_file: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<(Permission, i64)>, DbErr>> {
+        Box::pin(sent::seen_with(domain, telegram_file))
     }
 
     fn jobs(&self) -> Vec<Job> {

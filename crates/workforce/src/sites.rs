@@ -12,12 +12,13 @@ use opora::dialogue::Script;
 use opora::store::WriteError;
 use serde_json::Value;
 
+pub use self::allowed::Rights;
 pub use self::changes::{
     By, TASKS_MOST, create_site, create_task, delete_site, delete_task, edit_site, edit_task, live_site, restore_site,
     restore_task, site, site_to_change, tasks_for,
 };
 pub use self::contracts::{
-    AboutContract, Contract, ContractStatus, Permission, Scope, contract_for, create_contract, permit,
+    AboutContract, Contract, ContractStatus, Permission, Scope, contract_for, create_contract, permit, works_at,
 };
 pub use self::doors::{Sites, TOPIC};
 pub use self::notices::Notice;
@@ -50,6 +51,7 @@ mod rules;
 mod schedule;
 mod slots;
 mod tables;
+mod updates;
 mod why;
 mod workers;
 

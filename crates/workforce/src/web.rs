@@ -6,20 +6,20 @@
 
 use std::time::Duration;
 
-use axum::Router;
-use axum::routing::{get, post};
 use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use opora::store::WriteError;
 
+pub use self::asked::{AskedDay, PageNumber};
 pub use self::draw::{moment, role_label, status_label, status_name};
-pub use self::file::{ShownFile, file};
-pub use self::frame::framed;
+pub use self::file::{Downloads, ShownFile, file};
+pub use self::frame::{Guests, framed};
 pub use self::guards::{Operator, Owner, SignedIn, Staff, Visitor};
 pub use self::layout::{Card, NavItem, Section};
 pub use self::limits::{Asker, Limits};
 pub use self::live::{Event, Events, across, work as live};
 pub use self::oops::Oops;
+pub use self::routes::{Route, Routes};
 pub use self::sign_in::{offer_link, send_left_pins};
 pub use self::visit::Visit;
 use crate::application::App;
@@ -31,6 +31,7 @@ use crate::rooms::{Job, Room};
 use crate::sites::Permission;
 
 mod admin;
+mod asked;
 mod assets;
 mod cookies;
 mod csrf;
@@ -47,6 +48,7 @@ mod me;
 mod oops;
 mod people;
 mod person;
+mod routes;
 mod secrets;
 pub mod sessions;
 mod sign_in;
@@ -70,30 +72,31 @@ impl Room for Web {
         "web"
     }
 
-    fn routes(&self) -> Router<App> {
-        Router::new()
-            .route("/", get(home::show))
-            .route("/sign-in", get(sign_in::show))
-            .route("/sign-in/{token}", get(sign_in::show_link))
-            .route("/auth/link", post(sign_in::log_in_by_link))
-            .route("/auth/send-pin", post(sign_in::send_pin))
-            .route("/auth/login", post(sign_in::log_in))
-            .route("/auth/logout", post(sign_in::log_out))
-            .route("/people", get(people::show))
-            .route("/people/{id}", get(person::show))
-            .route("/people/{id}/block", post(person::block))
-            .route("/people/{id}/unblock", post(person::unblock))
-            .route("/people/{id}/export", post(person::export))
-            .route("/people/{id}/forget", get(person::ask_to_forget).post(person::forget))
-            .route("/people/{id}/roles/grant", post(person::grant))
-            .route("/people/{id}/roles/revoke", post(person::revoke))
-            .route("/me", get(me::show))
-            .route("/me/language", post(me::set_language))
-            .route("/me/sessions/end", post(me::end_session))
-            .route("/me/sessions/end-others", post(me::end_others))
-            .route("/admin", get(admin::show))
-            .route("/live", get(live::connect))
-            .route("/assets/{name}", get(assets::serve))
+    fn routes(&self) -> Routes {
+        Routes::new()
+            .get("/", home::show)
+            .get("/sign-in", sign_in::show)
+            .get("/sign-in/{token}", sign_in::show_link)
+            .post("/auth/link", sign_in::log_in_by_link)
+            .post("/auth/send-pin", sign_in::send_pin)
+            .post("/auth/login", sign_in::log_in)
+            .post("/auth/logout", sign_in::log_out)
+            .get("/people", people::show)
+            .get("/people/{id}", person::show)
+            .post("/people/{id}/block", person::block)
+            .post("/people/{id}/unblock", person::unblock)
+            .post("/people/{id}/export", person::export)
+            .get("/people/{id}/forget", person::ask_to_forget)
+            .post("/people/{id}/forget", person::forget)
+            .post("/people/{id}/roles/grant", person::grant)
+            .post("/people/{id}/roles/revoke", person::revoke)
+            .get("/me", me::show)
+            .post("/me/language", me::set_language)
+            .post("/me/sessions/end", me::end_session)
+            .post("/me/sessions/end-others", me::end_others)
+            .get("/admin", admin::show)
+            .get("/live", live::connect)
+            .get("/assets/{name}", assets::serve)
     }
 
     fn jobs(&self) -> Vec<Job> {

@@ -1,5 +1,5 @@
-//! Reading a journal back. A last line that was cut short by a crash, be it within a letter, is passed over; so is one of
-//! a kind that a later version wrote.
+//! Reading a journal back. A record that was cut short by a crash, even within a letter, is dropped whole. A change of a
+//! kind that a later version wrote is passed over.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{KeptUpdate, blob_path};
+use super::{KeptUpdate, upload_path};
 use crate::token::Token;
 use crate::world::World;
 use crate::world::chat::Chat;
@@ -43,7 +43,8 @@ pub(super) fn world(folder: &Path, lines: &Path, limits: Limits) -> io::Result<W
     let mut reader = BufReader::new(File::open(lines)?);
     let mut line = Vec::new();
     reader.read_until(b'\n', &mut line)?;
-    let token = serde_json::from_slice::<(String, String)>(&line).ok().and_then(|(_, token)| Token::parse(&token));
+    let first = serde_json::from_slice::<[(String, String); 1]>(&line).ok();
+    let token = first.and_then(|[(_, token)]| Token::parse(&token));
     let unreadable = || io::Error::new(io::ErrorKind::InvalidData, format!("{} is not a journal", lines.display()));
     let mut world = World::new(token.ok_or_else(unreadable)?, limits);
     let (mut waiting, mut skipped) = (BTreeMap::new(), 0);
@@ -52,16 +53,22 @@ pub(super) fn world(folder: &Path, lines: &Path, limits: Limits) -> io::Result<W
         if reader.read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        let read = serde_json::from_slice::<(&str, &RawValue)>(&line)
-            .ok()
-            .and_then(|(kind, value)| apply(&mut world, &mut waiting, folder, kind, value.get()));
-        skipped += usize::from(read.is_none());
+        // A record without its end was not written whole, even where what is there could be read.
+        let whole = line.ends_with(b"\n").then(|| serde_json::from_slice::<Vec<(&str, &RawValue)>>(&line).ok());
+        let Some(changes) = whole.flatten() else {
+            skipped += 1;
+            continue;
+        };
+        for (kind, value) in changes {
+            let applied = apply(&mut world, &mut waiting, folder, kind, value.get());
+            skipped += usize::from(applied.is_none());
+        }
     }
     for update in waiting.into_values() {
         world.queue.push(update);
     }
     if skipped > 0 {
-        tracing::warn!(bot = world.token.bot_id(), lines = skipped, "lines of the journal that could not be read");
+        tracing::warn!(bot = world.token.bot_id(), skipped, "records of the journal that could not be read");
     }
     Ok(world)
 }
@@ -81,7 +88,7 @@ fn apply(world: &mut World, waiting: &mut Waiting, folder: &Path, kind: &str, va
         "allowed_updates" => world.queue.allowed = read(value)?,
         "file" => {
             let mut file: StoredFile = read(value)?;
-            file.data = Data::Disk(blob_path(folder, &file));
+            file.data = Data::Disk(upload_path(folder, &file));
             world.files.add(file);
         }
         "link" => {

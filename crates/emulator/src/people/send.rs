@@ -69,6 +69,7 @@ pub(super) async fn send(State(emulator): State<Emulator>, at: At, request: Requ
         from_json(Body::from_request(request, &emulator).await?.0)?
     };
     let chat = at.chat()?;
+    at.bot.store_uploads(&sending.files).await;
     let mut world = at.bot.world();
     member(&world, chat, sending.said.from)?;
     match sending.said.edit {

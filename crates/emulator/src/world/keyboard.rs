@@ -186,7 +186,8 @@ fn inline(rows: Vec<Vec<InlineButton>>) -> Result<Option<Markup>, ApiError> {
 }
 
 fn inline_button(button: &InlineButton) -> Result<(), ApiError> {
-    if button.text.trim().is_empty() {
+    // Telegram takes a text of spaces: calendars have such buttons between their days.
+    if button.text.is_empty() {
         return Err(ApiError::bad_request(
             "can't parse inline keyboard button: Field \"text\" must be of type String and must be non-empty",
         ));
@@ -228,7 +229,7 @@ fn reply_button(button: TextOr<FullButton>, private_chat: bool) -> Result<FullBu
         TextOr::Text(text) => FullButton { text, ..FullButton::default() },
         TextOr::Full(full) => full,
     };
-    if button.text.trim().is_empty() {
+    if button.text.is_empty() {
         return Err(ApiError::bad_request(
             "can't parse keyboard button: Field \"text\" must be of type String and must be non-empty",
         ));
@@ -266,6 +267,17 @@ mod tests {
         let expected = "Bad Request: can't parse inline keyboard button: \
                         Text buttons are unallowed in the inline keyboard";
         assert_eq!(error, Err(expected.into()));
+    }
+
+    #[test]
+    fn a_text_may_be_a_space_but_not_empty() {
+        let inline = |text: &str| format!(r#"{{"inline_keyboard":[[{{"text":"{text}","callback_data":"x"}}]]}}"#);
+        let reply = |text: &str| format!(r#"{{"keyboard":[["{text}"]]}}"#);
+        assert!(check(&inline(" ")).is_ok() && check(&reply(" ")).is_ok());
+        for empty in [inline(""), reply(""), r#"{"inline_keyboard":[[{"callback_data":"x"}]]}"#.to_owned()] {
+            let error = check(&empty).unwrap_err();
+            assert!(error.ends_with("must be non-empty"), "{empty}: {error}");
+        }
     }
 
     #[test]

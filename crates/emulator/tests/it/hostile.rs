@@ -1,5 +1,6 @@
 //! Input that nobody should send gets an error, and the emulator goes on.
 
+use opora_emulator::{AllowedHosts, Settings};
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
@@ -162,6 +163,40 @@ async fn pages_of_other_sites_are_refused() {
     assert_eq!(get("https://evil.example".into()).await.unwrap().status(), 403);
     assert_eq!(get("null".into()).await.unwrap().status(), 403);
     assert_eq!(get(stage.base.clone()).await.unwrap().status(), 200);
+}
+
+#[tokio::test]
+async fn a_name_that_was_rebound_is_refused() {
+    let stage = Stage::with(Settings { allowed_hosts: AllowedHosts::new(["emulator"]), ..Settings::default() }).await;
+    let anna = stage.person("Anna").await;
+    let paths = ["/".to_owned(), "/client".to_owned(), format!("/client/{}/events", stage.token)];
+    let bots = [format!("/bot{}/getMe", stage.token), format!("/file/bot{}/photos/file_0.jpg", stage.token)];
+    for path in paths.iter().chain(&bots) {
+        let response = stage.http.get(format!("{}{path}", stage.base)).header("host", "evil.example:80").send();
+        let response = response.await.unwrap();
+        assert_eq!(response.status(), 403, "{path}");
+        let text = response.text().await.unwrap();
+        assert!(text.contains("--allow-host evil.example"), "{path}: {text}");
+    }
+    let url = format!("{}/client/{}/chats/{anna}/send", stage.base, stage.token);
+    let said = stage.http.post(url).header("host", "evil.example").json(&json!({"from": anna, "text": "x"})).send();
+    assert_eq!(said.await.unwrap().status(), 403);
+    assert!(stage.updates(0).await.is_empty());
+    for host in ["localhost:1", "127.0.0.1", "[::1]:8081", "emulator:8081"] {
+        let get = stage.http.get(format!("{}{}", stage.base, bots[0])).header("host", host).send();
+        assert_eq!(get.await.unwrap().status(), 200, "{host}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_another_site_cannot_call_methods() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let url = format!("{}/bot{}/sendMessage?chat_id={anna}&text=x", stage.base, stage.token);
+    for (name, value) in [("origin", "https://evil.example"), ("sec-fetch-site", "cross-site")] {
+        assert_eq!(stage.http.get(&url).header(name, value).send().await.unwrap().status(), 403, "{name}");
+    }
+    assert_eq!(stage.http.get(&url).send().await.unwrap().status(), 200);
 }
 
 #[tokio::test]

@@ -20,7 +20,6 @@ async fn stage_in(folder: &TempDir) -> Stage {
 
 /// Stops an emulator as its binary does, and starts it again.
 async fn restarted(stage: Stage, folder: &TempDir) -> Stage {
-    stage.emulator.flush();
     drop(stage);
     stage_in(folder).await
 }
@@ -94,7 +93,6 @@ async fn a_line_cut_short_by_a_crash_costs_only_itself() {
         let stage = stage_in(&folder).await;
         let anna = stage.person("Anna").await;
         stage.says(anna, "hello").await;
-        stage.emulator.flush();
         drop(stage);
         append(&folder, cut);
         let stage = stage_in(&folder).await;

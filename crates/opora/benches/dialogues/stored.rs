@@ -149,6 +149,7 @@ fn message(user: i64) -> Outgoing {
         if_unsure: IfUnsure::Resend,
         label: None,
         edits_label: None,
+        secret: false,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::outbox::{Broadcast, BroadcastError, Courier, Progress};
 use crate::schedule::Wakeup;
 use crate::store::{Commit, Epoch, Opened, OutboxRow, Outgoing, Store, StoreError, TimerChange, Version};
 use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
-use crate::turn::{When, timer_of_nobody};
+use crate::turn::{When, alarm_name, timer_of_nobody};
 
 /// The name of a post without messages, by which it is found out whether posts are taken.
 const IS_ANYTHING_TAKEN: &str = "opora:is anything taken";
@@ -114,8 +114,8 @@ impl Handle {
 
     /// Sets a timer of a conversation, in place of one of the same name, whether or not anything is open there; when this
     /// answers, it is durable. When it fires, an [entry](crate::dialogue::Dialogue::start) for
-    /// [`timer`](crate::input::timer) of that name hears it: for what time brings and no state waits for, such as a
-    /// reminder of a booking. Without such an entry nothing happens.
+    /// [`timer`](crate::input::timer) of that name hears it, as it hears a timer that [`Turn::timer`](crate::turn::Turn::timer)
+    /// binds to no state. Without such an entry it is kept for the operator. For reminders there is [`Handle::alarm`].
     pub async fn timer(
         &self,
         key: &DialogueKey,
@@ -134,6 +134,31 @@ impl Handle {
     /// Cancels a timer of a conversation, if there is one of that name.
     pub async fn cancel_timer(&self, key: &DialogueKey, name: &str) -> Result<(), NotRunning> {
         Ok(self.running()?.change_timer(key, TimerChange::Cancel(name.into())).await?)
+    }
+
+    /// Forgets a person: see [`Store::forget`]. Answers how much there was. An instance that stands by may ask its store
+    /// itself, which needs no lease.
+    pub async fn forget(&self, user: i64) -> Result<u64, NotRunning> {
+        let running = self.running()?;
+        Ok(running.store.forget(running.bot, user, running.clock.now()).await?)
+    }
+
+    /// Sets an alarm of a conversation, in place of one of the same name, as [`Turn::alarm`](crate::turn::Turn::alarm) does; when
+    /// this answers, it is durable. An [entry](crate::dialogue::Dialogue::start) for [`alarm`](crate::input::alarm) hears it: one
+    /// entry for `reminder:` hears `reminder:1` and `reminder:2`. Without one it is kept for the operator.
+    pub async fn alarm(
+        &self,
+        key: &DialogueKey,
+        name: &str,
+        when: impl Into<When>,
+        body: &impl Serialize,
+    ) -> Result<(), NotRunning> {
+        self.timer(key, &alarm_name(name), when, body).await
+    }
+
+    /// Cancels an alarm of a conversation, whether a turn has set it or a handle.
+    pub async fn cancel_alarm(&self, key: &DialogueKey, name: &str) -> Result<(), NotRunning> {
+        self.cancel_timer(key, &alarm_name(name)).await
     }
 
     fn running(&self) -> Result<Running, NotRunning> {
@@ -165,6 +190,10 @@ impl Running {
         let at = self.clock.now();
         let posted = self.store.post(self.epoch, once, rows.clone(), at).await;
         let ids = posted.inspect_err(|_| self.courier.reload())?;
+        if ids.is_empty() && !rows.is_empty() {
+            metrics::counter!("opora_posts_known_total").increment(1);
+            tracing::debug!(once, "a post of this name was made before; nothing is posted");
+        }
         let rows = ids.into_iter().zip(rows).map(|(id, (key, outgoing))| OutboxRow {
             id,
             key,

@@ -12,14 +12,14 @@ use super::life::{Life, PAGE};
 use super::{OnEvent, Settings};
 use crate::clock::Stopwatch;
 use crate::effects::{DOWNLOAD, Downloads, Effects};
-use crate::engine::{Engine, StateCache};
+use crate::engine::{Engine, StateCache, Unheard};
 use crate::instance::Leadership;
 use crate::intake::{Arriving, Haste, Intake};
 use crate::key::DialogueKey;
 use crate::mailbox::{Letter, Mailboxes};
-use crate::outbox::{Courier, CourierSettings, SendEvent};
+use crate::outbox::{Apology, Courier, CourierSettings, SendEvent};
 use crate::schedule::{Schedule, Upkeep, Wakeup};
-use crate::store::Filter;
+use crate::store::{Filter, Opened};
 use crate::telegram::{Destination, IntoOutgoing, Say, Tag};
 
 /// How long what is under way may take when the store goes on elsewhere: people wait meanwhile.
@@ -63,6 +63,7 @@ impl Works {
             clock.clone(),
             events(life.on_event.clone(), leadership.lost.clone()),
         );
+        courier.apologise_by(apology(life));
         // What earlier instances have left goes before anything that is said from now on.
         courier.reload();
         let mut register = life.effects.clone();
@@ -87,6 +88,7 @@ impl Works {
             effects: effects.clone(),
             wakeup: wakeup.clone(),
             settings: settings.turns,
+            unheard: Unheard::default(),
             cache: StateCache::new(if store.is_shared() { 0 } else { settings.turns.cached }),
             lost: leadership.lost.clone(),
             cut: cut.clone(),
@@ -193,6 +195,21 @@ impl Works {
         }
         tracing::info!(people = told, "people in the middle of a dialogue are told, as far as there is time");
     }
+}
+
+/// What a person is told whose question Telegram has refused, in the language of the conversation.
+fn apology(life: &Life) -> Apology {
+    let (script, context, store) = (Arc::clone(&life.script), Arc::clone(&life.context), Arc::clone(&life.store));
+    Arc::new(move |key| {
+        let (script, context, store) = (Arc::clone(&script), Arc::clone(&context), Arc::clone(&store));
+        Box::pin(async move {
+            let stored = match store.open(&key, None).await {
+                Ok(Opened::At { stored, .. }) => stored,
+                _ => None,
+            };
+            script.not_shown(&context, key.user, stored).await
+        })
+    })
 }
 
 /// The courier's settings. It stops sending some time before the lease is over; of a short lease that is a part.

@@ -50,7 +50,9 @@ fn entries_that_meet(script: &Script, found: &mut Vec<String>) {
             // Of two dialogues the narrower entry wins; within one, the first that fits.
             let own = |first: &str| first == flow.name();
             let shadow = before.iter().find(|(first, earlier, only_some)| {
-                !only_some && earlier.covers(what) && (own(first) || what.covers(earlier))
+                // An outcome goes to the dialogue that asked for it.
+                let meets = own(first) || (what.covers(earlier) && !matches!(what, What::Outcome(_)));
+                !only_some && earlier.covers(what) && meets
             });
             match shadow {
                 Some((first, earlier, _)) if own(first) => found.push(format!(

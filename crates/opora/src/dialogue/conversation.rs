@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::Child;
 use crate::clock::Millis;
 use crate::store::{Place, Stored, Version};
+use crate::turn::{Asker, Speaker};
 
 /// Dialogues side by side in one conversation.
 pub(crate) const SLOTS_MAX: usize = 8;
@@ -130,6 +131,29 @@ impl Conversation {
 
     pub fn top_mut(&mut self, slot: &str) -> Option<&mut Frame> {
         self.slot_mut(slot)?.stack.last_mut()
+    }
+
+    /// Who asks for what a handler wanted: its own dialogue in the state that it stands in now, never another one.
+    pub fn asker(&self, by: &Speaker) -> Asker {
+        let found = match by.depth {
+            Some(depth) => self.slot(&by.slot).and_then(|slot| Some((slot, slot.stack.get(depth)?))),
+            None => self.find_open(by),
+        };
+        match found.filter(|(_, frame)| *frame.dialogue == *by.dialogue) {
+            Some((slot, Frame { dialogue, entry, .. })) => {
+                Asker { slot: slot.name.clone(), dialogue: dialogue.clone(), entry: *entry }
+            }
+            None => Asker::without_state(by.dialogue),
+        }
+    }
+
+    /// The open state of a dialogue: first where its handler ran, then in the foreground, then anywhere.
+    fn find_open(&self, by: &Speaker) -> Option<(&Slot, &Frame)> {
+        let near = self.slot(&by.slot).into_iter().chain(self.slot(&self.front));
+        near.chain(self.slots.iter().rev()).find_map(|slot| {
+            let frame = slot.stack.iter().rev().find(|frame| *frame.dialogue == *by.dialogue)?;
+            Some((slot, frame))
+        })
     }
 
     /// Where the foreground stands.

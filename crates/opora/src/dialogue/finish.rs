@@ -7,7 +7,7 @@ use super::press::REMEMBERED_FOR;
 use crate::clock::Millis;
 use crate::store::{StateChange, Stored};
 use crate::telegram::{AnswerCallback, Destination, IntoOutgoing, Tag};
-use crate::turn::{Asker, Outcome, TurnError};
+use crate::turn::{Outcome, TurnError};
 
 impl Play<'_> {
     pub fn finish(mut self, stored: Option<Stored>) -> Result<Outcome, TurnError> {
@@ -21,15 +21,9 @@ impl Play<'_> {
         self.note_album();
         self.note_offers();
         self.slide();
-        let state = |slot: &str| {
-            let top = self.turn.talk.top(slot)?;
-            Some(Asker { slot: slot.into(), dialogue: top.dialogue.clone(), entry: top.entry })
-        };
         let mut wishes = std::mem::take(&mut self.turn.wishes);
-        let timers = wishes.take_timers(|slot| state(slot).unwrap_or_else(|| Asker::nobody(slot)))?;
-        // An outcome that no state waits for is still the dialogue's whose handler asked: as a late one.
-        let late = |slot: &str| Asker { slot: slot.into(), dialogue: self.acted.into(), entry: self.turn.made };
-        let effects = wishes.take_effects(|slot| state(slot).unwrap_or_else(|| late(slot)))?;
+        let timers = wishes.take_timers(|by| self.turn.talk.asker(by))?;
+        let effects = wishes.take_effects(|by| self.turn.talk.asker(by))?;
         if let Some(query) = self.turn.callback().filter(|_| self.answers) {
             let answer = match wishes.answer.take() {
                 Some((text, true)) => AnswerCallback::new(query).text(text).alert(),
@@ -44,7 +38,9 @@ impl Play<'_> {
         let after = self.turn.talk.front_place();
         let transition = (self.before != after).then(|| (self.before.clone(), after, self.by));
         let state = self.state(stored)?;
-        Ok(Outcome { state, outgoing: wishes.outgoing, timers, effects, transition, writes })
+        let Self { hearing, lost_result, .. } = self;
+        let outgoing = wishes.outgoing;
+        Ok(Outcome { state, outgoing, timers, effects, transition, writes, hearing, lost_result })
     }
 
     /// Where slots must be told apart, the one that spoke remembers that it offered buttons in this turn.

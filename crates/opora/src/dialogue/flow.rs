@@ -11,7 +11,7 @@ use super::route::{Act, Route, Running};
 use super::{Dialogue, OnError, States};
 use crate::input::{Input, What};
 use crate::store::BoxError;
-use crate::turn::{Turn, TurnError};
+use crate::turn::{Speaker, Turn, TurnError};
 
 /// Which handler of a dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +174,8 @@ impl<S: States> Flow for Dialogue<S> {
     ) -> Result<Running<'t>, TurnError> {
         let misfit = || TurnError::failed(format!("`{}` has no such handler for {}", S::DIALOGUE, input.name()));
         let state = if which.needs_state() { Some(state_of::<S>(turn, depth)?) } else { None };
+        let depth = which.needs_state().then_some(depth);
+        turn.speaker = Speaker { dialogue: S::DIALOGUE, slot: turn.slot.clone(), depth };
         let act: &Act<S> = match which {
             Which::Entry(index) => &self.entries[index].act,
             Which::Anywhere(index) => &self.anywhere[index].act,

@@ -8,11 +8,14 @@ use super::flow::{Flow, Which};
 use super::script::{Script, Way};
 use super::shift::Via;
 use super::texts::Text;
-use crate::input::{Input, Outcome as EffectOutcome, Timer};
+use crate::input::Input;
 use crate::store::Place;
 use crate::telegram::Say;
-use crate::turn::{Asker, Event, Finish, Moment, Turn, TurnError, Wrapped};
+use crate::turn::{Event, Hearing, Moment, Turn, TurnError};
 use crate::update::Content;
+
+/// Why a person's input is not heard, where nothing keeps it from a handler.
+pub(super) const NO_HANDLER: &str = "no_handler";
 
 /// A turn under way.
 pub(super) struct Play<'s> {
@@ -30,6 +33,10 @@ pub(super) struct Play<'s> {
     pub answers: bool,
     /// The dialogue whose handler ran last.
     pub acted: &'static str,
+    /// Whether what the turn is about was heard.
+    pub hearing: Hearing,
+    /// The child whose result the parent's state does not hear.
+    pub lost_result: Option<Box<str>>,
     /// The language of the library's own sentences, once one was said.
     spoken: Option<String>,
 }
@@ -40,7 +47,19 @@ impl<'s> Play<'s> {
         let before = if matches!(moment.event, Event::Unreadable { .. }) { stored_front() } else { talk.front_place() };
         let turn = Turn::new(moment, talk);
         let answers = matches!(moment.event, Event::Update(_)) && turn.callback().is_some();
-        Self { script, turn, before, by: "", is_by_person: false, is_timeout: false, answers, acted: "", spoken: None }
+        Self {
+            script,
+            turn,
+            before,
+            by: "",
+            is_by_person: false,
+            is_timeout: false,
+            answers,
+            acted: "",
+            hearing: Hearing::Heard,
+            lost_result: None,
+            spoken: None,
+        }
     }
 
     pub async fn event(&mut self, event: Event) -> Result<(), TurnError> {
@@ -96,6 +115,7 @@ impl<'s> Play<'s> {
     /// What a person does, other than pressing a button, is for the foreground.
     async fn person(&mut self, input: &Input) -> Result<(), TurnError> {
         if self.is_for_another_bot(input) {
+            self.hearing = Hearing::Ignored("another_bot");
             return Ok(());
         }
         if input.is_by_person() && !self.is_let_in(input).await? {
@@ -106,7 +126,11 @@ impl<'s> Play<'s> {
             self.turn.talk.pressed = None;
         }
         self.turn.slot = self.turn.talk.front.clone();
-        if self.hear(input).await? || !self.is_by_person {
+        if self.hear(input).await? {
+            return Ok(());
+        }
+        if !self.is_by_person {
+            self.hearing = Hearing::Ignored(NO_HANDLER);
             return Ok(());
         }
         if self.top().is_some() {
@@ -121,10 +145,17 @@ impl<'s> Play<'s> {
 
     /// Whether the application lets somebody hear what a person did.
     pub async fn is_let_in(&mut self, input: &Input) -> Result<bool, TurnError> {
-        match self.script.hooks.guard {
-            Some(guard) => Ok(guard(&mut self.turn, input).await?),
-            None => Ok(true),
+        if self.turn.is_of_business() && !self.script.hears_business() {
+            // Telegram was not asked for it, but what it kept from before may still come, and presses always do.
+            self.hearing = Hearing::Ignored("business chat");
+            return Ok(false);
         }
+        let Some(guard) = self.script.hooks.guard else { return Ok(true) };
+        let is_let_in = guard(&mut self.turn, input).await?;
+        if !is_let_in {
+            self.hearing = Hearing::Ignored("guard");
+        }
+        Ok(is_let_in)
     }
 
     fn is_for_another_bot(&self, input: &Input) -> bool {
@@ -184,70 +215,8 @@ impl<'s> Play<'s> {
                 return Ok(());
             }
         }
+        self.hearing = Hearing::Ignored(NO_HANDLER);
         Ok(())
-    }
-
-    async fn timer(&mut self, name: &str, body: &str) -> Result<(), TurnError> {
-        let Ok(Wrapped { by, body }) = serde_json::from_str::<Wrapped<_>>(body) else {
-            return Err(TurnError::failed(format!("the body of timer `{name}` cannot be read")));
-        };
-        let name = name
-            .strip_prefix(&*by.slot)
-            .and_then(|name| name.strip_prefix('/'))
-            .filter(|_| !by.slot.is_empty())
-            .unwrap_or(name);
-        let input = Input::Timer(Timer { name: name.into(), body });
-        if !self.for_asker(&by, &input).await? && by.is_nobody() {
-            self.enter(&input).await?;
-        }
-        Ok(())
-    }
-
-    /// An entry hears this, if there is one for it, whatever is open.
-    async fn enter(&mut self, input: &Input) -> Result<(), TurnError> {
-        self.turn.slot = self.turn.talk.front.clone();
-        let script = self.script;
-        if let Some(Way::Flow(flow, which)) = script.way(None, input) {
-            self.act(flow, which, Via::Entry, input).await?;
-        }
-        Ok(())
-    }
-
-    async fn outcome(&mut self, finish: Finish) -> Result<(), TurnError> {
-        let Finish { by, kind, asked, result } = finish;
-        let input = Input::Outcome(EffectOutcome { kind, asked, result });
-        if self.for_asker(&by, &input).await? {
-            return Ok(());
-        }
-        let flow = self.script.flow(&by.dialogue).filter(|flow| flow.has(Which::Late, ""));
-        if let Some(flow) = flow {
-            self.acted = flow.name();
-            // Whatever it returns: the state that it would lead on from is gone.
-            flow.play(Which::Late, &mut self.turn, 0, &input)?.await?;
-        }
-        Ok(())
-    }
-
-    /// Gives an input to the very state that asked for it; false if that is gone or does not hear it.
-    async fn for_asker(&mut self, by: &Asker, input: &Input) -> Result<bool, TurnError> {
-        let Some(slot) = self.turn.talk.slot_mut(&by.slot) else { return Ok(false) };
-        let found = slot.stack.iter().position(|frame| frame.dialogue == by.dialogue && frame.entry == by.entry);
-        let Some(depth) = found else { return Ok(false) };
-        let is_top = depth + 1 == slot.stack.len();
-        let flow = self.script.known(&by.dialogue)?;
-        flow.refresh(&mut slot.stack[depth])?;
-        let Some((which, _)) = flow.at(&slot.stack[depth].at, input).or_else(|| flow.anywhere(input)) else {
-            return Ok(false);
-        };
-        self.turn.slot = by.slot.clone();
-        self.acted = flow.name();
-        let next = flow.play(which, &mut self.turn, depth, input)?.await?;
-        if is_top {
-            self.apply(flow, Via::State, next).await?;
-        } else {
-            self.apply_below(flow, depth, next)?;
-        }
-        Ok(true)
     }
 
     /// Asks the question of the state that is open, if it has one.

@@ -8,14 +8,14 @@
 use std::time::Duration;
 
 use super::conversation::Pressed;
-use super::play::Play;
+use super::play::{NO_HANDLER, Play};
 use super::script::Way;
 use super::texts::Texts;
 use super::trouble::{AGAIN, CANCEL};
 use crate::input::Input;
 use crate::store::Version;
 use crate::telegram::Tag;
-use crate::turn::TurnError;
+use crate::turn::{Hearing, TurnError};
 
 /// For how long an entry's button that has left nothing open does not act again, and an album is known. What waited while
 /// the bot was down comes within this; a person who comes back later means it.
@@ -34,6 +34,8 @@ impl Play<'_> {
             self.is_by_person = self.hear(input).await?;
             if self.is_by_person {
                 self.turn.talk.pressed = None;
+            } else {
+                self.hearing = Hearing::Ignored(NO_HANDLER);
             }
             return Ok(());
         };

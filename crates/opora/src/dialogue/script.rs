@@ -101,11 +101,15 @@ impl Script {
 
     /// Hears also what is written in chats of business accounts that have connected the bot, as it hears its own chats, and
     /// answers there on behalf of the account. Each person in each such chat is a conversation of its own, the account's
-    /// owner too. Edits, deletions and connections are heard by [`other`](crate::input::other), by their names.
+    /// owner too. Without this, nothing that a person writes or presses in such a chat is heard. Edits, deletions and connections are heard by [`other`](crate::input::other), by their names.
     #[must_use]
     pub fn business(mut self) -> Self {
         self.hears_business = true;
         self
+    }
+
+    pub(super) fn hears_business(&self) -> bool {
+        self.hears_business
     }
 
     /// Says in which languages people have chosen to be spoken to, as codes such as `ru`; of those who are left out it is
@@ -189,6 +193,28 @@ impl Script {
         self.flows.iter().map(|flow| (flow.name(), flow.states()))
     }
 
+    /// Every button that a handler is registered for: its dialogue, its state, and how its data begins. The state is none for
+    /// an entry, and for what is heard in all states. With this a test can find buttons that it does not cover.
+    #[must_use]
+    pub fn buttons(&self) -> Vec<(&'static str, Option<&'static str>, String)> {
+        let mut buttons = Vec::new();
+        for flow in &self.flows {
+            let mut note = |state, heard: Vec<(&What, bool)>| {
+                for (what, _) in heard {
+                    if let What::Button(data) = what {
+                        buttons.push((flow.name(), state, data.to_string()));
+                    }
+                }
+            };
+            note(None, flow.entries());
+            note(None, flow.everywhere());
+            for (at, state) in flow.states().iter().enumerate() {
+                note(Some(*state), flow.heard_at(at));
+            }
+        }
+        buttons
+    }
+
     /// Says what the bot is called in Telegram, once that is known.
     pub(crate) fn set_username(&self, username: Option<String>) {
         if let Some(username) = username {
@@ -213,6 +239,14 @@ impl Script {
     pub(crate) async fn one_moment(&self, context: &Arc<Context>, person: i64, language: &str) -> String {
         let chosen = self.languages_of(context, vec![person]).await.remove(&person);
         self.said_outside(|texts| texts.one_moment(chosen.as_deref().unwrap_or(language)))
+    }
+
+    /// What the person of a conversation is told of whose messages one cannot be shown.
+    pub(crate) async fn not_shown(&self, context: &Arc<Context>, person: i64, stored: Option<Stored>) -> String {
+        let chosen = self.languages_of(context, vec![person]).await.remove(&person);
+        let talk = stored.and_then(|stored| serde_json::from_str::<Conversation>(&stored.value).ok());
+        let language = talk.map(|talk| talk.language).unwrap_or_default();
+        self.said_outside(|texts| texts.not_shown(chosen.as_deref().unwrap_or(&language)))
     }
 
     /// A sentence that no turn says, so that no turn fails if it panics: then it is the library's own.

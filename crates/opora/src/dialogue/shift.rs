@@ -64,7 +64,12 @@ impl<'s> Play<'s> {
         self.refresh_top()?;
         let input = Input::Returned(returned);
         let Some((flow, top)) = self.speaking().zip(self.top()) else { return Ok(After::Done) };
-        let Some((which, _)) = flow.at(&top.at, &input) else { return Ok(After::GoOn) };
+        let Some((which, _)) = flow.at(&top.at, &input) else {
+            if let Input::Returned(Returned { dialogue, value: Some(_) }) = input {
+                self.lost_result = Some(dialogue);
+            }
+            return Ok(After::GoOn);
+        };
         let depth = self.turn.talk.slot(&self.turn.slot).map_or(0, |slot| slot.stack.len() - 1);
         self.acted = flow.name();
         let next = flow.play(which, &mut self.turn, depth, &input)?.await?;

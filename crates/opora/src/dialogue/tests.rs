@@ -1,5 +1,6 @@
 //! Dialogues on a stage, and scripts with mistakes.
 
+mod asked;
 mod buttons;
 mod checks;
 mod lives;

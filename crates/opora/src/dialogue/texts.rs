@@ -116,6 +116,15 @@ pub trait Texts: Send + Sync + 'static {
         )
     }
 
+    /// Telegram has refused a message of the conversation for good, so the person does not see it.
+    fn not_shown(&self, language: &str) -> Text {
+        pick(
+            language,
+            "Something went wrong on our side, and I could not show you my answer. Please try again later.",
+            "У нас что-то пошло не так, и я не смог показать ответ. Попробуйте ещё раз позже.",
+        )
+    }
+
     /// The bot will be restarted shortly, as the operator announced.
     fn restart(&self, language: &str) -> Text {
         pick(

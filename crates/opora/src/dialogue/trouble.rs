@@ -8,13 +8,16 @@ use super::shift::Via;
 use super::texts::Texts;
 use crate::input::{Failure, Input};
 use crate::telegram::{Button, Say, Tag};
-use crate::turn::{Asker, TurnError};
+use crate::turn::{Asker, Hearing, TurnError};
 use crate::update::{Content, Update};
 
 /// The data of the button that takes a kept draft up.
 pub(super) const AGAIN: &str = "opora:again";
 /// The data of the button that drops a kept draft.
 pub(super) const CANCEL: &str = "opora:cancel";
+
+/// Why a question is not asked again.
+const NOTHING_OPEN: &str = "nothing_open";
 
 /// A dialogue that waits for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +95,7 @@ impl Play<'_> {
     pub async fn again(&mut self) -> Result<(), TurnError> {
         self.turn.slot = self.turn.talk.front.clone();
         if self.top().is_none() {
+            self.hearing = Hearing::Ignored(NOTHING_OPEN);
             return Ok(());
         }
         self.refresh_top()?;

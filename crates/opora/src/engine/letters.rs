@@ -41,7 +41,7 @@ pub(super) fn parked(key: &DialogueKey, letters: &[Letter], reason: String, atte
     let (kind, body) = match letters {
         [] | [Letter::Expired] => ("expired", String::new()),
         [Letter::Timer(timer)] => ("timer", json!({"name": timer.name, "body": timer.body}).to_string()),
-        [Letter::Retry(parked)] => (parked.kind.as_str(), parked.body.clone()),
+        [Letter::Retry(parked)] => (parked.input(), parked.body.clone()),
         [Letter::Inbox(row)] if matches!(row.incoming.origin, Origin::Outcome(_)) => {
             ("outcome", row.incoming.body.to_string())
         }
@@ -55,6 +55,12 @@ pub(super) fn parked(key: &DialogueKey, letters: &[Letter], reason: String, atte
         }
     };
     Parked::new(key.clone(), kind, body, reason, attempts)
+}
+
+/// The same of an input that no handler hears.
+pub(super) fn unheard(key: &DialogueKey, letters: &[Letter], reason: String) -> Parked {
+    let parked = parked(key, letters, reason, 1);
+    Parked { kind: format!("{}{}", Parked::UNHEARD, parked.kind), ..parked }
 }
 
 /// Answers to the buttons of a turn that has failed: they must not keep spinning.
@@ -78,6 +84,7 @@ fn callback_answer(id: &str) -> Outgoing {
         if_unsure: Default::default(),
         label: None,
         edits_label: None,
+        secret: false,
     }
 }
 
@@ -97,7 +104,7 @@ fn updates<'a>(bodies: impl Iterator<Item = &'a str>) -> Result<Event, String> {
 
 fn retried(parked: &Parked) -> Result<Event, String> {
     let unreadable = |error: serde_json::Error| error.to_string();
-    match parked.kind.as_str() {
+    match parked.input() {
         "timer" => {
             #[derive(serde::Deserialize)]
             struct Timer {

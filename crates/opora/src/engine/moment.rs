@@ -25,7 +25,7 @@ impl Engine {
     pub(super) async fn one_moment(&self, work: &Work<'_>, once: &str) {
         tracing::info!(key = %work.key, "an input waits until the store is back");
         let person = work.event.update().and_then(|update| update.person());
-        let Some(person) = person.filter(|_| work.key.chat == work.key.user) else { return };
+        let Some(person) = person.filter(|_| work.key.is_private()) else { return };
         let text = self.script.one_moment(&self.context, person.id, person.language.as_deref().unwrap_or("en")).await;
         let (key, at) = (work.key.clone(), self.clock.now());
         let Ok(outgoing) = Say::text(text).into_outgoing(&Destination::from(&key), &Tag::new(Version::default()))

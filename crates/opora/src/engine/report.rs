@@ -9,15 +9,19 @@ use crate::mailbox::Letter;
 use crate::store::Place;
 use crate::turn::Event;
 
-/// Tells of a turn that has committed.
-pub(super) fn turn(
+/// Counts a turn that has committed.
+pub(super) fn turn(took: Duration) {
+    metrics::counter!("opora_turns_total", "outcome" => "committed").increment(1);
+    metrics::histogram!("opora_turn_seconds").record(took.as_secs_f64());
+}
+
+/// Tells of an input that a handler has heard.
+pub(super) fn handled(
     key: &DialogueKey,
     event: &Event,
     moved: Option<&(Option<Place>, Option<Place>, &'static str)>,
     took: Duration,
 ) {
-    metrics::counter!("opora_turns_total", "outcome" => "committed").increment(1);
-    metrics::histogram!("opora_turn_seconds").record(took.as_secs_f64());
     let took_us = took.as_micros();
     tracing::info!(
         user = key.user,
@@ -51,7 +55,8 @@ pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
 
 fn chat_type(key: &DialogueKey) -> &'static str {
     match key.chat {
-        chat if chat == key.user => "private",
+        _ if key.is_private() => "private",
+        _ if !key.business.is_empty() => "business",
         chat if chat < 0 => "group",
         _ => "other",
     }

@@ -28,6 +28,8 @@ pub(super) enum Trouble {
     Unreadable(Option<Box<ConversationRow>>, Failure),
     /// An earlier turn took the input.
     Taken,
+    /// No handler hears the input: keep it for the operator.
+    Unheard(String),
     /// The lease is over.
     Stop,
 }
@@ -75,7 +77,7 @@ impl fmt::Display for Kind {
 }
 
 /// What came of parking an input.
-enum Parking {
+pub(super) enum Parking {
     /// It is parked; under which number, unless the answer was lost.
     Done(Option<ParkedId>),
     /// A turn had taken it before.
@@ -133,6 +135,7 @@ impl Engine {
                     self.try_again(work.key, work.failures, failure).await;
                 }
                 Trouble::Taken => return self.taken_before(&work).await,
+                Trouble::Unheard(reason) => return self.keep_unheard(work, reason).await,
                 Trouble::Stop => return self.lost.cancel(),
             }
         }
@@ -186,7 +189,7 @@ impl Engine {
     }
 
     /// The input's turn committed before: by a delivery twice, or by a commit whose answer was lost.
-    async fn taken_before(&self, work: &Work<'_>) {
+    pub(super) async fn taken_before(&self, work: &Work<'_>) {
         metrics::counter!("opora_turns_total", "outcome" => "known").increment(1);
         tracing::debug!(key = %work.key, "an input was taken before");
         if work.unsure_from.is_some() {
@@ -275,7 +278,7 @@ impl Engine {
     }
 
     /// Sets an input aside, waiting for the store if need be; `said` goes out with it.
-    async fn park(&self, letters: &[Letter], parked: Parked, said: Vec<Outgoing>) -> Parking {
+    pub(super) async fn park(&self, letters: &[Letter], parked: Parked, said: Vec<Outgoing>) -> Parking {
         let key = parked.key.clone();
         let mut work = Work::new(&key, letters, Event::Expired);
         loop {

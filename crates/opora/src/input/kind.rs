@@ -6,7 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::{
-    Album, Command, Contact, Document, Image, Input, Location, Media, Other, Outcome, Photo, Press, Returned, Timer,
+    Alarm, Album, Command, Contact, Document, Image, Input, Location, Media, Other, Outcome, Photo, Press, Returned,
+    Timer,
 };
 
 /// A kind of input, and what a handler of it gets.
@@ -50,6 +51,8 @@ pub enum What {
     Outcome(Cow<'static, str>),
     /// The timer of this name.
     Timer(Cow<'static, str>),
+    /// An alarm whose name begins so.
+    Alarm(Cow<'static, str>),
     /// The end of a child dialogue.
     Returned,
     /// Another kind of update, or of message, by Telegram's name.
@@ -191,6 +194,16 @@ pub fn timer(name: impl Into<Cow<'static, str>>) -> Kind<Timer> {
     })
 }
 
+/// An alarm whose name begins so, set with [`Turn::alarm`](crate::turn::Turn::alarm); [`Alarm::rest`] is what follows.
+pub fn alarm(prefix: impl Into<Cow<'static, str>>) -> Kind<Alarm> {
+    let prefix = prefix.into();
+    let length = prefix.len();
+    Kind::new(What::Alarm(prefix), move |input| match input {
+        Input::Alarm(alarm) => Some(Alarm { rest: alarm.name.get(length..)?.to_owned(), ..alarm.clone() }),
+        _ => None,
+    })
+}
+
 /// The end of a child dialogue.
 #[must_use]
 pub fn returned() -> Kind<Returned> {
@@ -284,6 +297,7 @@ impl What {
             }
             (Self::Outcome(kind), Input::Outcome(outcome)) => *kind == *outcome.kind,
             (Self::Timer(name), Input::Timer(timer)) => *name == *timer.name,
+            (Self::Alarm(prefix), Input::Alarm(alarm)) => alarm.name.starts_with(prefix.as_ref()),
             (Self::Other(kind), Input::Other(other)) => *kind == *other.kind,
             (Self::Any, input) => input.is_by_person(),
             _ => false,
@@ -295,9 +309,11 @@ impl What {
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Text, Self::Exactly(_)) | (Self::AnyCommand, Self::Command(_)) | (Self::Image, Self::Photo) => true,
-            (Self::Button(prefix), Self::Button(longer)) => longer.starts_with(prefix.as_ref()),
+            (Self::Button(prefix), Self::Button(longer)) | (Self::Alarm(prefix), Self::Alarm(longer)) => {
+                longer.starts_with(prefix.as_ref())
+            }
             (Self::Command(name), Self::Command(same)) => name.eq_ignore_ascii_case(same),
-            (Self::Any, Self::Outcome(_) | Self::Timer(_) | Self::Returned | Self::Other(_)) => false,
+            (Self::Any, Self::Outcome(_) | Self::Timer(_) | Self::Alarm(_) | Self::Returned | Self::Other(_)) => false,
             (Self::Any, _) => true,
             (one, other) => one == other,
         }
@@ -306,7 +322,7 @@ impl What {
     /// A person can do this at any time, so it can be a way out of a state.
     #[must_use]
     pub(crate) fn is_by_person(&self) -> bool {
-        !matches!(self, Self::Outcome(_) | Self::Timer(_) | Self::Returned | Self::Other(_))
+        !matches!(self, Self::Outcome(_) | Self::Timer(_) | Self::Alarm(_) | Self::Returned | Self::Other(_))
     }
 }
 
@@ -329,6 +345,7 @@ impl fmt::Display for What {
             Self::Album => f.write_str("album()"),
             Self::Outcome(kind) => write!(f, "outcome({kind:?})"),
             Self::Timer(name) => write!(f, "timer({name:?})"),
+            Self::Alarm(prefix) => write!(f, "alarm({prefix:?})"),
             Self::Returned => f.write_str("returned()"),
             Self::Other(kind) => write!(f, "other({kind:?})"),
             Self::Any => f.write_str("any()"),

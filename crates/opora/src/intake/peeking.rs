@@ -86,7 +86,7 @@ impl Peeking {
     fn who_waits(&self, raw: &str) -> Option<(DialogueKey, Person)> {
         let key = Route::of(raw, self.bot).ok()?.key;
         let person = Update::read(raw).ok()?.person()?;
-        (key.chat == key.user && key.user == person.id).then_some((key, person))
+        (key.is_private() && key.user == person.id).then_some((key, person))
     }
 
     async fn say(&self, key: &DialogueKey, person: &Person) -> Result<(), ApiError> {

@@ -1,25 +1,33 @@
 //! The webhook: a router for the application's own server.
 //!
+//! The secret is looked at first. Only a caller that knows it has its body read, up to a size and within a time.
 //! 200 is answered only once the update is durable; until then Telegram keeps it and comes again.
 
+mod refusals;
+
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use parking_lot::RwLock;
 use subtle::ConstantTimeEq;
 
+use self::refusals::Refusals;
 use super::Door;
+use crate::clock::timer_now;
 use crate::store::Store;
 
 /// The header in which Telegram sends the secret.
 static SECRET: HeaderName = HeaderName::from_static("x-telegram-bot-api-secret-token");
 /// The largest update; Telegram's own are far smaller.
 const LARGEST_BYTES: usize = 1024 * 1024;
+/// The length of a secret that cannot be guessed, and the longest that Telegram takes.
+const SECRET_LENGTHS: std::ops::RangeInclusive<usize> = 16..=256;
 
 /// Why a caller is asked to come again.
 const TOO_MUCH: &str = "too much waits; come again";
@@ -29,10 +37,13 @@ const TOO_MUCH: &str = "too much waits; come again";
 pub struct WebhookSettings {
     /// The address that Telegram calls.
     pub url: String,
-    /// What Telegram must send along; 1 to 256 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`.
+    /// What Telegram must send along; 16 to 256 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`. `openssl rand -hex 32`
+    /// makes a good one.
     pub secret: String,
     /// How many updates Telegram may bring at once.
     pub connections: u32,
+    /// How long the body of a call may take to arrive.
+    pub body_timeout: Duration,
     /// Whether several instances take updates.
     pub instances: Instances,
 }
@@ -52,10 +63,16 @@ pub enum Instances {
 }
 
 impl WebhookSettings {
-    /// A webhook at this address; Telegram may bring 40 updates at once, and the store says whether several instances
-    /// take them.
+    /// A webhook at this address; Telegram may bring 40 updates at once, a body has ten seconds to arrive, and the store
+    /// says whether several instances take updates.
     pub fn new(url: impl Into<String>, secret: impl Into<String>) -> Self {
-        Self { url: url.into(), secret: secret.into(), connections: 40, instances: Instances::default() }
+        Self {
+            url: url.into(),
+            secret: secret.into(),
+            connections: 40,
+            body_timeout: Duration::from_secs(10),
+            instances: Instances::default(),
+        }
     }
 
     /// Whether all instances take updates, with this store.
@@ -67,10 +84,10 @@ impl WebhookSettings {
         }
     }
 
-    /// Whether Telegram takes the secret.
+    /// Whether Telegram takes the secret, and nobody guesses it.
     pub(crate) fn has_good_secret(&self) -> bool {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-        (1..=256).contains(&self.secret.len()) && self.secret.bytes().all(is_plain)
+        SECRET_LENGTHS.contains(&self.secret.len()) && self.secret.bytes().all(is_plain)
     }
 }
 
@@ -85,6 +102,8 @@ impl std::fmt::Debug for WebhookSettings {
 #[derive(Clone)]
 pub struct Webhook {
     secret: Arc<str>,
+    body_timeout: Duration,
+    refusals: Arc<Refusals>,
     door: Arc<RwLock<Option<Door>>>,
 }
 
@@ -95,14 +114,18 @@ impl std::fmt::Debug for Webhook {
 }
 
 impl Webhook {
-    pub(crate) fn new(secret: &str) -> Self {
-        Self { secret: secret.into(), door: Arc::default() }
+    pub(crate) fn new(settings: &WebhookSettings) -> Self {
+        Self {
+            secret: settings.secret.as_str().into(),
+            body_timeout: settings.body_timeout,
+            refusals: Arc::default(),
+            door: Arc::default(),
+        }
     }
 
     /// A router that takes updates at `path`.
     pub fn router(&self, path: &str) -> Router {
-        let route = post(receive).layer(DefaultBodyLimit::max(LARGEST_BYTES));
-        Router::new().route(path, route).with_state(self.clone())
+        Router::new().route(path, post(receive)).with_state(self.clone())
     }
 
     /// Starts to take updates, or stops.
@@ -111,10 +134,12 @@ impl Webhook {
     }
 }
 
-async fn receive(State(webhook): State<Webhook>, headers: HeaderMap, body: Bytes) -> Response {
-    let given = headers.get(&SECRET).map_or(&[][..], HeaderValue::as_bytes);
+async fn receive(State(webhook): State<Webhook>, request: Request) -> Response {
+    let given = request.headers().get(&SECRET).map_or(&[][..], HeaderValue::as_bytes);
     if !bool::from(given.ct_eq(webhook.secret.as_bytes())) {
-        tracing::warn!("a webhook call without the right secret was refused");
+        if let Some(calls) = webhook.refusals.count(timer_now()) {
+            tracing::warn!(calls, "webhook calls without the right secret were refused");
+        }
         return (StatusCode::UNAUTHORIZED, "the secret is wrong").into_response();
     }
     let door = webhook.door.read().clone();
@@ -122,6 +147,10 @@ async fn receive(State(webhook): State<Webhook>, headers: HeaderMap, body: Bytes
     if door.is_full() {
         return later(TOO_MUCH);
     }
+    let body = match read(request.into_body(), webhook.body_timeout).await {
+        Ok(body) => body,
+        Err(refused) => return refused,
+    };
     match door.receive(String::from_utf8_lossy(&body).into_owned()) {
         None => later(TOO_MUCH),
         Some(stored) => match stored.await {
@@ -130,6 +159,15 @@ async fn receive(State(webhook): State<Webhook>, headers: HeaderMap, body: Bytes
             // It was told where it happened.
             Err(_) => later("the update cannot be stored now; come again"),
         },
+    }
+}
+
+async fn read(body: Body, timeout: Duration) -> Result<Bytes, Response> {
+    match tokio::time::timeout(timeout, to_bytes(body, LARGEST_BYTES)).await {
+        Ok(Ok(body)) => Ok(body),
+        // A body whose connection broke ends here too, but then nobody reads the answer.
+        Ok(Err(_)) => Err((StatusCode::PAYLOAD_TOO_LARGE, "the body is too large").into_response()),
+        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time").into_response()),
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Recipients go into the outbox page by page, each page once: under a broadcast's id a page is never posted again, so
 //! after a restart the same broadcast goes on where it stopped. From the outbox on, its rows are like others, except
-//! that dialogues go first, and that it takes only a part of what Telegram allows.
+//! that dialogues go first, and that it takes only a part of what Telegram allows. Inside an effect it may be longer than
+//! the effect's deadline, and a try that posted a page does not count as failed: see [`crate::progress`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +12,7 @@ use std::time::Duration;
 use super::courier::Courier;
 use super::limits::SendLimits;
 use crate::key::DialogueKey;
+use crate::progress;
 use crate::store::{OutboxRow, StoreError, Version};
 use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
 
@@ -95,16 +97,20 @@ impl<I: Iterator<Item = i64>> Broadcast<I> {
         for page in 0_u64.. {
             let chats: Vec<i64> = self.recipients.by_ref().take(PAGE).collect();
             let Some(count) = u64::try_from(chats.len()).ok().filter(|count| *count > 0) else { break };
-            if !courier.has_room(PAGE).await {
+            if !progress::alive_while(courier.has_room(PAGE)).await {
                 return Err(BroadcastError::Stopped);
             }
             let is_new = self.post(courier, page, &chats).await?;
             self.tally.total.fetch_add(count, Ordering::Relaxed);
             self.tally.posted.fetch_add(count, Ordering::Relaxed);
-            match is_new {
-                false => drop(self.tally.untold.fetch_add(count, Ordering::Relaxed)),
-                true if paced => tokio::time::sleep(EACH).await,
-                true => {}
+            if is_new {
+                progress::advanced();
+            } else {
+                progress::alive();
+                self.tally.untold.fetch_add(count, Ordering::Relaxed);
+            }
+            if is_new && paced {
+                tokio::time::sleep(EACH).await;
             }
         }
         self.tally.is_complete.store(true, Ordering::Relaxed);

@@ -1,8 +1,8 @@
 //! The courier: takes committed rows and answers for them until they are settled.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use metrics::{Counter, Gauge};
@@ -15,6 +15,7 @@ use super::labels::Labels;
 use super::lanes::{Item, Lanes};
 use super::loader::{self, Memory};
 use super::pace::Pace;
+use super::refused::Apology;
 use super::settler::{self, Settler};
 use super::{CourierSettings, SendEvent, worker};
 use crate::clock::{Clock, Stopwatch};
@@ -68,6 +69,8 @@ pub(super) struct Shared {
     pub progress: Notify,
     pub stop: CancellationToken,
     pub meters: Meters,
+    /// What a person is told whose question was refused; nothing until it is given.
+    pub apology: OnceLock<Apology>,
     token_was_refused: AtomicBool,
     /// The number of the next row that no store has.
     unstored: AtomicI64,
@@ -118,6 +121,7 @@ impl Courier {
             progress: Notify::new(),
             stop: stop.clone(),
             meters: Meters::new(),
+            apology: OnceLock::new(),
             token_was_refused: AtomicBool::new(false),
             unstored: AtomicI64::new(-1),
         });
@@ -130,15 +134,20 @@ impl Courier {
         self.shared.bring(rows.into_iter().map(|row| Item::new(row, None)));
     }
 
+    /// Takes rows of a turn: if Telegram refuses one for good, the person of its conversation is told.
+    pub fn enqueue_of_turn(&self, rows: Vec<OutboxRow>) {
+        self.shared.bring(rows.into_iter().map(|row| Item { is_of_turn: true, ..Item::new(row, None) }));
+    }
+
+    /// Says how people are told of refused messages of their turns; the first word counts.
+    pub fn apologise_by(&self, apology: Apology) {
+        // It is said once, when everything is put together.
+        let _ = self.shared.apology.set(apology);
+    }
+
     /// Takes calls that are of use only now and that no store has: what is not sent when this instance ends never is.
     pub fn enqueue_unstored(&self, calls: Vec<(DialogueKey, Outgoing)>) {
-        let at = self.shared.clock.now();
-        let rows = calls.into_iter().map(|(key, outgoing)| {
-            // A number that no store gives: to settle it changes nothing there.
-            let id = OutboxId(self.shared.unstored.fetch_sub(1, Ordering::Relaxed));
-            OutboxRow { id, key, outgoing, was_sending: false, at }
-        });
-        self.enqueue(rows.collect());
+        self.shared.bring_unstored(calls);
     }
 
     /// Looks into the store for rows that nobody has brought: what earlier instances left unsent, or what a commit holds
@@ -223,7 +232,18 @@ impl Shared {
         tokio::spawn(async move { stop.run_until_cancelled_owned(task).await });
     }
 
-    fn bring(&self, items: impl Iterator<Item = Item>) {
+    /// Takes calls that no store has.
+    pub fn bring_unstored(&self, calls: Vec<(DialogueKey, Outgoing)>) {
+        let at = self.clock.now();
+        let rows = calls.into_iter().map(|(key, outgoing)| {
+            // A number that no store gives: to settle it changes nothing there.
+            let id = OutboxId(self.unstored.fetch_sub(1, Ordering::Relaxed));
+            OutboxRow { id, key, outgoing, was_sending: false, at }
+        });
+        self.bring(rows.map(|row| Item::new(row, None)));
+    }
+
+    pub fn bring(&self, items: impl Iterator<Item = Item>) {
         let (ordered, urgent, is_behind) = {
             let mut lanes = self.lanes.lock();
             let (ordered, urgent) = lanes.bring(items);

@@ -32,6 +32,8 @@ pub(super) struct Item {
     pub attempts: Attempts,
     /// The broadcast that it belongs to; such rows let others go first.
     pub tally: Option<Arc<Tally>>,
+    /// A turn of this process has said it. Of a row that was read back from the store nobody knows.
+    pub is_of_turn: bool,
 }
 
 /// What a worker gets.
@@ -86,7 +88,7 @@ enum State {
 
 impl Item {
     pub fn new(row: OutboxRow, tally: Option<Arc<Tally>>) -> Self {
-        Self { row, attempts: Attempts::default(), tally }
+        Self { row, attempts: Attempts::default(), tally, is_of_turn: false }
     }
 }
 

@@ -188,6 +188,9 @@ impl Shared {
                 if let (true, Some(chat)) = (chat_is_dead, item.row.outgoing.chat) {
                     self.tell(SendEvent::ChatDead { chat, why: why.clone() });
                 }
+                if !chat_is_dead {
+                    self.apologise(&item, error).await;
+                }
                 self.failed(item, why, chat_is_dead);
             }
         }

@@ -3,9 +3,10 @@
 use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
+use super::upkeep::UNHEARD_MOST;
 use super::*;
 use crate::mailbox::{MailboxSettings, Reader};
-use crate::store::{Commit, Epoch, Holder, LeaseAnswer, MemoryStore, Opened, TimerChange};
+use crate::store::{Commit, Epoch, Holder, LeaseAnswer, MemoryStore, Opened, Parked, TimerChange};
 
 const BOT: i64 = 1;
 const NOON: Millis = Millis(1_800_000_000_000);
@@ -92,4 +93,26 @@ async fn no_more_is_delivered_than_the_mailboxes_hold() {
     reader.begun(1000).await;
     tokio::task::yield_now().await;
     assert_eq!(reader.0.available_permits(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_unheard_inputs_push_no_failed_turn_out() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let (epoch, clock) = (epoch(&store).await, Clock::set_by_hand(NOON));
+    let park = async |kind: &str| {
+        let parked = Parked::new(DialogueKey::private(BOT, 1), kind, String::new(), String::new(), 1);
+        store.park(epoch, Vec::new(), Parked { at: NOON, ..parked }, Vec::new()).await.unwrap().id
+    };
+    let failed = park("update").await;
+    let oldest = park("unheard_outcome").await;
+    for _ in 0..UNHEARD_MOST {
+        park("unheard_outcome").await;
+    }
+    let reader = Arc::new(Endless(Semaphore::new(0)));
+    let mailboxes = Mailboxes::new(reader, Arc::clone(&store), MailboxSettings::default());
+    let retention = Retention::default();
+    Upkeep { bot: BOT, epoch, store: Arc::clone(&store), clock, mailboxes, retention }.clean().await.unwrap();
+    assert!(store.parked_one(failed).await.unwrap().is_some());
+    assert!(store.parked_one(oldest).await.unwrap().is_none());
+    assert_eq!(store.parked(None, usize::MAX).await.unwrap().len(), UNHEARD_MOST + 1);
 }

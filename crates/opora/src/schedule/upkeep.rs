@@ -17,6 +17,8 @@ use crate::store::{Bounds, Cleaned, Epoch, Place, PlaceCount, Store, StoreError}
 const REPORT_EVERY: Duration = Duration::from_secs(15);
 /// How many parked turns are kept: an operator reads fewer, and a store that fills up helps nobody.
 const PARKED_MOST: usize = 10_000;
+/// How many inputs that no handler hears are kept among them. They must not push turns out that have failed.
+pub(super) const UNHEARD_MOST: usize = 1_000;
 
 /// Keeps the store clean and metrics up to date.
 pub(crate) struct Upkeep {
@@ -91,7 +93,7 @@ impl Upkeep {
     }
 
     /// Removes old rows, a bounded number at a time so that turns come between.
-    async fn clean(&self) -> Result<(), StoreError> {
+    pub(super) async fn clean(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let bounds = Bounds {
             marks_before: now.minus(self.retention.marks),
@@ -99,7 +101,8 @@ impl Upkeep {
             parked_most: PARKED_MOST,
             marks_live: Some(self.retention.marks),
         };
-        let mut removed = Cleaned::default();
+        let unheard = self.clean_unheard(bounds.records_before).await?;
+        let mut removed = Cleaned { aged: unheard, parked: 0 };
         loop {
             let cleaned = self.store.clean(self.epoch, bounds).await?;
             if cleaned.nothing() {
@@ -116,6 +119,21 @@ impl Upkeep {
             tracing::error!(bot = self.bot, dropped, kept, "too many turns are parked; the oldest were dropped");
         }
         Ok(())
+    }
+
+    /// Drops old inputs that no handler has heard, and the oldest of too many; how many went. They are few, and no turn
+    /// waits for them, so they are looked through here and not by the store.
+    async fn clean_unheard(&self, before: Millis) -> Result<u64, StoreError> {
+        let parked = self.store.parked(Some(self.bot), 2 * PARKED_MOST).await?;
+        let unheard: Vec<_> = parked.iter().filter(|parked| parked.is_unheard() && !parked.retry).collect();
+        let too_many = unheard.len().saturating_sub(UNHEARD_MOST);
+        let mut dropped = 0;
+        for (place, parked) in unheard.into_iter().enumerate() {
+            if place < too_many || parked.at < before {
+                dropped += u64::from(self.store.drop_parked(parked.id).await?);
+            }
+        }
+        Ok(dropped)
     }
 }
 

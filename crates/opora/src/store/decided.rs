@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use futures_util::future::{join, try_join};
 use parking_lot::Mutex;
-use tokio::sync::RwLock;
+use tokio::sync::{RwLock, RwLockWriteGuard};
 
 use self::keep::Record;
 use self::recent::Recent;
@@ -33,6 +33,7 @@ use crate::key::DialogueKey;
 mod adopting;
 mod database;
 mod keep;
+mod private;
 mod recent;
 mod record;
 mod tables;
@@ -125,10 +126,21 @@ impl DecidedStore {
         // What Redis has forgotten of this process' own, its courier may have sent.
         decision.leave_out(&self.settled.lock());
         let carried_out = self.redis.carry_out(epoch, &mut decision.commit, &decision.numbers).await?;
+        self.drop_secrets(&mut decision).await?;
         if matches!(carried_out, CarriedOut::Moved) {
             self.tell_moved(epoch, decision.commit).await;
         }
         Ok(())
+    }
+
+    /// Takes secret messages out of a record. Redis has them in its outbox from now on, and the record outlives that.
+    async fn drop_secrets(&self, decision: &mut Decision) -> StoreResult<()> {
+        if !decision.leave_secrets_out() {
+            return Ok(());
+        }
+        let body = serde_json::to_string(decision).map_err(|error| StoreError::WritesFailed(error.into()))?;
+        let (key, to) = (decision.commit.key.clone(), decision.commit.to());
+        self.database.replace_decision(&key, to, body).await
     }
 
     /// A conversation was reset or imported between a decision and its being carried out. The state that the turn wanted
@@ -158,7 +170,12 @@ impl DecidedStore {
             return Err(self.undecided(epoch, decision, error).await);
         }
         failpoints::hit(failpoints::STORE_AFTER_WRITES).await;
-        match self.redis.carry_out(epoch, &mut decision.commit, &decision.numbers).await? {
+        let carried_out = self.redis.carry_out(epoch, &mut decision.commit, &decision.numbers).await?;
+        if let Err(error) = self.drop_secrets(&mut decision).await {
+            // The turn stands; the next lease takes them out.
+            tracing::warn!(%key, %error, "secret messages stay in the record of a turn for now");
+        }
+        match carried_out {
             CarriedOut::Done(committed) | CarriedOut::Known(committed) => {
                 self.unsure.lock().remove(&key);
                 Ok(committed)
@@ -225,8 +242,23 @@ impl DecidedStore {
         Ok(cleaned)
     }
 
+    /// Forgets a person in Redis while nothing is being decided, and then the records of the person's conversations.
+    async fn forget_both(&self, bot: i64, user: i64, now: Millis) -> StoreResult<u64> {
+        let Some(_alone) = self.decide_nothing(bot).await? else {
+            return Err(StoreError::Unavailable(TURNS_TAKE_LONG.into()));
+        };
+        let gone = self.redis.forget(bot, user, now).await?;
+        Ok(gone + self.database.forget_decisions(bot, user).await?)
+    }
+
     /// Cleans Redis while nothing is being decided, and once it knows of everything that was; none if that takes too long.
     async fn clean_redis(&self, bot: i64, epoch: Epoch, bounds: Bounds) -> StoreResult<Option<Cleaned>> {
+        let Some(_alone) = self.decide_nothing(bot).await? else { return Ok(None) };
+        self.redis.clean(epoch, bounds).await.map(Some)
+    }
+
+    /// Keeps turns of this process from being decided, once Redis knows of all that were; none if that takes too long.
+    async fn decide_nothing(&self, bot: i64) -> StoreResult<Option<RwLockWriteGuard<'_, ()>>> {
         let nothing_is_decided = async {
             let alone = self.deciding.write().await;
             let unsure = self.unsure_of(bot);
@@ -238,11 +270,11 @@ impl DecidedStore {
         // One whose writes hang keeps the others waiting for this no longer than that. What comes then is not let go: Redis
         // might still do it while others decide, or have done it with nobody here to say so.
         let Ok(waited) = tokio::time::timeout(CLEANS_WITHIN, nothing_is_decided).await else { return Ok(None) };
-        let (_alone, unsure) = waited?;
+        let (alone, unsure) = waited?;
         for key in unsure {
             self.open_turn(&key, None).await?;
         }
-        self.redis.clean(epoch, bounds).await.map(Some)
+        Ok(Some(alone))
     }
 }
 
@@ -291,6 +323,10 @@ impl StoreLayer for DecidedStore {
         Box::pin(self.clean_both(epoch, bounds))
     }
 
+    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
+        Box::pin(self.forget_both(bot, user, now))
+    }
+
     fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {
         Box::pin(async { Err(StoreError::Unsupported(NO_BACKUP)) })
     }
@@ -305,6 +341,8 @@ impl StoreLayer for DecidedStore {
 
 const MOVED: &str = "the conversation was reset or imported while its turn wrote to the database; the writes are done, \
                      and what the turn said is sent, but the state stays as it was changed";
+
+const TURNS_TAKE_LONG: &str = "turns take long to be decided; the person is forgotten later";
 
 const NO_BACKUP: &str = "a Redis and a database are copied by their own means, and Redis first: what the database then \
                          knows more of, its records carry over";

@@ -185,6 +185,7 @@ layer! {
     clean(epoch: Epoch, bounds: Bounds) -> Cleaned;
     list(filter: &'a Filter, after: Option<&'a DialogueKey>, limit: usize) -> Vec<ConversationRow>;
     reset(key: &'a DialogueKey, now: Millis) -> bool;
+    forget(bot: i64, user: i64, now: Millis) -> u64;
     import(row: &'a ConversationRow, replace: bool) -> bool;
     statistics(bot: Option<i64>) -> Statistics;
     bots() -> Vec<i64>;

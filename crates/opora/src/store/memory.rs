@@ -23,6 +23,7 @@ mod age;
 mod clean;
 mod commit;
 mod conversations;
+mod forget;
 mod inbox;
 mod leases;
 mod operator;
@@ -211,6 +212,10 @@ impl Store for MemoryStore {
         self.step(move |shelves| {
             Ok(shelves.rooms.get_mut(&key.bot).is_some_and(|room| room.conversations.reset(key, now)))
         })
+    }
+
+    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
+        self.step(move |shelves| Ok(shelves.rooms.get_mut(&bot).map_or(0, |room| room.forget_person(user, now))))
     }
 
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {

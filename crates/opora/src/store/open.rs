@@ -11,6 +11,7 @@ use super::{
     AiogramStore, BoxError, DecidedStore, Journal, MemoryStore, PostgresStore, RedisAddress, RedisStore, SqlDatabase,
     SqliteStore, Store, StoreError, StoreResult,
 };
+use crate::tls_provider;
 
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +54,7 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
 /// A journal in PostgreSQL keeps its files in the folder that the address of the Redis names by `data=`, unless that of the
 /// database names another.
 pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<Arc<dyn Store>, OpenError> {
+    tls_provider::install();
     let Some(database) = database.filter(|database| *database != state) else { return open(state).await };
     let journal = journal_of(state);
     if let Some(JournalPlace::File(_)) = journal {
@@ -120,6 +122,7 @@ enum Opening {
 }
 
 async fn open_by(address: &str, opening: Opening) -> Result<Arc<dyn Store>, OpenError> {
+    tls_provider::install();
     match Kind::of(address)? {
         Kind::Memory => Ok(Arc::new(MemoryStore::new())),
         Kind::Sqlite(path) => opened(match opening {

@@ -42,6 +42,11 @@ impl Filter {
     }
 }
 
+/// Whether a conversation is a person's: the person's own in any chat, or any in the person's private chat.
+pub(super) fn is_of_person(key: &DialogueKey, user: i64) -> bool {
+    user > 0 && (key.user == user || key.chat == user)
+}
+
 /// A conversation as it is listed, exported and imported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConversationRow {
@@ -68,7 +73,7 @@ pub struct Parked {
     /// Whose turn it was.
     pub key: DialogueKey,
     /// What kind of input: `update`, `album`, `outcome`, `timer`, `expired`, `again`, a question to be asked again; or `state`, a
-    /// state that was ended or did not fit.
+    /// state that was ended or did not fit. Of an input that no handler hears, with [`Parked::UNHEARD`] before it.
     pub kind: String,
     /// The input, as JSON where it is; of a `state` the [`ConversationRow`], as [`super::Store::import`] takes it.
     pub body: String,
@@ -83,6 +88,21 @@ pub struct Parked {
 }
 
 impl Parked {
+    /// What the kind of an input begins with that no handler hears: an outcome, or a timer. Such rows go with their age, and
+    /// the oldest of many do: see [`Parked::is_unheard`].
+    pub const UNHEARD: &str = "unheard_";
+
+    /// No handler heard it; no turn of it has failed.
+    #[must_use]
+    pub fn is_unheard(&self) -> bool {
+        self.kind.starts_with(Self::UNHEARD)
+    }
+
+    /// The kind of the input, whether it failed or was not heard.
+    pub(crate) fn input(&self) -> &str {
+        self.kind.strip_prefix(Self::UNHEARD).unwrap_or(&self.kind)
+    }
+
     /// One that is to be parked; its number and its time are given later.
     pub(crate) fn new(key: DialogueKey, kind: &str, body: String, reason: String, attempts: u32) -> Self {
         let (id, at) = (ParkedId::default(), Millis::default());

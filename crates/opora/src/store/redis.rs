@@ -42,6 +42,7 @@ mod aiogram;
 mod decisions;
 mod deliver;
 mod expiry;
+mod forget;
 mod gather;
 mod inbox;
 mod keeping;
@@ -329,6 +330,10 @@ impl Store for RedisStore {
 
     fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
         Box::pin(self.end_conversation(key, now))
+    }
+
+    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
+        Box::pin(self.forget_person(bot, user, now))
     }
 
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {

@@ -228,7 +228,7 @@ pub struct Committed {
 }
 
 /// A call of the Bot API that waits for the courier.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outgoing {
     /// The chat that it goes to: the unit of order and of limits. None stands outside of both.
     pub chat: Option<i64>,
@@ -248,9 +248,42 @@ pub struct Outgoing {
     /// Takes the message id from the message that was last sent under this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edits_label: Option<Box<str>>,
+    /// Its parameters are a secret: once it is sent or has failed, no store keeps them, and they are in no log.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
+}
+
+/// Parameters of a secret call are left out.
+impl std::fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { chat, method, body, uploads, if_unsure, label, edits_label, secret } = self;
+        let body = if *secret { Self::NO_BODY } else { body };
+        f.debug_struct("Outgoing")
+            .field("chat", chat)
+            .field("method", method)
+            .field("body", &body)
+            .field("uploads", uploads)
+            .field("if_unsure", if_unsure)
+            .field("label", label)
+            .field("edits_label", edits_label)
+            .field("secret", secret)
+            .finish()
+    }
 }
 
 impl Outgoing {
+    /// What a store keeps in place of the parameters of a secret call that has failed.
+    pub const NO_BODY: &str = "{}";
+
+    /// The call as it may be kept after it has failed.
+    #[must_use]
+    pub(super) fn after_failure(mut self) -> Self {
+        if self.secret {
+            self.body = Self::NO_BODY.into();
+        }
+        self
+    }
+
     /// Sends it to another chat.
     pub(super) fn redirect(&mut self, to: i64) {
         self.chat = Some(to);

@@ -11,6 +11,7 @@ pub(super) mod columns;
 pub(super) mod decide;
 pub(super) mod facts;
 pub(super) mod failure;
+mod forget;
 pub(super) mod numbers;
 pub(super) mod opens;
 pub(super) mod operation;

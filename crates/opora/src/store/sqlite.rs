@@ -19,7 +19,10 @@ use super::sql::queue;
 use super::sql::reads::Reads;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
-use super::{Answer, Epoch, Holder, Lease, LeaseAnswer, OutboxId, Settled, Store, StoreError, StoreLayer, StoreResult};
+use super::{
+    Answer, Bounds, Cleaned, Epoch, Holder, Lease, LeaseAnswer, OutboxId, Settled, Store, StoreError, StoreLayer,
+    StoreResult,
+};
 use crate::clock::Millis;
 
 mod alone;
@@ -135,6 +138,24 @@ impl StoreLayer for SqliteStore {
             self.sql.settle_noted(epoch, settled, at, is_noted).await?;
             self.sent.settled(epoch, &ids);
             Ok(())
+        })
+    }
+
+    fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
+        Box::pin(async move {
+            let cleaned = self.sql.clean(epoch, bounds).await?;
+            if cleaned.nothing() {
+                self.file.empty_log().await;
+            }
+            Ok(cleaned)
+        })
+    }
+
+    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
+        Box::pin(async move {
+            let gone = self.sql.forget(bot, user, now).await?;
+            self.file.empty_log().await;
+            Ok(gone)
         })
     }
 

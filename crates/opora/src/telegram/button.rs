@@ -162,9 +162,13 @@ impl Tagged<'_> {
         let (rows, inline) = match self.markup {
             Markup::Inline(rows) => (rows, true),
             Markup::Keyboard(keyboard) => (&keyboard.rows, false),
+            Markup::Given(given) => return if has_texts(given) { Ok(()) } else { Err(SayError::EmptyButton) },
             _ => return Ok(()),
         };
         for button in rows.iter().flatten() {
+            if button.text.is_empty() {
+                return Err(SayError::EmptyButton);
+            }
             let fits = matches!(button.does, Does::Data { .. } | Does::Url(_)) == inline;
             if !fits {
                 return Err(SayError::WrongButton(button.text.clone()));
@@ -177,6 +181,19 @@ impl Tagged<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether every button of a given keyboard has a text.
+fn has_texts(given: &ReplyMarkup) -> bool {
+    match given {
+        ReplyMarkup::InlineKeyboardMarkup(markup) => {
+            markup.inline_keyboard.iter().flatten().all(|button| !button.text.is_empty())
+        }
+        ReplyMarkup::ReplyKeyboardMarkup(markup) => {
+            markup.keyboard.iter().flatten().all(|button| !button.text.is_empty())
+        }
+        _ => true,
     }
 }
 

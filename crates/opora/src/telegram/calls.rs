@@ -165,6 +165,6 @@ impl Raw {
 impl IntoOutgoing for Raw {
     fn into_outgoing(self, _: &Destination, _: &Tag) -> Result<Outgoing, SayError> {
         let Self { method, body, chat, uploads, label, if_unsure } = self;
-        Ok(Outgoing { chat, method, body, uploads, if_unsure, label, edits_label: None })
+        Ok(Outgoing { chat, method, body, uploads, if_unsure, label, edits_label: None, secret: false })
     }
 }

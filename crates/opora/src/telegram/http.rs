@@ -20,6 +20,7 @@ use super::error::{ApiError, Parameters, classify};
 use super::nearby::{Nearby, Trouble, in_words, is_loopback};
 use super::{Api, ApiAnswer, Download, form};
 use crate::store::Upload;
+use crate::tls_provider;
 
 /// Telegram's own servers.
 pub const TELEGRAM: &str = "https://api.telegram.org";
@@ -240,8 +241,7 @@ pub fn shown(address: &str) -> String {
 }
 
 fn client(is_loopback: bool) -> Result<Client, BadAddress> {
-    // The application may have chosen a provider already; either one serves.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    tls_provider::install();
     let mut builder = Client::builder()
         .connect_timeout(CONNECT_PATIENCE)
         .pool_idle_timeout(IDLE_CONNECTIONS_LIVE)

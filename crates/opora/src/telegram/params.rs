@@ -78,6 +78,7 @@ impl Params {
             if_unsure: IfUnsure::Resend,
             label: None,
             edits_label: None,
+            secret: false,
         })
     }
 

@@ -67,6 +67,9 @@ pub enum SayError {
         /// The data's length with the tag.
         bytes: usize,
     },
+    /// A button has no text. One of spaces is taken: calendars have such buttons between their days.
+    #[error("a button needs a text; a space will do")]
+    EmptyButton,
     /// A button stands where its kind cannot.
     #[error("button `{0}` is of a kind that cannot stand there")]
     WrongButton(String),
@@ -79,7 +82,7 @@ pub enum SayError {
 }
 
 /// A message.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Say {
     content: Content,
     /// The text, or the caption.
@@ -92,6 +95,18 @@ pub struct Say {
     no_preview: bool,
     label: Option<Box<str>>,
     if_unsure: IfUnsure,
+    secret: bool,
+}
+
+/// What a secret message says is left out.
+impl std::fmt::Debug for Say {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Say");
+        if !self.secret {
+            shown.field("content", &self.content).field("text", &self.text).field("markup", &self.markup);
+        }
+        shown.field("label", &self.label).field("secret", &self.secret).finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -269,6 +284,14 @@ impl Say {
         self
     }
 
+    /// What it says is a secret, such as a PIN: once it is sent or has failed, the store does not keep its text, and it is in
+    /// no log. The operator still sees that it failed, to whom and why.
+    #[must_use]
+    pub fn secret(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+
     /// The same without tags on its buttons, for what no turn says.
     pub(crate) fn untagged(mut self) -> Self {
         self.markup.untag();
@@ -291,6 +314,7 @@ impl Say {
             no_preview: false,
             label: None,
             if_unsure: IfUnsure::Resend,
+            secret: false,
         }
     }
 
@@ -342,7 +366,7 @@ impl IntoOutgoing for Say {
             .put_some("reply_parameters", self.reply_to.map(Reply::to).as_ref())
             .put_some("reply_markup", markup.as_ref());
         let call = params.call(Some(place.chat), method, uploads)?;
-        Ok(Outgoing { label: self.label, if_unsure: self.if_unsure, ..call })
+        Ok(Outgoing { label: self.label, if_unsure: self.if_unsure, secret: self.secret, ..call })
     }
 }
 

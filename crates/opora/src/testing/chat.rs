@@ -35,7 +35,8 @@ use self::room::Rooms;
 use crate::clock::{Clock, Millis};
 use crate::dialogue::Script;
 use crate::key::DialogueKey;
-use crate::store::{Epoch, Holder, LeaseAnswer, MemoryStore, Opened, Store};
+use crate::store::{Epoch, Holder, LeaseAnswer, MemoryStore, Opened, Parked, Store};
+use crate::tls_provider;
 use crate::turn::Context;
 
 pub use self::person::Someone;
@@ -87,6 +88,8 @@ impl Stage {
     /// # Panics
     /// If the script has mistakes: with all of them.
     pub fn on(script: impl Into<Script>, context: Context, store: Arc<dyn Store>, clock: Clock) -> Self {
+        // What a bot does when it is made; handlers may have clients of their own.
+        tls_provider::install();
         let script = script.into();
         if let Err(mistakes) = script.check() {
             panic!("the script has mistakes:\n- {}", mistakes.join("\n- "));
@@ -136,6 +139,12 @@ impl Stage {
     /// If nobody asked for such work.
     pub async fn fails(&self, kind: &str, reason: &str) {
         self.end_effect(kind, Err(reason.to_owned())).await;
+    }
+
+    /// Outcomes, timers and alarms that no handler has heard, in words: what an operator finds among parked turns.
+    pub async fn unheard(&self) -> Vec<String> {
+        let parked = self.ok(self.0.store.parked(Some(BOT), usize::MAX).await);
+        parked.into_iter().filter(Parked::is_unheard).map(|parked| parked.reason).collect()
     }
 
     /// Another process of the bot takes over: whatever was only in memory is gone.

@@ -16,6 +16,7 @@ pub mod cleaning;
 pub mod delivery;
 pub mod effects;
 pub mod fencing;
+pub mod forgetting;
 pub mod inbox;
 pub mod lease;
 pub mod operator;
@@ -128,6 +129,7 @@ macro_rules! store_conformance {
                 a_sent_message_leaves_the_outbox,
                 a_failed_message_is_set_aside,
                 failed_messages_are_shown_in_pages,
+                a_secret_that_failed_is_not_kept,
                 messages_are_settled_together,
                 messages_follow_a_chat_that_moved,
                 a_label_names_the_message_sent_last,
@@ -174,6 +176,12 @@ macro_rules! store_conformance {
                 labels_are_forgotten_after_their_time,
                 parked_turns_are_kept_up_to_a_number,
                 a_forgotten_conversation_does_not_restart_its_versions,
+            }
+            forgetting {
+                a_forgotten_person_leaves_nothing,
+                forgetting_a_person_spares_the_others,
+                a_turn_of_a_forgotten_person_is_overtaken,
+                a_forgotten_update_is_not_taken_again,
             }
             operator {
                 conversations_are_listed_in_pages,

@@ -119,6 +119,21 @@ pub(crate) struct Outcome {
     /// Where the foreground stood, where it stands now, and what moved it; none if it did not move.
     pub transition: Option<(Option<Place>, Option<Place>, &'static str)>,
     pub writes: Option<DomainWrites>,
+    pub hearing: Hearing,
+    /// The child whose result the parent's state does not hear.
+    pub lost_result: Option<Box<str>>,
+}
+
+/// Whether a handler, or the library itself, has heard what the turn was about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Hearing {
+    Heard,
+    /// What a person or Telegram sent is heard by no handler; the word says why, for metrics.
+    Ignored(&'static str),
+    /// A timer fired after its state had ended.
+    StateOver,
+    /// An outcome, a timer or an alarm that no handler hears; in words.
+    Unheard(String),
 }
 
 impl Outcome {

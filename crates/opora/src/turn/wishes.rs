@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{Asker, TurnError, Wrapped, effect_body};
+use super::{Asker, Speaker, TurnError, Wrapped, alarm_name, alarm_of, effect_body, timer_of_nobody};
 use crate::clock::Millis;
 use crate::store::{DomainWrites, Effect, Outgoing, TimerChange};
 
@@ -28,19 +28,23 @@ pub(crate) struct Wishes {
     trouble: Option<String>,
 }
 
-/// A change to a timer; who asks is known only when the turn has ended.
+/// A change to a timer or an alarm. The state that a timer is bound to is known only when the turn has ended.
 #[derive(Debug)]
 pub(crate) enum Timing {
-    Set { slot: Box<str>, name: Box<str>, due_at: Millis, body: Box<RawValue> },
-    Cancel { slot: Box<str>, name: Box<str> },
+    Set { by: Speaker, name: Box<str>, due_at: Millis, body: Box<RawValue> },
+    Cancel { by: Speaker, name: Box<str> },
+    SetAlarm { name: Box<str>, due_at: Millis, body: Box<RawValue> },
+    CancelAlarm { name: Box<str> },
 }
 
-/// Work outside; who asks is known only when the turn has ended.
+/// Work outside; the state that waits for it is known only when the turn has ended.
 #[derive(Debug)]
 pub(crate) struct Asking {
-    slot: Box<str>,
-    kind: Box<str>,
-    body: Box<RawValue>,
+    pub by: Speaker,
+    pub kind: Box<str>,
+    pub body: Box<RawValue>,
+    /// No handler waits for its success.
+    pub unawaited: bool,
 }
 
 impl Wishes {
@@ -52,17 +56,22 @@ impl Wishes {
     }
 
     pub fn time(&mut self, timing: Timing) {
+        if let Timing::Set { name, .. } = &timing
+            && alarm_of(name).is_some()
+        {
+            return self.fail(format!("a timer cannot be called `{name}`: that is the name of an alarm"));
+        }
         if self.timers.len() >= WISHES_MAX {
             return self.fail(format!("a turn sets more than {WISHES_MAX} timers"));
         }
         self.timers.push(timing);
     }
 
-    pub fn ask(&mut self, slot: Box<str>, kind: Box<str>, body: Box<RawValue>) {
+    pub fn ask(&mut self, asking: Asking) {
         if self.effects.len() >= WISHES_MAX {
             return self.fail(format!("a turn asks for more than {WISHES_MAX} effects"));
         }
-        self.effects.push(Asking { slot, kind, body });
+        self.effects.push(asking);
     }
 
     pub fn fail(&mut self, reason: impl Into<String>) {
@@ -74,22 +83,38 @@ impl Wishes {
         self.trouble.take().map_or(Ok(()), |trouble| Err(TurnError::failed(trouble)))
     }
 
-    /// The timers, with who asked.
-    pub fn take_timers(&mut self, asker: impl Fn(&str) -> Asker) -> Result<Vec<TimerChange>, TurnError> {
-        let timers = std::mem::take(&mut self.timers).into_iter().map(|timing| match timing {
-            Timing::Set { slot, name, due_at, body } => {
-                let body = wrapped(asker(&slot), &body)?;
-                Ok(TimerChange::Set { name: stored_name(&slot, name), due_at, body })
+    /// The timers and alarms, each timer with the dialogue that asked.
+    pub fn take_timers(&mut self, asker: impl Fn(&Speaker) -> Asker) -> Result<Vec<TimerChange>, TurnError> {
+        let mut changes = Vec::with_capacity(self.timers.len());
+        for timing in std::mem::take(&mut self.timers) {
+            match timing {
+                Timing::Set { by, name, due_at, body } => {
+                    let by = asker(&by);
+                    let name = stored_name(&by.slot, &name);
+                    changes.push(TimerChange::Set { name, due_at, body: wrapped(by, &body)? });
+                }
+                Timing::Cancel { by, name } => {
+                    let bound = asker(&by);
+                    changes.push(TimerChange::Cancel(stored_name(&bound.slot, &name)));
+                    // The state that the handler was given has ended in this turn; its timers have names of their own.
+                    if !bound.is_bound() && by.depth.is_some() && !by.slot.is_empty() {
+                        changes.push(TimerChange::Cancel(stored_name(&by.slot, &name)));
+                    }
+                }
+                Timing::SetAlarm { name, due_at, body } => {
+                    let body = timer_of_nobody(&body).map_err(TurnError::failed)?.into();
+                    changes.push(TimerChange::Set { name: alarm_name(&name).into(), due_at, body });
+                }
+                Timing::CancelAlarm { name } => changes.push(TimerChange::Cancel(alarm_name(&name).into())),
             }
-            Timing::Cancel { slot, name } => Ok(TimerChange::Cancel(stored_name(&slot, name))),
-        });
-        timers.collect()
+        }
+        Ok(changes)
     }
 
-    /// The effects, with who asked and each with its key.
-    pub fn take_effects(&mut self, asker: impl Fn(&str) -> Asker) -> Result<Vec<Effect>, TurnError> {
-        let effects = std::mem::take(&mut self.effects).into_iter().map(|Asking { slot, kind, body }| {
-            let body = effect_body(asker(&slot), &body).map_err(TurnError::failed)?;
+    /// The effects, with the dialogue that asked and each with its key.
+    pub fn take_effects(&mut self, asker: impl Fn(&Speaker) -> Asker) -> Result<Vec<Effect>, TurnError> {
+        let effects = std::mem::take(&mut self.effects).into_iter().map(|Asking { by, kind, body, unawaited }| {
+            let body = effect_body(asker(&by), unawaited, &body).map_err(TurnError::failed)?;
             Ok(Effect { kind, body: body.into() })
         });
         effects.collect()
@@ -113,8 +138,8 @@ impl Wishes {
 }
 
 /// Timers of dialogues side by side do not meet.
-fn stored_name(slot: &str, name: Box<str>) -> Box<str> {
-    if slot.is_empty() { name } else { format!("{slot}/{name}").into() }
+fn stored_name(slot: &str, name: &str) -> Box<str> {
+    if slot.is_empty() { name.into() } else { format!("{slot}/{name}").into() }
 }
 
 fn wrapped(by: Asker, body: &RawValue) -> Result<Box<str>, TurnError> {

@@ -92,6 +92,7 @@ pub fn message(chat: i64, text: &str) -> Outgoing {
         if_unsure: IfUnsure::Resend,
         label: None,
         edits_label: None,
+        secret: false,
     }
 }
 

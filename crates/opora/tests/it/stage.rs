@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 /// Long enough for a machine with a lot to do, short enough to notice that nothing comes.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The bot's token.
 pub const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";

@@ -12,6 +12,7 @@ use crate::redis_server::RedisServer;
 
 mod authority;
 mod postgres;
+mod provider;
 mod redis;
 
 const BOT: i64 = 7_000_000_001;

@@ -21,4 +21,5 @@ timed-out = It has been a while, so I have closed this.
 unreadable = I have been updated and cannot go on from where we were.
 begin-with = Send { $command } to begin again.
 one-moment = One moment, please: I will answer as soon as I can.
+not-shown = Something went wrong on our side, and I could not show you my answer. Please try again later.
 restart = I will be restarted in a moment. Nothing is lost: we go on right after.

@@ -51,6 +51,7 @@ payroll-is-closed = This month is closed and stays as it is.
 payroll-more-than-due = This is more than is due. If it is an advance, confirm it below: what is beyond counts for the months after.
 payroll-nothing-there = Nothing was earned in this month.
 payroll-too-far-ahead = Payments are marked for months up to the next one. This month is later.
+payroll-over-a-year-ahead = Amounts can be added up to a year ahead. This month is later.
 payroll-nothing-to-pay = Nothing was earned in this month. Only an advance can be paid, if you say that it is one and the month is open.
 
 # The bot.
@@ -67,7 +68,7 @@ payroll-told-more = { $count ->
    *[other] And { $count } more:
 } { $page }
 payroll-report-ask = For which days? Choose a month, or write the days, like 01.11.2026 - 15.11.2026.
-payroll-report-bad-days = Please write the days like 01.11.2026 - 15.11.2026, a year at most.
+payroll-report-bad-days = Please write the days like 01.11.2026 - 15.11.2026: a year at most, from 2000 to 2100.
 payroll-report =
     { $from } – { $to }
     { $count ->

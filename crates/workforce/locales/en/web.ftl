@@ -43,6 +43,8 @@ web-pin-message =
 
 web-bad-request = We did not understand this request
 web-bad-request-advice = Please go back and try again.
+web-bad-day = We cannot show this day
+web-bad-day-advice = Please choose a day from { $first } to { $last }, written like 2026-01-31.
 web-forbidden = This page is for others
 web-forbidden-advice = Your role does not include it. If you think it should, talk to the owner.
 web-not-found = There is no such page

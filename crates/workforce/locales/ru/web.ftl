@@ -45,6 +45,8 @@ web-pin-message =
 
 web-bad-request = Мы не поняли этот запрос
 web-bad-request-advice = Вернитесь, пожалуйста, и попробуйте ещё раз.
+web-bad-day = Такой день мы показать не можем
+web-bad-day-advice = Выберите, пожалуйста, дату с { $first } по { $last } год в виде 2026-01-31.
 web-forbidden = Эта страница не для вас
 web-forbidden-advice = Ваша роль её не включает. Если должна, поговорите с владельцем.
 web-not-found = Такой страницы нет

@@ -9,6 +9,7 @@ use std::time::Duration;
 use opora::bot::NotRunning;
 use opora::effects::{Asked, Downloaded, EffectError};
 use opora::prelude::*;
+use sea_orm::DbErr;
 use serde_json::Value;
 
 use super::records::{self, Attachment};
@@ -16,7 +17,7 @@ use super::{KEEP, LARGEST_BYTES};
 use crate::application::App;
 use crate::domain::{InTurn, NotWritten};
 use crate::files::{self, Accepts, NotKept, generated_name, under_way};
-use crate::web::{Event, STAFF};
+use crate::web::{Event, OWNERS};
 use crate::{failpoints, jobs};
 
 /// The timer that has what waits taken up.
@@ -71,14 +72,16 @@ pub async fn arrived<S: States>(turn: &mut Turn, outcome: Outcome) -> Step<S> {
         return Ok(Next::Stay);
     }
     if let Ok(Downloaded { path, file_id, .. }) = outcome.read() {
-        turn.effect(KEEP, &Fetched { telegram_file: file_id, path, name: generated_name()? });
+        turn.effect_without_outcome(KEEP, &Fetched { telegram_file: file_id, path, name: generated_name()? });
         return Ok(Next::Stay);
     }
     let (wish, at): (Wish, _) = (outcome.asked()?, turn.now());
     tracing::warn!(user = turn.key().user, "an attachment could not be fetched");
+    let file = wish.file_id.clone();
     turn.write(move |db| Box::pin(records::fail(db, wish.file_id, at)));
-    let person = turn.context::<App>().speaker(turn).await?.person;
-    for event in events(person.map(|person| person.id)) {
+    let app = turn.context::<App>();
+    let person = app.speaker(turn).await?.person;
+    for event in events(&app, &file, person.map(|person| person.id)).await? {
         event.after(turn);
     }
     Ok(Next::Stay)
@@ -154,7 +157,7 @@ pub async fn keep(app: App, asked: Asked) -> Result<Value, EffectError> {
         discarded.map_err(|error| EffectError::Retry(error.into()))?;
     }
     let person = app.people.by_telegram(asked.dialogue.user).await?;
-    for event in events(person.map(|person| person.id)) {
+    for event in events(&app, &telegram_file, person.map(|person| person.id)).await? {
         app.events.publish(event);
     }
     done(&path).await
@@ -187,8 +190,13 @@ async fn done(path: &Path) -> Result<Value, EffectError> {
     Ok(Value::Null)
 }
 
-/// Open pages look anew: those of staff, and those of whoever sent it.
-fn events(person: Option<i64>) -> Vec<Event> {
-    let to_person = person.map(|id| Event::to_person(TOPIC, id));
-    [Event::to_roles(TOPIC, STAFF)].into_iter().chain(to_person).collect()
+/// Open pages look anew: those of people who may see the file, and those of whoever sent it.
+async fn events(app: &App, telegram_file: &str, person: Option<i64>) -> Result<Vec<Event>, DbErr> {
+    let mut events = vec![Event::to_roles(TOPIC, OWNERS)];
+    events.extend(person.map(|id| Event::to_person(TOPIC, id)));
+    for room in app.rooms.iter() {
+        let seen_with = room.file_is_seen_with(&app.domain, telegram_file).await?;
+        events.extend(seen_with.into_iter().map(|(needs, site)| Event::to_permitted(TOPIC, needs, &[site])));
+    }
+    Ok(events)
 }

@@ -73,7 +73,7 @@ impl Access {
 /// What was refused, for whoever may read it; what failed goes to the log.
 pub fn why(error: NotDone) -> Result<Why, Oops> {
     match error {
-        NotDone::Refused(Why::NotAllowed) => Err(Oops::Forbidden),
+        NotDone::Refused(Why::NotAllowed) | NotDone::NotAllowed => Err(Oops::Forbidden),
         NotDone::Refused(why) => Ok(why),
         NotDone::Repeated => Err(Oops::NotPossible),
         NotDone::Failed(error) => Err(error.into()),

@@ -12,7 +12,6 @@ use chrono::{Datelike, Days, NaiveDate};
 use serde::Deserialize;
 
 use super::access::Access;
-use super::shifts::day_or;
 use super::tasks;
 use crate::application::App;
 use crate::domain;
@@ -20,7 +19,7 @@ use crate::settings::TIME_ZONE;
 use crate::shifts::{Plan, Shifts};
 use crate::sites::{AboutSlot, Hours, NotDone, Period, Permission, Site, Sites, Slot, local, monday_of};
 use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, seen, time_of, version_of};
-use crate::web::{Oops, SignedIn, Visitor};
+use crate::web::{AskedDay, Oops, SignedIn, Visitor};
 
 mod days;
 mod expected;
@@ -43,7 +42,7 @@ pub struct Wanted {
     site: String,
     /// `week` or `month`.
     view: String,
-    day: String,
+    day: AskedDay,
     /// Whether the form of a new slot is open; any text.
     new: String,
     /// How many slots have just been made at once.
@@ -121,7 +120,7 @@ pub async fn shift_day(
 ) -> Result<Response, Oops> {
     let doors = Sites::of_app(&app);
     let slot = doors.slot(id).await?.ok_or(Oops::NotFound)?;
-    let (day, version) = (day(&typed, "day")?, version_of(&typed));
+    let (day, version) = (AskedDay::of(&typed, "day").day()?, version_of(&typed));
     let about = AboutSlot { day, ..slot.about };
     let whole = write_slot(&about);
     let act = async |_| told_of_others(doors.edit_slot(&visitor.person, id, version, about).await);
@@ -201,23 +200,27 @@ pub async fn copy_week(
     SignedIn(visitor): SignedIn,
     Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let (site, from, to) = (number(&typed, "site")?, day(&typed, "from")?, day(&typed, "to")?);
-    let (doors, wanted) = (Sites::of_app(&app), Wanted { day: monday_of(to).to_string(), ..at(&typed, "to") });
-    let act = async |_| doors.copy_week(&visitor.person, site, monday_of(from), monday_of(to)).await.map(Some);
-    answer(&app, &visitor, &wanted, carry_out(&visitor, typed, seen, act).await?).await
+    let (site, wanted) = (number(&typed, "site")?, at(&typed, "to"));
+    let doors = Sites::of_app(&app);
+    let act = async |(from, to)| doors.copy_week(&visitor.person, site, monday_of(from), monday_of(to)).await.map(Some);
+    answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read_days, act).await?).await
 }
 
 /// `POST /calendar/fill`: a slot on every working day.
 pub async fn fill(
     State(app): State<App>,
     SignedIn(visitor): SignedIn,
-    Form(mut typed): Form<Fields>,
+    Form(typed): Form<Fields>,
 ) -> Result<Response, Oops> {
-    let (site, from, to) = (number(&typed, "site")?, day(&typed, "from")?, day(&typed, "to")?);
-    typed.insert("day".to_owned(), from.to_string());
-    let (doors, wanted) = (Sites::of_app(&app), at(&typed, "from"));
-    let act = async |like| doors.fill(&visitor.person, site, (from, to), like).await.map(Some);
-    answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read_slot, act).await?).await
+    let (site, wanted) = (number(&typed, "site")?, at(&typed, "from"));
+    let doors = Sites::of_app(&app);
+    let read = |typed: &Fields| {
+        let days = read_days(typed)?;
+        let like = typed.clone().into_iter().chain([("day".to_owned(), days.0.to_string())]).collect();
+        Ok((days, read_slot(&like)?))
+    };
+    let act = async |(days, like)| doors.fill(&visitor.person, site, days, like).await.map(Some);
+    answer(&app, &visitor, &wanted, carry_out(&visitor, typed, read, act).await?).await
 }
 
 /// What is in the way of a slot that is moved is in the way of those who come to it.
@@ -246,9 +249,9 @@ fn back(site: i64, day: NaiveDate) -> Response {
     Redirect::to(&format!("/calendar?site={site}&day={day}")).into_response()
 }
 
-/// The part of the calendar that a form is about.
+/// The part of the calendar that a form is about. A day that is none is marked in the form, and today is shown.
 fn at(typed: &Fields, name: &str) -> Wanted {
-    let day = typed.get(name).filter(|day| day.parse::<NaiveDate>().is_ok()).cloned().unwrap_or_default();
+    let day = AskedDay::of(typed, name).if_good();
     Wanted { site: typed.get("site").cloned().unwrap_or_default(), day, ..Wanted::default() }
 }
 
@@ -264,7 +267,7 @@ async fn shown(app: &App, visitor: &Visitor, wanted: &Wanted) -> Result<Shown, O
     }
     let (sites, zone) = (access.sites(app).await?, app.settings.get(&TIME_ZONE).await?);
     let today = local(app.clock.now(), zone).date();
-    let day = day_or(&wanted.day, today)?;
+    let day = wanted.day.or(today)?;
     let is_month = wanted.view == "month";
     let first = if is_month { monday_of(day.with_day(1).unwrap_or(day)) } else { monday_of(day) };
     let days = if is_month { WEEKS_OF_MONTH * 7 } else { 7 };
@@ -343,7 +346,7 @@ fn read_slot(typed: &Fields) -> Result<AboutSlot, Vec<&'static str>> {
     let mut reader = Reader::new(typed);
     let about = AboutSlot {
         title: reader.words("title"),
-        day: reader.read("day", |text| text.parse::<NaiveDate>().ok()),
+        day: reader.day("day"),
         hours: reader.hours("starts", "ends"),
         rate_kopecks: reader.money_if_any("rate"),
         capacity: reader.number("capacity"),
@@ -368,8 +371,11 @@ fn number(typed: &Fields, name: &str) -> Result<i64, Oops> {
     typed.get(name).and_then(|text| text.parse().ok()).ok_or(Oops::BadRequest)
 }
 
-fn day(typed: &Fields, name: &str) -> Result<NaiveDate, Oops> {
-    typed.get(name).and_then(|text| text.parse().ok()).ok_or(Oops::BadRequest)
+/// From one day to another.
+fn read_days(typed: &Fields) -> Result<(NaiveDate, NaiveDate), Vec<&'static str>> {
+    let mut reader = Reader::new(typed);
+    let days = (reader.day("from"), reader.day("to"));
+    if reader.bad.is_empty() { Ok(days) } else { Err(reader.bad) }
 }
 
 #[cfg(test)]

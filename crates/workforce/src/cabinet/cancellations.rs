@@ -49,7 +49,7 @@ pub async fn photo(
     headers: HeaderMap,
 ) -> Result<Response, Oops> {
     let photo = photo_of(&app, &visitor, id).await?;
-    media::file(&app, &photo, &headers).await
+    media::file(&app, &visitor, &photo, &headers).await
 }
 
 /// `POST /cancellations/<id>/photo/again`.

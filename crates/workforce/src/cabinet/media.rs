@@ -34,7 +34,7 @@ pub async fn show(
     headers: HeaderMap,
 ) -> Result<Response, Oops> {
     let medium = found(&app, &visitor, id, medium).await?;
-    file(&app, &medium.telegram_file, &headers).await
+    file(&app, &visitor, &medium.telegram_file, &headers).await
 }
 
 /// `POST /shifts/<id>/media/<medium>/again`.
@@ -49,10 +49,10 @@ pub async fn again(
 }
 
 /// The file itself.
-pub async fn file(app: &App, telegram_file: &str, headers: &HeaderMap) -> Result<Response, Oops> {
+pub async fn file(app: &App, visitor: &Visitor, telegram_file: &str, headers: &HeaderMap) -> Result<Response, Oops> {
     match attachments::of(app.domain.read(), [telegram_file]).await?.remove(telegram_file) {
         Some(Attachment::Kept { name, media_type, size_bytes, .. }) => {
-            web::file(app, ShownFile { name, media_type, size_bytes }, Some(headers)).await
+            web::file(visitor, ShownFile { name, media_type, size_bytes }, Some(headers)).await
         }
         _ => Err(Oops::NotFound),
     }

@@ -12,7 +12,7 @@ use crate::sites::{Period, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Attempt, Fields, carry_out, seen};
-use crate::web::{Oops, Section, SignedIn, Visit, Visitor};
+use crate::web::{Oops, PageNumber, Section, SignedIn, Visit, Visitor};
 
 use super::sites::{day_name, pager};
 
@@ -22,8 +22,7 @@ const PAGE: usize = 60;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Wanted {
-    /// Counted from one.
-    page: usize,
+    page: PageNumber,
 }
 
 /// What somebody has before them.
@@ -75,7 +74,7 @@ pub async fn take(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id):
     let act = async |_| doors.plan(&visitor.person, own, id).await.map(drop);
     match carry_out(&visitor, Fields::new(), seen, act).await? {
         Ok(()) => Ok(Redirect::to("/schedule").into_response()),
-        Err(attempt) => page(&app, &visitor, 1, &attempt).await,
+        Err(attempt) => page(&app, &visitor, PageNumber::FIRST, &attempt).await,
     }
 }
 
@@ -83,12 +82,12 @@ fn worker(visitor: &Visitor) -> Result<(), Oops> {
     if visitor.person.may(WORKERS) { Ok(()) } else { Err(Oops::Forbidden) }
 }
 
-async fn page(app: &App, visitor: &Visitor, number: usize, attempt: &Attempt) -> Result<Response, Oops> {
+async fn page(app: &App, visitor: &Visitor, number: PageNumber, attempt: &Attempt) -> Result<Response, Oops> {
     worker(visitor)?;
     let (schedule, language) = (schedule(app, &visitor.person).await?, visitor.language());
     // A list that has become shorter is shown from its last page on.
     let pages = schedule.places.len().div_ceil(PAGE).max(1);
-    let number = number.clamp(1, pages);
+    let number = number.within(pages);
     let shown = schedule.places.iter().skip((number - 1) * PAGE).take(PAGE);
     let title = text!(language, "cabinet-nav-schedule");
     let body = html! {

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use crate::application::App;
 use crate::key;
 use crate::onboarding::{InCharge, MAY_ANSWER};
-use crate::people::Person;
+use crate::people::{self, Person};
 use crate::settings::{self, Change, Declared, NotDone, Shape};
 use crate::text;
 use crate::texts::Language;
@@ -59,9 +59,15 @@ pub async fn show(State(app): State<App>, Owner(visitor): Owner) -> Result<Respo
 
 /// `POST /settings`.
 pub async fn edit(State(app): State<App>, Owner(visitor): Owner, Form(typed): Form<Fields>) -> Result<Response, Oops> {
-    let (by, at) = (visitor.person.id, app.clock.now());
+    let (by, at) = (visitor.person.clone(), app.clock.now());
     let act = async |wishes| -> Result<(), NotDone> {
-        Ok(app.domain.write(move |db| Box::pin(settings::set_as_seen(db, wishes, by, at))).await?)
+        let write = app.domain.write(move |db| {
+            Box::pin(async move {
+                people::unchanged(db, &by).await?;
+                settings::set_as_seen(db, wishes, by.id, at).await
+            })
+        });
+        Ok(write.await?)
     };
     match carry_out(&visitor, typed, |typed| read(typed, &offered(&visitor)), act).await? {
         Ok(()) => Ok(Redirect::to(PATH).into_response()),

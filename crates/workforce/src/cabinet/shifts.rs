@@ -14,13 +14,14 @@ use serde::Deserialize;
 use super::access::Access;
 use crate::application::App;
 use crate::attachments::{self, Attachment};
+use crate::domain::days;
 use crate::payroll::Money;
 use crate::people::Person;
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Ending, From, Listed, Mark, Medium, MediumKind, Shift, ShiftTask, Shifts, Whose, overdue};
 use crate::sites::{Period, Permission, Site, Sites, local};
 use crate::web::form::{Attempt, Fields, Reader, carry_out};
-use crate::web::{Oops, SignedIn, Visitor};
+use crate::web::{AskedDay, Oops, SignedIn, Visitor};
 
 mod view;
 
@@ -45,8 +46,8 @@ const TYPED_TIME: &str = "%Y-%m-%dT%H:%M";
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Wanted {
-    from: String,
-    to: String,
+    from: AskedDay,
+    to: AskedDay,
     site: String,
     /// Whether one's own are wanted, wherever they were; any text.
     mine: String,
@@ -104,8 +105,8 @@ pub async fn list(
     let access = Access::of(&app, &visitor.person).await?;
     let zone = app.settings.get(&TIME_ZONE).await?;
     let today = local(app.clock.now(), zone).date();
-    let to = day_or(&wanted.to, today)?;
-    let wanted_from = day_or(&wanted.from, to.checked_sub_days(Days::new(USUAL_DAYS)).unwrap_or(to))?.min(to);
+    let to = wanted.to.or(today)?;
+    let wanted_from = wanted.from.or(to.checked_sub_days(Days::new(USUAL_DAYS)).unwrap_or(to))?.min(to);
     // Of too many days the last ones are shown, with a way to those before.
     let from = wanted_from.max(to.checked_sub_days(Days::new(DAYS_MOST - 1)).unwrap_or(to));
     let days = u64::try_from((to - from).num_days()).unwrap_or_default() + 1;
@@ -215,6 +216,9 @@ fn read_ending(typed: &Fields, shift: &Shift, zone: Tz) -> Result<Ending, Vec<&'
     }
     let at = reader.read("time", |text| {
         let local: NaiveDateTime = text.parse().or_else(|_| NaiveDateTime::parse_from_str(text, TYPED_TIME)).ok()?;
+        if !days::is_kept(local.date()) {
+            return None;
+        }
         Some(local.and_local_timezone(zone).earliest()?.timestamp_millis())
     });
     if !reader.bad.is_empty() {
@@ -244,11 +248,6 @@ fn from_mark(wanted: &Wanted) -> Result<From, Oops> {
 
 fn sees_pay(access: &Access, visitor: &Visitor, shift: &Shift) -> bool {
     shift.user_id == visitor.person.id || access.may(Permission::Finances, shift.site_id)
-}
-
-/// A day that was asked for, or the usual one.
-pub(super) fn day_or(text: &str, usual: NaiveDate) -> Result<NaiveDate, Oops> {
-    if text.is_empty() { Ok(usual) } else { text.parse().map_err(|_| Oops::NotFound) }
 }
 
 /// How long somebody has worked, until now if the shift is open.

@@ -15,7 +15,7 @@ use crate::settings::TIME_ZONE;
 use crate::shifts::Shifts;
 use crate::sites::{AboutSite, NotDone, Permission, Position, Site, Sites, WorkingDays};
 use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, once, seen, time_of, version_of};
-use crate::web::{Oops, SignedIn, Visitor};
+use crate::web::{Oops, PageNumber, SignedIn, Visitor};
 
 mod view;
 
@@ -29,8 +29,7 @@ const PAGE: usize = 50;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Wanted {
-    /// Counted from one.
-    page: usize,
+    page: PageNumber,
 }
 
 /// `GET /sites`.
@@ -56,7 +55,7 @@ pub async fn create(
     match went.await? {
         // By a second click it is in the list already.
         Ok(()) => Ok(Redirect::to(&made.map_or("/sites".to_owned(), |id| format!("/sites/{id}"))).into_response()),
-        Err(attempt) => list_page(&app, &visitor, 1, attempt).await,
+        Err(attempt) => list_page(&app, &visitor, PageNumber::FIRST, attempt).await,
     }
 }
 
@@ -160,13 +159,14 @@ async fn answer(app: &App, visitor: &Visitor, id: i64, went: Result<(), Attempt>
     }
 }
 
-async fn list_page(app: &App, visitor: &Visitor, page: usize, attempt: Attempt) -> Result<Response, Oops> {
+async fn list_page(app: &App, visitor: &Visitor, page: PageNumber, attempt: Attempt) -> Result<Response, Oops> {
     let access = Access::of(app, &visitor.person).await?;
     if !access.may_somewhere(Permission::View) {
         return Err(Oops::Forbidden);
     }
     let sites = access.sites(app).await?;
-    let (number, total) = (page.max(1), sites.len());
+    let total = sites.len();
+    let number = page.within(total.div_ceil(PAGE));
     let shown: Vec<Site> = sites.into_iter().skip((number - 1) * PAGE).take(PAGE).collect();
     let ids: Vec<i64> = shown.iter().map(|site| site.id).collect();
     let open: BTreeSet<i64> = Shifts::of_app(app).openings(&ids).await?.iter().map(|opening| opening.site_id).collect();

@@ -26,6 +26,7 @@ pub const NAMES: &[&str] = &[
     "TRUSTED_PROXIES",
     "WEBHOOK_SECRET",
     "WEBHOOK_URL",
+    "WEB_CONNECTIONS",
     "WEB_LISTEN",
 ];
 

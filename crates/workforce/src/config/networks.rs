@@ -14,6 +14,14 @@ struct Network {
     bits: u32,
 }
 
+/// What limits on connections and requests count: an IPv4 address, or the /64 of an IPv6 address, all of which one customer has.
+pub fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !u128::from(u64::MAX)).into()),
+        v4 => v4,
+    }
+}
+
 impl Networks {
     pub fn has(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.has(address.to_canonical()))

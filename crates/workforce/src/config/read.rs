@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -33,6 +34,8 @@ pub struct Config {
     pub files: FilesAddress,
     pub data_dir: PathBuf,
     pub web_listen: SocketAddr,
+    /// How many connections the pages and the webhook may have at once.
+    pub web_connections: usize,
     /// Where people reach the pages, without a slash at its end.
     pub public_url: String,
     /// Who may say on whose behalf a page is asked for.
@@ -78,6 +81,9 @@ impl fmt::Debug for Config {
 }
 
 impl Config {
+    /// How many connections there are where nothing else is set.
+    pub const USUAL_CONNECTIONS: usize = 4096;
+
     /// Reads the settings; all mistakes are found at once.
     pub fn read(layers: &Layers) -> Result<Self, Mistakes> {
         let mut reading = Reading { layers, mistakes: layers.mistakes().to_vec() };
@@ -93,6 +99,9 @@ struct Reading<'a> {
 }
 
 const TOKEN: &str = "@BotFather gives one, of the form 123456789:AA…";
+const WEBHOOK_SECRET: &str = "`openssl rand -hex 32` makes one";
+/// So long that it cannot be guessed, and at most as long as Telegram takes.
+const WEBHOOK_SECRET_LENGTHS: std::ops::RangeInclusive<usize> = 32..=256;
 const PROXIES: &str = "a list of addresses and networks, such as 127.0.0.1, 10.0.0.0/8";
 const LISTEN: &str = "an address and a port, such as 127.0.0.1:8080";
 const WEB_LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8080);
@@ -113,6 +122,7 @@ impl Reading<'_> {
         let data_dir = places::data_dir(self.layers);
         let files = self.files();
         let web_listen = self.parsed("WEB_LISTEN", LISTEN).unwrap_or(WEB_LISTEN);
+        let web_connections: Option<NonZero<usize>> = self.parsed("WEB_CONNECTIONS", "a number of connections");
         let public_url = self.url("PUBLIC_URL").unwrap_or_else(|| format!("http://{web_listen}"));
         let trusted_proxies = self.parsed("TRUSTED_PROXIES", PROXIES).unwrap_or_default();
         let language = self.language().unwrap_or_default();
@@ -128,6 +138,7 @@ impl Reading<'_> {
             files: files?,
             data_dir: data_dir.into(),
             web_listen,
+            web_connections: web_connections.map_or(Config::USUAL_CONNECTIONS, NonZero::get),
             public_url: public_url.trim_end_matches('/').to_owned(),
             trusted_proxies,
             language,
@@ -159,13 +170,13 @@ impl Reading<'_> {
             self.mistakes.push(format!("WEBHOOK_URL in {} {why}", given.origin));
         }
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-        let good = |secret: &str| secret.len() <= 256 && secret.bytes().all(plain);
+        let good = |secret: &str| WEBHOOK_SECRET_LENGTHS.contains(&secret.len()) && secret.bytes().all(plain);
         match secret {
-            None => self.mistakes.push(
-                "WEBHOOK_SECRET is missing: with WEBHOOK_URL it keeps strangers out; A-Z, a-z, 0-9, _ and -".into(),
-            ),
+            None => self
+                .mistakes
+                .push(format!("WEBHOOK_SECRET is missing: with WEBHOOK_URL it keeps strangers out; {WEBHOOK_SECRET}")),
             Some(secret) if !good(secret.value) => self.mistakes.push(format!(
-                "WEBHOOK_SECRET in {} is not 1 to 256 characters of A-Z, a-z, 0-9, _ and -",
+                "WEBHOOK_SECRET in {} is not 32 to 256 characters of A-Z, a-z, 0-9, _ and -; {WEBHOOK_SECRET}",
                 secret.origin
             )),
             Some(_) => {}
@@ -294,6 +305,7 @@ mod tests {
             ("CACHE_URL", "memcached://me:hunter6@host"),
             ("FILES_URL", "ftp://me:hunter7@host"),
             ("WEB_LISTEN", "8080"),
+            ("WEB_CONNECTIONS", "0"),
             ("PUBLIC_URL", "office"),
             ("TRUSTED_PROXIES", "nginx"),
             ("LANGUAGE", "de"),
@@ -305,6 +317,18 @@ mod tests {
         assert!(!mistakes.join("\n").contains("hunter"), "{mistakes:#?}");
         let nothing = read(&[("WEBHOOK_URL", "https://bot.example/telegram")]).unwrap_err().to_string();
         assert!(nothing.contains("BOT_TOKEN is missing") && nothing.contains("WEBHOOK_SECRET is missing"), "{nothing}");
+    }
+
+    #[test]
+    fn a_webhook_secret_has_at_least_32_characters() {
+        let url = ("WEBHOOK_URL", "https://bot.example/telegram");
+        let with = |secret: &str| read(&[GOOD, url, ("WEBHOOK_SECRET", secret)]);
+        for short in ["abc", &"a".repeat(31), &"a".repeat(257), &"ä".repeat(32), &" ".repeat(40)] {
+            let refused = with(short).unwrap_err().to_string();
+            assert!(refused.contains("openssl rand -hex 32"), "{refused}");
+            assert!(!refused.contains(short), "{refused}");
+        }
+        assert!(with(&"a".repeat(32)).is_ok() && with(&"a".repeat(256)).is_ok());
     }
 
     #[test]

@@ -7,6 +7,9 @@ use sea_orm::DbErr;
 use super::NotWritten;
 use super::once::REPEATED;
 
+/// The refusal of a commit whose actor may not do this any more: blocked since, or with other roles.
+pub const NOT_ALLOWED: &str = "the actor is not allowed to do this any more";
+
 /// The rules of a room, as commits refuse by them.
 pub trait Rule: Copy + Debug + Sized {
     /// The rule behind a refusal; none for rules of other rooms.
@@ -21,6 +24,9 @@ pub enum NotDone<W: Rule> {
     /// It was done before: the same form came twice.
     #[error("carried out before")]
     Repeated,
+    /// The actor was blocked, or lost the role, before the commit.
+    #[error("{NOT_ALLOWED}")]
+    NotAllowed,
     #[error(transparent)]
     Failed(anyhow::Error),
 }
@@ -31,6 +37,7 @@ impl<W: Rule> NotDone<W> {
         match self {
             Self::Refused(why) => NotDone::Refused(tell(why)),
             Self::Repeated => NotDone::Repeated,
+            Self::NotAllowed => NotDone::NotAllowed,
             Self::Failed(error) => NotDone::Failed(error),
         }
     }
@@ -52,6 +59,7 @@ impl<W: Rule> From<NotWritten> for NotDone<W> {
     fn from(error: NotWritten) -> Self {
         match error {
             NotWritten::Refused(refusal) if refusal == REPEATED => Self::Repeated,
+            NotWritten::Refused(refusal) if refusal == NOT_ALLOWED => Self::NotAllowed,
             NotWritten::Refused(refusal) => match W::of(&refusal) {
                 Some(why) => Self::Refused(why),
                 None => Self::Failed(anyhow::anyhow!(refusal)),

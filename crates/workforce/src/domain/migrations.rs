@@ -43,6 +43,7 @@ const STEPS: &[Step] = &[
     Step { name: "cancel_notice", sql: include_str!("migrations/cancel_notice.sql") },
     Step { name: "ended_shifts", sql: include_str!("migrations/ended_shifts.sql") },
     Step { name: "ways_in", sql: include_str!("migrations/ways_in.sql") },
+    Step { name: "people_to_forget", sql: include_str!("migrations/people_to_forget.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";

@@ -10,19 +10,25 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, RetryConfig};
 use opora::clock::Millis;
 
-use super::{Accepts, BucketAddress, Found, Kept, MARK, NotKept, blocking, found, hashed, is_plain, sniff};
+use super::{Accepts, BucketAddress, Found, Kept, MARK, NotKept, Pieces};
+use super::{blocking, found, hashed, is_plain, sniff, too_short};
 
 /// How long the server may take to be reached, and to take or give a file.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(30);
 const RETRIES: usize = 2;
 const RETRIES_WITHIN: Duration = Duration::from_secs(15);
+
+/// How much of a file is asked for at once. A request for each piece, and not one for all of them: a client that reads
+/// slowly would keep the server's connection open beyond [`PATIENCE`].
+const PIECE_BYTES: u64 = 256 * 1024;
 
 #[derive(Clone)]
 pub(super) struct Bucket {
@@ -64,12 +70,34 @@ impl Bucket {
         self.get(&self.path(name)).await
     }
 
-    pub(super) async fn read_part(&self, name: &str, range: Range<u64>) -> io::Result<Option<Vec<u8>>> {
-        if !is_plain(name) {
+    pub(super) async fn pieces(&self, name: String, range: Range<u64>) -> io::Result<Option<Pieces>> {
+        if !is_plain(&name) {
             return Ok(None);
         }
-        let asked = async { self.client()?.get_range(&self.path(name), range).await.map_err(in_words) };
-        Ok(found(asked.await)?.map(Vec::from))
+        let path = self.path(&name);
+        // The first piece tells whether there is such a file.
+        let first = match range.is_empty() {
+            true => found(self.client()?.head(&path).await.map_err(in_words))?.map(|_| (Bytes::new(), range)),
+            false => found(self.piece(&path, range).await)?,
+        };
+        let Some((first, rest)) = first else { return Ok(None) };
+        let bucket = self.clone();
+        let others = stream::try_unfold(rest, move |rest| {
+            let (bucket, path) = (bucket.clone(), path.clone());
+            async move { if rest.is_empty() { Ok(None) } else { bucket.piece(&path, rest).await.map(Some) } }
+        });
+        Ok(Some(stream::once(async { Ok(first) }).chain(others).boxed()))
+    }
+
+    /// The first bytes of a range, and the range of the others.
+    async fn piece(&self, path: &Path, range: Range<u64>) -> io::Result<(Bytes, Range<u64>)> {
+        let end = range.end.min(range.start + PIECE_BYTES);
+        let bytes = self.client()?.get_range(path, range.start..end).await.map_err(in_words)?;
+        let wanted = end - range.start;
+        match wanted.checked_sub(bytes.len() as u64) {
+            Some(0) => Ok((bytes, end..range.end)),
+            missing => Err(too_short(missing.unwrap_or_default())),
+        }
     }
 
     pub(super) async fn mark(&self) -> io::Result<Option<Vec<u8>>> {

@@ -8,7 +8,11 @@ use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::{Accepts, Found, Kept, MARK, MediaType, NotKept, blocking, copy_and_hash, found, is_plain, list, sniff};
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+
+use super::{Accepts, CHUNK_BYTES, Found, Kept, MARK, MediaType, NotKept, Pieces};
+use super::{blocking, copy_and_hash, found, is_plain, list, sniff, too_short};
 use crate::private;
 
 /// The folder of files that are not whole yet.
@@ -37,16 +41,24 @@ impl Folder {
         blocking(move || found(fs::read(path))).await?
     }
 
-    pub(super) async fn read_part(&self, name: String, range: Range<u64>) -> io::Result<Option<Vec<u8>>> {
+    pub(super) async fn pieces(&self, name: String, range: Range<u64>) -> io::Result<Option<Pieces>> {
         let Some(path) = self.path(&name) else { return Ok(None) };
-        let part = move || {
+        let left = range.end.saturating_sub(range.start);
+        let open = move || {
             let mut file = File::open(path)?;
             file.seek(SeekFrom::Start(range.start))?;
-            let mut bytes = Vec::new();
-            file.take(range.end.saturating_sub(range.start)).read_to_end(&mut bytes)?;
-            Ok(bytes)
+            Ok(file)
         };
-        blocking(move || found(part())).await?
+        let Some(file) = blocking(move || found(open())).await?? else { return Ok(None) };
+        let pieces = stream::try_unfold((file, left), async |(file, left)| match left {
+            0 => Ok(None),
+            left => {
+                let (file, piece) = blocking(move || read_piece(file, left)).await??;
+                let left = left - piece.len() as u64;
+                Ok(Some((piece, (file, left))))
+            }
+        });
+        Ok(Some(pieces.boxed()))
     }
 
     pub(super) async fn hash(&self, name: String) -> io::Result<Option<String>> {
@@ -138,6 +150,18 @@ fn describe(path: &Path, accepts: Accepts) -> Result<Kept, NotKept> {
     Ok(Kept { media_type, size_bytes, sha256 })
 }
 
+/// The next bytes of a file that has so many left.
+fn read_piece(mut file: File, left: u64) -> io::Result<(File, Bytes)> {
+    let most = usize::try_from(left).unwrap_or(usize::MAX).min(CHUNK_BYTES);
+    let mut bytes = vec![0; most];
+    let count = file.read(&mut bytes)?;
+    if count == 0 {
+        return Err(too_short(left));
+    }
+    bytes.truncate(count);
+    Ok((file, bytes.into()))
+}
+
 fn sniff_file(path: &Path) -> io::Result<MediaType> {
     let mut head = Vec::with_capacity(sniff::HEAD_BYTES);
     File::open(path)?.take(sniff::HEAD_BYTES as u64).read_to_end(&mut head)?;
@@ -155,6 +179,8 @@ fn write_synced(source: &mut impl Read, path: &Path) -> io::Result<(u64, String)
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
+    use futures_util::TryStreamExt;
+
     use super::super::{Files, FilesAddress};
     use super::*;
 
@@ -171,11 +197,10 @@ mod tests {
         assert_eq!((kept.media_type, kept.size_bytes), (MediaType::Png, PNG.len() as u64));
         assert_eq!(files.hash("ab".into()).await.unwrap(), Some(kept.sha256.clone()));
         assert_eq!(files.read("ab".into()).await.unwrap().as_deref(), Some(PNG));
-        let length = PNG.len() as u64;
-        for (part, meant) in [(1..4, &PNG[1..4]), (length - 2..length + 9, &PNG[PNG.len() - 2..]), (99..100, &[])] {
-            assert_eq!(files.read_part("ab".into(), part).await.unwrap().as_deref(), Some(meant));
+        for (part, meant) in [(1..4, &PNG[1..4]), (0..PNG.len() as u64, PNG), (3..3, &[])] {
+            assert_eq!(files.pieces("ab".into(), part).await.unwrap().map(joined).unwrap().await.unwrap(), meant);
         }
-        assert_eq!(files.read_part("gone".into(), 0..1).await.unwrap(), None);
+        assert!(files.pieces("gone".into(), 0..1).await.unwrap().is_none());
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&folder), mode(&folder.join("ab"))), (0o700, 0o600));
         fs::remove_file(&source).unwrap();
@@ -198,6 +223,34 @@ mod tests {
         files.remove(vec!["gh".into()]).await.unwrap();
         files.try_out().await.unwrap();
         assert_eq!(files.all().await.unwrap().into_iter().map(|file| file.name).collect::<Vec<_>>(), ["ef"]);
+    }
+
+    async fn joined(pieces: Pieces) -> io::Result<Vec<u8>> {
+        let pieces: Vec<Bytes> = pieces.try_collect().await?;
+        Ok(pieces.concat())
+    }
+
+    #[tokio::test]
+    async fn a_long_file_comes_in_small_pieces() {
+        let place = tempfile::tempdir().unwrap();
+        let files = Files::at(&FilesAddress::Folder(place.path().to_owned()));
+        let bytes: Vec<u8> = (0..300_000_u32).map(|number| (number % 251) as u8).collect();
+        fs::write(place.path().join("long"), &bytes).unwrap();
+        let pieces: Vec<_> = files.pieces("long".into(), 1..299_999).await.unwrap().unwrap().collect().await;
+        let pieces: Vec<Bytes> = pieces.into_iter().map(io::Result::unwrap).collect();
+        assert!(pieces.len() > 4 && pieces.iter().all(|piece| piece.len() <= CHUNK_BYTES));
+        assert_eq!(pieces.concat(), &bytes[1..299_999]);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_ends_too_early_is_an_error() {
+        let place = tempfile::tempdir().unwrap();
+        let files = Files::at(&FilesAddress::Folder(place.path().to_owned()));
+        fs::write(place.path().join("short"), PNG).unwrap();
+        for range in [0..100, 99..100] {
+            let error = joined(files.pieces("short".into(), range).await.unwrap().unwrap()).await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        }
     }
 
     #[tokio::test]

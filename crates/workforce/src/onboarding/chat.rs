@@ -9,9 +9,9 @@ use opora::prelude::*;
 
 use super::ASKED;
 use crate::application::App;
-use crate::domain::InTurn;
+use crate::domain::typed;
 use crate::front::{self, menu_button};
-use crate::people::{Person, Role};
+use crate::people::{Person, Role, WriteAs};
 use crate::settings::QUESTIONS_GO_TO;
 use crate::text;
 use crate::texts::Language;
@@ -106,7 +106,8 @@ async fn question(turn: &mut Turn, said: String) -> Step<ChatStates> {
     let end = Button::raw(text!(in_charge.language, "chat-close-button"), format!("{END}{}", person.id));
     turn.say_to(in_charge.telegram_id, Say::text(format!("{heading}\n\n{said}")).buttons([[reply], [end]]));
     let (at, in_charge_id) = (turn.now(), in_charge.id);
-    turn.write(move |db| Box::pin(records::ask(db, person.id, in_charge_id, said, at)));
+    let user_id = person.id;
+    turn.write_as(&person, move |db| Box::pin(records::ask(db, user_id, in_charge_id, said, at)));
     let sent = text!(person.language, "chat-sent", name = in_charge.full_name);
     turn.say(Say::text(sent).buttons([[close_button(person.language)]]));
     Ok(Next::Stay)
@@ -114,8 +115,7 @@ async fn question(turn: &mut Turn, said: String) -> Step<ChatStates> {
 
 /// The text as it is passed on; none if it is too long, which is said.
 fn fitting(turn: &mut Turn, text: &str, language: Language) -> Option<String> {
-    // PostgreSQL's texts cannot hold a NUL.
-    let text = text.trim().replace('\0', "");
+    let text = typed::lines(text);
     let units = text.encode_utf16().count();
     if units == 0 || units > TEXT_MAX_UNITS {
         turn.say(text!(language, "chat-too-long", count = i64::try_from(TEXT_MAX_UNITS).unwrap_or_default()));
@@ -167,7 +167,7 @@ async fn close_of(turn: &mut Turn, person: &Person) -> Result<bool, BoxError> {
         turn.say_to(in_charge.telegram_id, told);
     }
     let (at, user_id) = (turn.now(), person.id);
-    turn.write(move |db| Box::pin(records::close(db, user_id, at)));
+    turn.write_as(person, move |db| Box::pin(records::close(db, user_id, at)));
     Ok(true)
 }
 
@@ -188,28 +188,34 @@ async fn reply_to_another(turn: &mut Turn, user_id: i64, press: Press) -> Step<C
 /// Who presses, and whose open conversation the button is about; otherwise that is said, and there is nobody.
 async fn charged_with(turn: &mut Turn, press: &Press) -> Result<Option<(Person, Person)>, BoxError> {
     let Some(person) = front::allowed(turn, MAY_ANSWER).await? else { return Ok(None) };
-    let app = turn.context::<App>();
     let user_id: i64 = press.rest.parse().unwrap_or_default();
-    let (chat, asker) = tokio::try_join!(records::open_chat(app.domain.read(), user_id), app.people.by_id(user_id))?;
-    let found = asker.filter(|_| chat.is_some()).map(|asker| (person.clone(), asker));
-    if found.is_none() {
+    let Some(asker) = asker_of(&turn.context::<App>(), &person, user_id).await? else {
         let _: Step<ChatStates> = turn.refuse(text!(person.language, "chat-closed-toast"));
-    }
-    Ok(found)
+        return Ok(None);
+    };
+    Ok(Some((person, asker)))
+}
+
+/// The person who asks in an open conversation that this one may answer; nothing is said of other conversations.
+async fn asker_of(app: &App, person: &Person, user_id: i64) -> Result<Option<Person>, BoxError> {
+    let (chat, asker) = tokio::try_join!(records::open_chat(app.domain.read(), user_id), app.people.by_id(user_id))?;
+    let may_answer = chat.is_some_and(|chat| records::may_answer(&chat, person));
+    Ok(asker.filter(|_| may_answer))
 }
 
 async fn ask_answer(turn: &mut Turn, user_id: i64) -> Result<(), BoxError> {
-    let app = turn.context::<App>();
-    let language = app.speaker(turn).await?.language;
-    let name = app.people.by_id(user_id).await?.map(|asker| asker.full_name).unwrap_or_default();
-    turn.say(text!(language, "chat-answer", name = name));
+    let Some(person) = front::allowed(turn, MAY_ANSWER).await? else { return Ok(()) };
+    match asker_of(&turn.context::<App>(), &person, user_id).await? {
+        Some(asker) => turn.say(text!(person.language, "chat-answer", name = asker.full_name)),
+        None => turn.say(text!(person.language, "chat-closed-toast")),
+    }
     Ok(())
 }
 
 /// An answer goes back to who asked.
 async fn answer(turn: &mut Turn, user_id: i64, said: String) -> Step<ChatStates> {
     let Some(person) = front::allowed(turn, MAY_ANSWER).await? else { return Ok(Next::End) };
-    let asker = turn.context::<App>().people.by_id(user_id).await?;
+    let asker = asker_of(&turn.context::<App>(), &person, user_id).await?;
     let Some(asker) = asker.filter(|_| turn.refused().is_none()) else {
         turn.say(text!(person.language, "chat-closed-toast"));
         return Ok(Next::End);
@@ -222,8 +228,9 @@ async fn answer(turn: &mut Turn, user_id: i64, said: String) -> Step<ChatStates>
     let message = Say::text(format!("{heading}\n\n{said}")).buttons([[more], [close_button(asker.language)]]);
     turn.say_to(asker.telegram_id, message);
     let at = turn.now();
-    turn.write(move |db| Box::pin(records::answer(db, user_id, person.id, said, at)));
     turn.say(text!(person.language, "chat-sent", name = asker.full_name));
+    let by = person.clone();
+    turn.write_as(&person, move |db| Box::pin(records::answer(db, user_id, by, said, at)));
     Ok(Next::End)
 }
 
@@ -241,8 +248,8 @@ async fn end_and_leave(turn: &mut Turn, user_id: i64, press: Press) -> Step<Chat
 /// Closes the conversation that a button is about; answers whose it was.
 async fn end_of(turn: &mut Turn, press: &Press) -> Result<Option<i64>, BoxError> {
     let Some((person, asker)) = charged_with(turn, press).await? else { return Ok(None) };
-    let (at, user_id) = (turn.now(), asker.id);
-    turn.write(move |db| Box::pin(records::close(db, user_id, at)));
+    let (at, user_id, by) = (turn.now(), asker.id, person.clone());
+    turn.write_as(&person, move |db| Box::pin(records::close_by(db, user_id, by, at)));
     let told = text!(asker.language, "chat-closed-by", name = person.full_name.as_str());
     let again = Button::raw(text!(asker.language, "chat-open-button"), OPEN);
     turn.say_to(asker.telegram_id, Say::text(told).buttons([[again]]));

@@ -13,7 +13,7 @@ use super::{ASKED, BEGIN, asking, begin_button, tell_pages};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::front::{self, menu_button};
-use crate::people::Person;
+use crate::people::{Person, WriteAs};
 use crate::text;
 
 /// For how long a question waits.
@@ -134,15 +134,16 @@ async fn agree(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {
     let (id, all) = turn.context::<App>().onboarding.in_force().await?;
     let Some(first) = all.questions.first() else { return Ok(Next::End) };
     let at = turn.now();
-    turn.write(move |db| Box::pin(records::begin(db, person.id, id, at)));
+    let user_id = person.id;
+    turn.write_as(&person, move |db| Box::pin(records::begin(db, user_id, id, at)));
     Ok(Next::Go(OnboardingStates::Question(Place::at(id, &first.id))))
 }
 
 async fn decline(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {
     let Some(person) = answering(turn).await? else { return Ok(Next::Stay) };
     let (id, _) = turn.context::<App>().onboarding.in_force().await?;
-    let at = turn.now();
-    turn.write(move |db| Box::pin(records::decline(db, person.id, id, at)));
+    let (user_id, at) = (person.id, turn.now());
+    turn.write_as(&person, move |db| Box::pin(records::decline(db, user_id, id, at)));
     tell_pages(turn, person.id);
     let words = text!(person.language, "onboarding-declined");
     turn.say(Say::text(words).buttons([[begin_button(person.language)], [menu_button(person.language)]]));
@@ -161,11 +162,11 @@ async fn go_on(turn: &mut Turn, person: &Person) -> Step<OnboardingStates> {
     let is_answered = |id: &str| answers.iter().any(|answer| answer.question == id);
     let Some(open) = all.first_open(is_answered) else {
         let at = turn.now();
-        turn.write(move |db| Box::pin(records::complete(db, user_id, at)));
+        turn.write_as(person, move |db| Box::pin(records::complete(db, user_id, at)));
         asking::sum_up(turn, &asking::told(&all, &answers, person.language), person.language);
         return Ok(Next::End);
     };
-    turn.write(move |db| Box::pin(records::set_status(db, user_id, Status::Active)));
+    turn.write_as(person, move |db| Box::pin(records::set_status(db, user_id, Status::Active)));
     turn.say(text!(person.language, "onboarding-go-on"));
     Ok(Next::Go(OnboardingStates::Question(Place::at(session.questionnaire_id, &open.id))))
 }
@@ -224,7 +225,7 @@ async fn take(
     }
     let is_last = next.is_none();
     let question = place.question;
-    turn.write(move |db| Box::pin(records::answer(db, user_id, question, answer, is_last, at)));
+    turn.write_as(person, move |db| Box::pin(records::answer(db, user_id, question, answer, is_last, at)));
     Ok(next.map_or(Next::End, |next| Next::Go(OnboardingStates::Question(next))))
 }
 

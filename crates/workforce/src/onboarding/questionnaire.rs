@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::file;
+use crate::domain::typed;
 use crate::texts::Language;
 
 /// The longest answer in words, in characters.
@@ -117,8 +118,7 @@ impl Question {
     pub fn read(&self, given: Given<'_>) -> Option<String> {
         match (&self.kind, given) {
             (Kind::Text, Given::Typed(text)) => {
-                // PostgreSQL's texts cannot hold a NUL.
-                let text = text.trim().replace('\0', "");
+                let text = typed::lines(text);
                 (!text.is_empty() && text.chars().count() <= ANSWER_MAX).then_some(text)
             }
             (Kind::Number { min, max }, Given::Typed(text)) => whole(text, &(*min..=*max)),

@@ -22,7 +22,7 @@ pub async fn show(turn: &mut Turn, press: Press) -> Step<Reporting> {
     let period = press.rest.parse().unwrap_or(current);
     let earnings = app.payroll.of_person(person.id, period).await?;
     let month = |period: Period| Button::raw(period.shown(language), format!("{SHOW}{period}"));
-    let mut ways = vec![month(period.previous())];
+    let mut ways: Vec<Button> = period.has_previous().then(|| month(period.previous())).into_iter().collect();
     if period < app.payroll.last_month(period, current, Some(person.id)).await? {
         ways.push(month(period.next()));
     }

@@ -3,11 +3,10 @@
 //! Owners see and change everything. Managers see what was earned at the sites where they were permitted to see finances;
 //! everybody sees their own. Neither changes anything.
 
+use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{get, post};
-use axum::{Form, Router};
 use chrono::NaiveDate;
 use serde::Deserialize;
 
@@ -18,7 +17,7 @@ use crate::shifts::Shifts;
 use crate::sites::notices;
 use crate::text;
 use crate::web::form::{Attempt, Fields, carry_out, once, seen};
-use crate::web::{Event, OWNERS, Oops, Owner, Section, SignedIn, Visitor};
+use crate::web::{Event, OWNERS, Oops, Owner, PageNumber, Routes, Section, SignedIn, Visitor};
 
 pub use self::sheet::months;
 use self::sight::{Sight, ids};
@@ -44,8 +43,7 @@ const DEDUCTION: &str = "deduction";
 #[serde(default)]
 struct Wanted {
     period: String,
-    /// Counted from one.
-    page: u64,
+    page: PageNumber,
     /// Where another page of a person's amounts ended.
     after: String,
 }
@@ -56,20 +54,20 @@ impl Wanted {
     }
 }
 
-pub fn routes() -> Router<App> {
-    Router::new()
-        .route(PAYROLL, get(show))
-        .route("/payroll/close", post(close))
-        .route("/payroll/export.csv", get(csv))
-        .route("/payroll/export.xlsx", get(xlsx))
-        .route("/payroll/people/{id}", get(show_person))
-        .route("/payroll/people/{id}/amounts", post(add))
-        .route("/payroll/people/{id}/paid", post(pay))
-        .route("/payroll/amounts/{id}/change", post(change))
-        .route("/payroll/amounts/{id}/remove", post(remove))
-        .route("/payroll/amounts/{id}/restore", post(restore))
-        .route("/payroll/payments/{id}/take-back", post(take_back))
-        .route(OWN, get(show_own))
+pub fn routes() -> Routes {
+    Routes::new()
+        .get(PAYROLL, show)
+        .post("/payroll/close", close)
+        .get("/payroll/export.csv", csv)
+        .get("/payroll/export.xlsx", xlsx)
+        .get("/payroll/people/{id}", show_person)
+        .post("/payroll/people/{id}/amounts", add)
+        .post("/payroll/people/{id}/paid", pay)
+        .post("/payroll/amounts/{id}/change", change)
+        .post("/payroll/amounts/{id}/remove", remove)
+        .post("/payroll/amounts/{id}/restore", restore)
+        .post("/payroll/payments/{id}/take-back", take_back)
+        .get(OWN, show_own)
 }
 
 /// The front page of whoever earns something here: their own month.
@@ -118,7 +116,7 @@ async fn close(State(app): State<App>, Owner(visitor): Owner, Form(typed): Form<
         Err(attempt) => {
             let (current, path) = (Period::of(app.payroll.today().await?), visitor.visit.path().to_owned());
             let attempt = attempt.at(path, Fields::new());
-            sheet_page(&app, &visitor, &Sight::All, (period, current), 1, attempt).await
+            sheet_page(&app, &visitor, &Sight::All, (period, current), PageNumber::FIRST, attempt).await
         }
     }
 }
@@ -263,13 +261,12 @@ async fn sheet_page(
     visitor: &Visitor,
     sight: &Sight,
     (period, current): (Period, Period),
-    page: u64,
+    page: PageNumber,
     attempt: Attempt,
 ) -> Result<Response, Oops> {
-    let number = page.max(1);
     let sheet = match sight {
-        Sight::All => app.payroll.of_period(period, number - 1).await?,
-        Sight::Sites(sites) => app.payroll.at_sites(&ids(sites), period, number - 1).await?,
+        Sight::All => app.payroll.of_period(period, page.index()).await?,
+        Sight::Sites(sites) => app.payroll.at_sites(&ids(sites), period, page.index()).await?,
     };
     let is_closable = sight.is_all() && period < current && !sheet.month.is_closed();
     let unsettled = if is_closable {
@@ -278,6 +275,7 @@ async fn sheet_page(
         None
     };
     let last = app.payroll.last_month(period, current, None).await?;
+    let number = page.number();
     let shown = sheet::Shown { sheet: &sheet, sight, current, last, number, unsettled: unsettled.as_ref() };
     let drawn = sheet::page(visitor, shown, &attempt);
     Ok((attempt.status(), drawn).into_response())

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use chrono::{Datelike, NaiveDate};
 use serde::{Deserialize, Serialize};
 
+use crate::domain::days;
 use crate::key;
 use crate::texts::Language;
 
@@ -39,6 +40,16 @@ impl Period {
     /// The last month that somebody is paid in while this one is the current: an advance goes no farther ahead.
     pub fn last_payable(self) -> Self {
         self.next()
+    }
+
+    /// The same month of the next year: the last one that amounts are planned for.
+    pub fn year_ahead(self) -> Self {
+        Self { year: self.year + 1, ..self }
+    }
+
+    /// Whether there is a month before it that may be named.
+    pub fn has_previous(self) -> bool {
+        days::is_kept(self.previous().first_day())
     }
 
     pub fn first_day(self) -> NaiveDate {
@@ -93,11 +104,12 @@ impl TryFrom<String> for Period {
 impl FromStr for Period {
     type Err = NotAPeriod;
 
+    /// A month of the years that are kept.
     fn from_str(text: &str) -> Result<Self, NotAPeriod> {
         // Four digits and two, so that months compare as texts do.
         let is_plain = text.len() == 7 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         let day = NaiveDate::parse_from_str(&format!("{text}-01"), "%Y-%m-%d").ok().filter(|_| is_plain);
-        day.map(Self::of).ok_or(NotAPeriod)
+        day.filter(|day| days::is_kept(*day)).map(Self::of).ok_or(NotAPeriod)
     }
 }
 
@@ -122,7 +134,19 @@ mod tests {
 
     #[test]
     fn nothing_else_is_a_month_or_a_day() {
-        for text in ["", "2026", "2026-13", "2026-1", "26-01", "+026-01", "2026-01-01", "' OR 1"] {
+        for text in [
+            "",
+            "2026",
+            "2026-13",
+            "2026-1",
+            "26-01",
+            "+026-01",
+            "2026-01-01",
+            "' OR 1",
+            "1999-12",
+            "2101-01",
+            "9999-12",
+        ] {
             assert_eq!(text.parse::<Period>(), Err(NotAPeriod), "{text}");
         }
         assert_eq!(day_of("2026-01-31").map(Period::of), "2026-01".parse().ok());

@@ -7,6 +7,7 @@ use opora::prelude::*;
 
 use super::{Hours, Money, Period, earnings};
 use crate::application::App;
+use crate::domain::days;
 use crate::front::{self, menu_button};
 use crate::shifts;
 use crate::texts::Language;
@@ -113,7 +114,7 @@ fn heading(from: NaiveDate, to: NaiveDate, people: usize, hours: Hours, total: M
 
 /// `01.01.2026 - 15.01.2026`, or one day; the first is not after the last.
 fn days_of(typed: &str) -> Option<(NaiveDate, NaiveDate)> {
-    let day = |text: &str| NaiveDate::parse_from_str(text.trim(), "%d.%m.%Y").ok();
+    let day = |text: &str| NaiveDate::parse_from_str(text.trim(), "%d.%m.%Y").ok().filter(|day| days::is_kept(*day));
     let (from, to) = match typed.split_once(['-', '–', '—']) {
         Some((from, to)) => (day(from)?, day(to)?),
         None => (day(typed)?, day(typed)?),
@@ -131,7 +132,16 @@ mod tests {
         assert_eq!(days_of("01.01.2026 - 15.01.2026"), Some((day(1), day(15))));
         assert_eq!(days_of("01.01.2026–15.01.2026"), Some((day(1), day(15))));
         assert_eq!(days_of(" 07.01.2026 "), Some((day(7), day(7))));
-        for odd in ["", "tomorrow", "15.01.2026-01.01.2026", "31.02.2026", "01.01.2020-01.01.2026"] {
+        for odd in [
+            "",
+            "tomorrow",
+            "15.01.2026-01.01.2026",
+            "31.02.2026",
+            "01.01.2020-01.01.2026",
+            "31.12.1999",
+            "01.01.9999",
+            "01.01.-262143",
+        ] {
             assert_eq!(days_of(odd), None, "{odd}");
         }
     }

@@ -30,13 +30,15 @@ pub enum Why {
     MoreThanDue,
     /// The month is so far ahead that a slip is more likely than an advance.
     TooFarAhead,
+    /// An amount of a month that is more than a year ahead.
+    OverAYearAhead,
 }
 
 /// It was not done.
 pub type NotDone = domain::NotDone<Why>;
 
 impl Why {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::BadAmount,
         Self::BadReason,
         Self::BadDay,
@@ -48,6 +50,7 @@ impl Why {
         Self::NothingThere,
         Self::MoreThanDue,
         Self::TooFarAhead,
+        Self::OverAYearAhead,
     ];
 
     /// As a refusal of a commit carries it.
@@ -64,6 +67,7 @@ impl Why {
             Self::NothingThere => "nothing there",
             Self::MoreThanDue => "more than due",
             Self::TooFarAhead => "too far ahead",
+            Self::OverAYearAhead => "over a year ahead",
         }
     }
 
@@ -85,6 +89,7 @@ impl Why {
             Self::NothingThere => text!(language, "payroll-nothing-to-pay"),
             Self::MoreThanDue => text!(language, "payroll-more-than-due"),
             Self::TooFarAhead => text!(language, "payroll-too-far-ahead"),
+            Self::OverAYearAhead => text!(language, "payroll-over-a-year-ahead"),
         }
     }
 }
@@ -99,7 +104,7 @@ impl Told for Why {
             Self::Stale => Means::Stale,
             Self::Gone => Means::Gone,
             Self::MoreThanDue => Means::Unconfirmed,
-            Self::Closed | Self::NotOver | Self::TooFarAhead => Means::Conflict,
+            Self::Closed | Self::NotOver | Self::TooFarAhead | Self::OverAYearAhead => Means::Conflict,
             _ => Means::Mistake,
         }
     }

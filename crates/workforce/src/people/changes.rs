@@ -7,9 +7,9 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, Condition, ConnectionTrait, EntityT
 use serde_json::{Value, json};
 
 use super::tables::{role as user_role, user};
-use super::{Person, Role, Status, by_telegram};
+use super::{Person, Role, Status, by_telegram, owners};
 use crate::audit;
-use crate::domain::Writing;
+use crate::domain::{Writing, typed};
 use crate::shifts;
 use crate::sites::By;
 use crate::texts::Language;
@@ -87,7 +87,7 @@ pub async fn give_role(
     note(db, id, "role granted", json!({ "role": role.name() }), by, at).await
 }
 
-/// Takes a role away from somebody who is known.
+/// Takes a role away from somebody who is known; refused if no owner would be left.
 pub async fn take_role(
     db: &Writing<'_, '_>,
     id: i64,
@@ -95,11 +95,15 @@ pub async fn take_role(
     by: Option<i64>,
     at: Millis,
 ) -> Result<(), WriteError> {
+    let was_owner = owners::is_owner(db, id).await?;
     let gone = user_role::Entity::delete_by_id((id, role.name().to_owned())).exec(db).await?;
     if gone.rows_affected == 0 {
         return Err(Refusal::because(format!("this person is not {role}")));
     }
     change(db, id, Default::default(), at).await?;
+    if was_owner {
+        owners::one_is_left(db).await?;
+    }
     note(db, id, "role revoked", json!({ "role": role.name() }), by, at).await
 }
 
@@ -132,7 +136,7 @@ pub async fn enrol(db: &Writing<'_, '_>, enrolment: Enrolment, at: Millis) -> Re
 }
 
 /// Decides on a person. `by` is the person who does. Whoever is not verified any more is signed out everywhere, and is not
-/// expected anywhere.
+/// expected anywhere. Refused if no owner would be left.
 pub async fn set_status(
     db: &Writing<'_, '_>,
     id: i64,
@@ -140,8 +144,12 @@ pub async fn set_status(
     by: Option<i64>,
     at: Millis,
 ) -> Result<(), WriteError> {
+    let was_owner = status != Status::Verified && owners::is_owner(db, id).await?;
     let changed = user::ActiveModel { status: Set(status.name().to_owned()), ..Default::default() };
     change(db, id, changed, at).await?;
+    if was_owner {
+        owners::one_is_left(db).await?;
+    }
     if status != Status::Verified {
         sessions::end_all(db, id).await?;
         shifts::give_places_back(db, id, at, By { person: by, at }).await?;
@@ -277,10 +285,12 @@ pub(super) async fn note(
     audit::record(db, audit::Entry { at, actor: by, action, subject: ("user", id), detail }).await
 }
 
-/// With the name by which lists are searched, where there is a new one.
+/// With a name as others may read it, and the one by which lists are searched, where there is a new one.
 fn findable(mut user: user::ActiveModel) -> user::ActiveModel {
     if let Set(name) = &user.full_name {
+        let name = typed::line(name);
         user.search_name = Set(name.to_lowercase());
+        user.full_name = Set(name);
     }
     user
 }

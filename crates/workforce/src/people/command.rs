@@ -6,7 +6,7 @@ use opora::clock::Clock;
 
 use super::{Grant, People, Person, Role, export, forget, grant, revoke, set_test};
 use crate::config::StorageFlags;
-use crate::domain::Domain;
+use crate::domain::{Domain, typed};
 use crate::files::Files;
 use crate::rooms::Rooms;
 use crate::state::{Consent, output};
@@ -84,6 +84,7 @@ pub async fn run(arguments: Arguments) -> anyhow::Result<()> {
 
 async fn granted(domain: &Domain, given: Given) -> anyhow::Result<()> {
     let Given { telegram_id, role, name, language, test } = given;
+    let name = typed::line(&name);
     let full_name = if name.is_empty() { telegram_id.to_string() } else { name };
     let (at, given) = (Clock::machine().now(), Grant { telegram_id, full_name, role, language, by: None });
     let granting = domain.write(move |db| {

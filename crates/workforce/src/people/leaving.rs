@@ -10,8 +10,9 @@ use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use super::changes::{change, note};
+use super::owners::{self, Deed};
 use super::tables::{role as user_role, user};
-use super::{Person, Role, Status};
+use super::{Person, Role, Status, to_forget};
 use crate::audit;
 use crate::domain::{Domain, Writing};
 use crate::files::Files;
@@ -37,11 +38,20 @@ pub async fn export(
     let line = |line: &audit::Line| json!({ "at_ms": line.at.0, "action": line.action, "detail": line.detail });
     parts.insert("what_staff_did".to_owned(), lines.iter().map(line).collect());
     let id = person.id;
-    domain.write(move |db| Box::pin(note(db, id, "data exported", json!({}), by, at))).await?;
+    let noted = domain.write(move |db| {
+        Box::pin(async move {
+            if let Some(by) = by {
+                owners::hold(db, Deed::Export, by, id).await?;
+            }
+            note(db, id, "data exported", json!({}), by, at).await
+        })
+    });
+    noted.await?;
     Ok(Value::Object(parts))
 }
 
-/// Forgets a person in one commit, and then removes their files; what of these remains the cleanup finds.
+/// Forgets a person in one commit, and then removes their files; what of these remains the cleanup finds. What the bot keeps
+/// of their conversations, [`crate::forgetting`] removes.
 pub async fn forget(
     domain: &Domain,
     rooms: &Rooms,
@@ -79,6 +89,10 @@ async fn forget_within(
     at: Millis,
 ) -> Result<Vec<String>, WriteError> {
     let id = person.id;
+    if let Some(by) = by {
+        owners::hold(db, Deed::Forget, by, id).await?;
+    }
+    let was_owner = owners::is_owner(db, id).await?;
     let nobody = user::ActiveModel {
         // No account has such a number.
         telegram_id: Set(-id),
@@ -94,10 +108,14 @@ async fn forget_within(
     };
     change(db, id, nobody, at).await?;
     user_role::Entity::delete_many().filter(user_role::Column::UserId.eq(id)).exec(db).await?;
+    if was_owner {
+        owners::one_is_left(db).await?;
+    }
     let mut files = Vec::new();
     for room in rooms.iter() {
         files.extend(room.forget(db, person, at).await?);
     }
+    to_forget::leave(db, person.telegram_id, at).await?;
     note(db, id, "person forgotten", json!({}), by, at).await?;
     Ok(files)
 }

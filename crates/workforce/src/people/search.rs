@@ -8,7 +8,7 @@ use sea_orm::{QueryFilter, QueryOrder, QuerySelect, QueryTrait};
 
 use super::tables::{role as user_role, user};
 use super::{People, Person, Status, find, person};
-use crate::domain::among;
+use crate::domain::{among, typed};
 use crate::texts::Language;
 
 /// How many people a page has.
@@ -104,7 +104,7 @@ impl People {
 
     /// The same of these people only, if any are given.
     pub async fn page_of(&self, of: Option<&[i64]>, wanted: &str, page: u64) -> Result<Page, DbErr> {
-        let wanted: String = wanted.trim().chars().take(LONGEST).collect();
+        let wanted: String = typed::line(wanted).chars().take(LONGEST).collect();
         let found = user::Entity::find()
             .apply_if(of, |query, ids| query.filter(among(user::Column::Id, ids)))
             .apply_if((!wanted.is_empty()).then_some(wanted), |query, wanted| query.filter(matching(&wanted)));

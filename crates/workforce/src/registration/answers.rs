@@ -1,5 +1,7 @@
 //! What people write, checked and put into one form.
 
+use crate::domain::typed;
+
 /// The longest name, in the units that Telegram counts in.
 const NAME_UNITS_MOST: usize = 100;
 /// The longest reason of a refusal.
@@ -14,9 +16,9 @@ pub enum BadName {
     TooLong,
 }
 
-/// A name with single spaces, without what would turn a line around or break it; at least two letters.
+/// A name by the rule of [`typed`]; at least two letters.
 pub fn name(text: &str) -> Result<String, BadName> {
-    let name = tidied(text);
+    let name = typed::line(text);
     if name.encode_utf16().count() > NAME_UNITS_MOST {
         return Err(BadName::TooLong);
     }
@@ -28,7 +30,7 @@ pub fn name(text: &str) -> Result<String, BadName> {
 
 /// A reason that a person will read; none if it is empty or too long.
 pub fn reason(text: &str) -> Option<String> {
-    let reason = tidied(text);
+    let reason = typed::line(text);
     (!reason.is_empty() && reason.encode_utf16().count() <= REASON_UNITS_MOST).then_some(reason)
 }
 
@@ -66,16 +68,6 @@ pub fn email(text: &str) -> Option<String> {
         |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.contains("..");
     let fits = text.len() <= EMAIL_BYTES_MOST && is_plain(local) && is_plain(domain);
     (fits && has_shape(local) && has_shape(domain) && domain.contains('.')).then(|| text.to_owned())
-}
-
-fn tidied(text: &str) -> String {
-    let shown: String = text.chars().filter(|c| c.is_whitespace() || !turns_the_line(*c) && !c.is_control()).collect();
-    shown.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Characters that are not seen and change how others are.
-fn turns_the_line(character: char) -> bool {
-    matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 fn digits(text: &str) -> String {

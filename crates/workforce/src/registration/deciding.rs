@@ -178,8 +178,8 @@ async fn reject(turn: &mut Turn, press: Press) -> Step<Deciding> {
 }
 
 async fn ask_reason(turn: &mut Turn, telegram_id: i64, _: String) -> Result<(), BoxError> {
-    let app = turn.context::<App>();
-    let language = app.speaker(turn).await?.language;
+    let Some(decider) = front::allowed(turn, DECIDERS).await? else { return Ok(()) };
+    let (app, language) = (turn.context::<App>(), decider.language);
     let name = app.people.by_telegram(telegram_id).await?.map(|person| person.full_name).unwrap_or_default();
     turn.say(text!(language, "registration-reason", name = name));
     Ok(())

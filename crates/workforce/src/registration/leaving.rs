@@ -2,8 +2,11 @@
 
 use opora::store::WriteError;
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::keeping::Discard;
+use super::states::Paper;
 use super::tables::{decision, document};
 use crate::domain::{Domain, Writing};
 
@@ -33,4 +36,37 @@ pub async fn forget(db: &Writing<'_, '_>, user_id: i64) -> Result<Vec<String>, W
     document::Entity::delete_many().filter(own).exec(db).await?;
     decision::Entity::delete_many().filter(decision::Column::UserId.eq(user_id)).exec(db).await?;
     Ok(documents.into_iter().map(|document| document.id).collect())
+}
+
+/// The files that states know, wherever a paper stands in them: downloads, and files that no document names yet.
+pub fn drafts(states: &[Value]) -> Discard {
+    let mut papers = Vec::new();
+    states.iter().for_each(|state| find_papers(state, &mut papers));
+    Discard::of(&papers)
+}
+
+fn find_papers(value: &Value, found: &mut Vec<Paper>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(Paper::deserialize(value).ok());
+            fields.values().for_each(|field| find_papers(field, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| find_papers(item, found)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn papers_are_found_wherever_they_stand_in_a_state() {
+        let paper = |id: &str| json!({ "id": id, "kind": "passport", "path": format!("/data/downloads/{id}") });
+        let state =
+            json!({ "slots": [{ "at": "saving", "state": { "draft": {}, "papers": [paper("a"), paper("b")] } }] });
+        let found = drafts(&[json!({ "id": "no paper" }), state]);
+        assert_eq!(found.ids, ["a", "b"]);
+        assert_eq!(found.paths, ["/data/downloads/a", "/data/downloads/b"].map(std::path::PathBuf::from));
+    }
 }

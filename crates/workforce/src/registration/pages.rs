@@ -1,11 +1,9 @@
 //! The pages of registrations: who waits, deciding, and the documents, which nobody else may see.
 
 use axum::Form;
-use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::routing::{get, post};
 use maud::Markup;
 use serde::Deserialize;
 
@@ -13,7 +11,7 @@ use super::{DECIDERS, NotDecided, Registrations};
 use crate::application::App;
 use crate::files::MediaType;
 use crate::people::Person;
-use crate::web::{self, Card, Event, Oops, Owner, Section, ShownFile, Visitor};
+use crate::web::{self, Card, Event, Oops, Owner, Routes, Section, ShownFile, Visitor};
 use crate::{key, text};
 
 mod document_view;
@@ -43,13 +41,13 @@ struct Rejection {
     reason: String,
 }
 
-pub fn routes() -> Router<App> {
-    Router::new()
-        .route(QUEUE, get(show))
-        .route("/registrations/{id}/approve", post(approve))
-        .route("/registrations/{id}/reject", post(reject))
-        .route("/documents/{id}", get(document))
-        .route("/documents/{id}/file", get(file))
+pub fn routes() -> Routes {
+    Routes::new()
+        .get(QUEUE, show)
+        .post("/registrations/{id}/approve", approve)
+        .post("/registrations/{id}/reject", reject)
+        .get("/documents/{id}", document)
+        .get("/documents/{id}/file", file)
 }
 
 /// What is counted on the front page.
@@ -144,8 +142,8 @@ async fn document(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<
 }
 
 /// `GET /documents/<id>/file`: the file itself. It is kept by no browser and no proxy.
-async fn file(State(app): State<App>, Owner(_): Owner, Path(id): Path<String>) -> Result<Response, Oops> {
+async fn file(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<String>) -> Result<Response, Oops> {
     let document = Registrations::of_app(&app).document(&id).await?.ok_or(Oops::NotFound)?;
     let media_type = MediaType::of_name(&document.media_type);
-    web::file(&app, ShownFile { name: document.id, media_type, size_bytes: document.size_bytes }, None).await
+    web::file(&visitor, ShownFile { name: document.id, media_type, size_bytes: document.size_bytes }, None).await
 }

@@ -11,7 +11,7 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, Qu
 use super::tables::{decision, document};
 use super::{Document, DocumentStatus, answers, deciding};
 use crate::application::App;
-use crate::domain::{Domain, NotWritten, Writing};
+use crate::domain::{Domain, NOT_ALLOWED, NotWritten, Writing};
 use crate::onboarding::Onboarding;
 use crate::people::{self, People, Person, Role, Status};
 
@@ -145,6 +145,7 @@ impl Registrations {
         match self.domain.write(move |db| Box::pin(decide(db, verdict, at))).await {
             Ok(()) => {}
             Err(NotWritten::Refused(why)) if why == CHANGED => return Err(NotDecided::Changed),
+            Err(NotWritten::Refused(why)) if why == NOT_ALLOWED => return Err(NotDecided::NotAllowed),
             Err(NotWritten::Refused(_)) => return Err(NotDecided::NotWaiting(self.last_decision(user_id).await?)),
             Err(NotWritten::Failed(error)) => return Err(NotDecided::Failed(error.into())),
         }
@@ -196,9 +197,11 @@ pub async fn tell_all(app: App) -> anyhow::Result<()> {
     Registrations::of_app(&app).tell().await
 }
 
-/// Decides within a commit. Refused where the person does not wait any more: whoever comes second changes nothing.
+/// Decides within a commit. Refused where the person does not wait any more: whoever comes second changes nothing. Refused
+/// too where the decider may not decide any more.
 pub async fn decide(db: &Writing<'_, '_>, verdict: Verdict, at: Millis) -> Result<(), WriteError> {
     let Verdict { user_id, main_document_begins, by, reason, is_told } = verdict;
+    people::still_may(db, by, super::DECIDERS).await?;
     let is_approved = reason.is_none();
     let status = if is_approved { DocumentStatus::Approved } else { DocumentStatus::Rejected };
     let pending = document::Column::UserId.eq(user_id).and(document::Column::Status.eq(DocumentStatus::Pending.name()));

@@ -48,7 +48,7 @@ pub async fn fetched(turn: &mut Turn, draft: Draft, papers: Vec<Paper>, outcome:
     };
     let Some(kind) = slot(&draft, &papers, &file.file_id) else {
         // It was asked for twice, and has come before.
-        turn.effect(DISCARD, &Discard { ids: Vec::new(), paths: vec![file.path] });
+        turn.effect_without_outcome(DISCARD, &Discard { ids: Vec::new(), paths: vec![file.path] });
         return Ok(Next::Stay);
     };
     tracing::info!(user, kind = kind.name(), bytes = file.bytes, "registration: a file is fetched");
@@ -164,7 +164,7 @@ async fn write(
 
 /// Somebody has made the person known meanwhile.
 fn known_already(turn: &mut Turn, draft: &Draft, papers: &[Paper]) -> Next<Registration> {
-    turn.effect(DISCARD, &Discard::of(papers));
+    turn.effect_without_outcome(DISCARD, &Discard::of(papers));
     let language = speaks(turn, draft);
     turn.say(Say::text(text!(language, "registration-known-already")).buttons([[front::menu_button(language)]]));
     Next::End
@@ -174,7 +174,7 @@ fn known_already(turn: &mut Turn, draft: &Draft, papers: &[Paper]) -> Next<Regis
 fn not_an_image(turn: &mut Turn, draft: Draft, kind: DocumentKind, papers: &[Paper]) -> Next<Registration> {
     let language = speaks(turn, &draft);
     tracing::info!(user = turn.key().user, kind = kind.name(), "registration: a file is not an image");
-    turn.effect(DISCARD, &Discard::of(papers));
+    turn.effect_without_outcome(DISCARD, &Discard::of(papers));
     turn.say(match kind {
         DocumentKind::Passport => text!(language, "registration-passport-not-an-image"),
         DocumentKind::DrivingLicence => text!(language, "registration-licence-not-an-image"),
@@ -189,7 +189,7 @@ fn not_an_image(turn: &mut Turn, draft: Draft, kind: DocumentKind, papers: &[Pap
 /// Nothing remains but the draft.
 fn not_saved(turn: &mut Turn, draft: Draft, papers: &[Paper]) -> Next<Registration> {
     if !papers.is_empty() {
-        turn.effect(DISCARD, &Discard::of(papers));
+        turn.effect_without_outcome(DISCARD, &Discard::of(papers));
     }
     tracing::warn!(user = turn.key().user, "registration: it was not saved; the draft is kept");
     Next::Go(Registration::NotSaved { draft })

@@ -10,8 +10,8 @@ use super::plans::{self, Excuse};
 use super::{Happened, MediumKind, Reason, Shifts, Update, mine, when};
 use crate::application::App;
 use crate::attachments;
-use crate::domain::InTurn;
-use crate::people::{Person, Role};
+use crate::domain::typed;
+use crate::people::{Person, Role, WriteAs};
 use crate::sites::{Permission, Sites, Why};
 use crate::texts::Language;
 use crate::web::OWNERS;
@@ -89,7 +89,8 @@ async fn ask_reason(turn: &mut Turn, _: i64) -> Result<(), BoxError> {
 }
 
 async fn reason(_: &mut Turn, plan_id: i64, press: Press) -> Step<CancelPlan> {
-    let Ok(reason) = press.rest.parse::<Reason>() else { return Ok(Next::Again) };
+    let reason = press.rest.parse::<Reason>().ok().filter(|reason| Reason::OFFERED.contains(reason));
+    let Some(reason) = reason else { return Ok(Next::Again) };
     Ok(Next::Go(match reason {
         Reason::Other => CancelPlan::Words { plan_id },
         reason => CancelPlan::Document { plan_id, reason, words: None },
@@ -176,7 +177,8 @@ async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>
         return chat::give_up(turn, why, language);
     }
     let shifts = Shifts::of_app(&app);
-    let Some(plan) = shifts.plan_of(plan_id).await? else { return chat::give_up(turn, Why::Gone, language) };
+    let plan = shifts.plan_of(plan_id).await?.filter(|plan| plan.user_id == person.id);
+    let Some(plan) = plan else { return chat::give_up(turn, Why::Gone, language) };
     let site = Sites::of_app(&app).of(plan.site_id).await?;
     let Some(site) = site else { return chat::give_up(turn, Why::Gone, language) };
     let notice_hours = shifts.fines().await?.notice_hours;
@@ -187,8 +189,8 @@ async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>
     if let Some((_, file)) = &excuse.photo {
         attachments::fetch(turn, file, size);
     }
-    turn.write(move |db| Box::pin(plans::cancel(db, plan_id, who, excuse, notice_hours, told, at)));
-    chat::tell(turn, Update::new(Happened::PlanCancelled, person.id));
+    turn.write_as(&person, move |db| Box::pin(plans::cancel(db, plan_id, who, excuse, notice_hours, told, at)));
+    chat::tell(turn, Update::new(Happened::PlanCancelled, person.id).at(plan.site_id));
     let words = text!(language, "shifts-cancelled", site = site.about.name.as_str(), when = when(plan.period, &site));
     turn.say(last_words(words, language));
     Ok(Next::End)
@@ -230,8 +232,8 @@ async fn left(turn: &mut Turn, text: &str, language: Language) -> Result<Option<
 }
 
 fn short(text: &str) -> Option<String> {
-    let text = text.trim();
-    (!text.is_empty() && text.chars().count() <= WORDS_MOST).then(|| text.to_owned())
+    let text = typed::line(text);
+    (!text.is_empty() && text.chars().count() <= WORDS_MOST).then_some(text)
 }
 
 fn too_long(turn: &mut Turn, language: Language) -> Step<CancelPlan> {

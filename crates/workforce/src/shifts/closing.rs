@@ -10,9 +10,8 @@ use super::rules::reckon;
 use super::working::{self, End};
 use super::{ClosedBy, Happened, Shift, Shifts, Update, tasks_of};
 use crate::application::App;
-use crate::domain::InTurn;
 use crate::payroll::{Hours, Money};
-use crate::people::Person;
+use crate::people::{Person, WriteAs};
 use crate::sites::{Position, Site, Sites, Why};
 use crate::{key, text};
 
@@ -70,6 +69,10 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<CloseShift> {
 async fn ask_review(turn: &mut Turn, shift_id: i64, _: bool) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let (app, language) = (turn.context::<App>(), person.language);
+    if found(&app, &person, shift_id).await?.is_none() {
+        turn.say(last_words(Why::Gone.words(language), language));
+        return Ok(());
+    }
     let tasks = tasks_of(app.domain.read(), shift_id).await?;
     let mut rows = vec![vec![Button::new(text!(language, "shifts-go-on-button"), GO_ON)]];
     let words = if tasks.is_empty() {
@@ -111,15 +114,16 @@ async fn go_on(turn: &mut Turn, shift_id: i64, _: bool, _: Press) -> Step<CloseS
 
 /// On to the position, or to the end where nobody knows the site's: every position would do there.
 async fn reviewed(turn: &mut Turn, shift_id: i64) -> Step<CloseShift> {
-    let app = turn.context::<App>();
-    let placeless = found(&app, shift_id).await?.filter(|(_, site)| site.about.position.is_none());
-    let Some((shift, site)) = placeless else { return Ok(Next::Go(CloseShift::Position { shift_id })) };
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    let app = turn.context::<App>();
+    let Some((shift, site)) = found(&app, &person, shift_id).await? else {
+        return chat::give_up(turn, Why::Gone, person.language);
+    };
+    if site.about.position.is_some() {
+        return Ok(Next::Go(CloseShift::Position { shift_id }));
+    }
     if let Some(why) = refused(turn) {
         return chat::give_up(turn, why, person.language);
-    }
-    if shift.user_id != person.id {
-        return chat::give_up(turn, Why::NotAllowed, person.language);
     }
     close(turn, &app, &person, (shift, site), None).await?;
     turn.give_back(&Left::Closed);
@@ -128,7 +132,7 @@ async fn reviewed(turn: &mut Turn, shift_id: i64) -> Step<CloseShift> {
 
 async fn ask_position(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
-    let Some((_, site)) = found(&turn.context::<App>(), shift_id).await? else { return Ok(()) };
+    let Some((_, site)) = found(&turn.context::<App>(), &person, shift_id).await? else { return Ok(()) };
     let words = text!(person.language, "shifts-close-position", site = site.about.name);
     chat::ask_position(turn, words, person.language);
     Ok(())
@@ -137,13 +141,12 @@ async fn ask_position(turn: &mut Turn, shift_id: i64) -> Result<(), BoxError> {
 async fn position(turn: &mut Turn, shift_id: i64, sent: Location) -> Step<CloseShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language) = (turn.context::<App>(), person.language);
-    let Some((shift, site)) = found(&app, shift_id).await? else { return chat::give_up(turn, Why::Gone, language) };
+    let Some((shift, site)) = found(&app, &person, shift_id).await? else {
+        return chat::give_up(turn, Why::Gone, language);
+    };
     if let Some(why) = refused(turn) {
         turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
         return chat::give_up(turn, why, language);
-    }
-    if shift.user_id != person.id {
-        return chat::give_up(turn, Why::NotAllowed, language);
     }
     let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
     turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
@@ -170,8 +173,8 @@ async fn close(
     let rows = reckon(&shift, &tasks, ended_at, &site, mandatory_task_penalty);
     let (shift_id, closed_by) = (shift.id, ClosedBy::Person);
     let end = End { shift_id, version: None, position, closed_by, ended_at, mandatory_task_penalty, at };
-    turn.write(move |db| Box::pin(working::close(db, end)));
-    chat::tell(turn, Update::of_shift(Happened::ShiftClosed, shift.id, person.id));
+    turn.write_as(person, move |db| Box::pin(working::close(db, end)));
+    chat::tell(turn, Update::of_shift(Happened::ShiftClosed, shift.id, person.id).at(shift.site_id));
     let total: Money = rows.iter().map(|row| row.amount).sum();
     let hours = Hours::worked((ended_at.0 - shift.started_at.0) / 1000).shown(language);
     let (name, total) = (site.about.name.as_str(), total.shown(language));
@@ -199,8 +202,10 @@ async fn timed_out(turn: &mut Turn, _: CloseShift) -> Step<CloseShift> {
     chat::timed_out(turn, key!("shifts-close-button"), BEGIN).await
 }
 
-async fn found(app: &App, shift_id: i64) -> Result<Option<(Shift, Site)>, BoxError> {
-    let Some(shift) = Shifts::of_app(app).of(shift_id).await? else { return Ok(None) };
+/// The person's own shift with its site; none where it is another person's.
+async fn found(app: &App, person: &Person, shift_id: i64) -> Result<Option<(Shift, Site)>, BoxError> {
+    let shift = Shifts::of_app(app).of(shift_id).await?.filter(|shift| shift.user_id == person.id);
+    let Some(shift) = shift else { return Ok(None) };
     let site = Sites::of_app(app).of(shift.site_id).await?;
     Ok(site.map(|site| (shift, site)))
 }

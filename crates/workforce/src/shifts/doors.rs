@@ -28,7 +28,7 @@ use crate::domain::{Writing, among};
 use crate::payroll::Money;
 use crate::people::Person;
 use crate::settings;
-use crate::sites::{By, LONGEST_DAY_MS, NotDone, Period, Permission, Sites, Slot, Why, notices};
+use crate::sites::{By, LONGEST_DAY_MS, NotDone, Period, Permission, Rights, Sites, Slot, Why, notices};
 
 /// How many reasons are judged in one go; more come as these are done.
 const WAITING_MOST: u64 = 100;
@@ -277,35 +277,36 @@ impl Shifts {
 impl Shifts {
     /// Plans for oneself, or for somebody whom the person may plan for, and who is told.
     pub async fn plan(&self, by: &Person, user_id: i64, slot_id: i64) -> Result<i64, NotDone> {
-        if by.id != user_id {
-            let slot = Sites::of_app(&self.app).slot(slot_id).await?.ok_or(Why::Gone)?;
-            self.permitted(by, Permission::Schedule, slot.site_id).await?;
-        }
-        let update = Update::new(Happened::PlanCreated, user_id);
+        let slot = Sites::of_app(&self.app).slot(slot_id).await?.ok_or(Why::Gone)?;
+        let update = Update::new(Happened::PlanCreated, user_id).at(slot.site_id);
         if by.id == user_id {
-            return self.change(by, update, move |db, by| Box::pin(plans::plan(db, user_id, slot_id, by.at))).await;
+            let rights = Rights::own();
+            return self
+                .change(by, rights, update, move |db, by| Box::pin(plans::plan(db, user_id, slot_id, by.at)))
+                .await;
         }
-        self.change(by, update, move |db, by| Box::pin(plans::plan_for(db, user_id, slot_id, by))).await
+        let rights = self.permitted(by, Permission::Schedule, slot.site_id).await?;
+        self.change(by, rights, update, move |db, by| Box::pin(plans::plan_for(db, user_id, slot_id, by))).await
     }
 
     /// Cancels somebody's plan; the person is told, and it costs nothing. One's own is cancelled in the bot, with a reason.
     pub async fn cancel(&self, by: &Person, plan_id: i64) -> Result<(), NotDone> {
         let plan = self.plan_of(plan_id).await?.ok_or(Why::Gone)?;
-        self.permitted(by, Permission::Schedule, plan.site_id).await?;
+        let rights = self.permitted(by, Permission::Schedule, plan.site_id).await?;
         Sites::not_on_oneself(by, plan.user_id)?;
-        let update = Update::new(Happened::PlanCancelled, plan.user_id);
-        self.change(by, update, move |db, by| Box::pin(plans::cancel_by_staff(db, plan_id, by))).await
+        let update = Update::new(Happened::PlanCancelled, plan.user_id).at(plan.site_id);
+        self.change(by, rights, update, move |db, by| Box::pin(plans::cancel_by_staff(db, plan_id, by))).await
     }
 
     /// Judges the reason of a cancellation; whose it is does not, but owners.
     pub async fn judge(&self, by: &Person, id: i64, is_accepted: bool) -> Result<(), NotDone> {
         let cancelled = self.cancellation(id).await?.ok_or(Why::Gone)?;
         let plan = self.plan_of(cancelled.plan_id).await?.ok_or(Why::Gone)?;
-        self.permitted(by, Permission::Employees, plan.site_id).await?;
+        let rights = self.permitted(by, Permission::Employees, plan.site_id).await?;
         Sites::not_on_oneself(by, plan.user_id)?;
         let fines = self.fines().await?;
-        let update = Update::new(Happened::CancellationJudged, plan.user_id);
-        self.change(by, update, move |db, by| Box::pin(plans::judge(db, id, is_accepted, fines, by))).await
+        let update = Update::new(Happened::CancellationJudged, plan.user_id).at(plan.site_id);
+        self.change(by, rights, update, move |db, by| Box::pin(plans::judge(db, id, is_accepted, fines, by))).await
     }
 
     /// Closes somebody's shift now; the person is told.
@@ -317,7 +318,7 @@ impl Shifts {
     /// in the bot, with a position.
     pub async fn close_as_of(&self, by: &Person, shift_id: i64, ending: Ending) -> Result<(), NotDone> {
         let shift = self.of(shift_id).await?.ok_or(Why::Gone)?;
-        self.permitted(by, Permission::Schedule, shift.site_id).await?;
+        let rights = self.permitted(by, Permission::Schedule, shift.site_id).await?;
         Sites::not_on_oneself(by, shift.user_id)?;
         let mandatory_task_penalty = self.mandatory_task_penalty().await?;
         let ended_at = match ending {
@@ -342,41 +343,46 @@ impl Shifts {
             mandatory_task_penalty,
             at,
         };
-        let (update, is_own) =
-            (Update::of_shift(Happened::ShiftClosed, shift_id, shift.user_id), by.id == shift.user_id);
-        self.change(by, update, move |db, by| Box::pin(close_by_staff(db, end(by.at), is_own, by))).await
+        let update = Update::of_shift(Happened::ShiftClosed, shift_id, shift.user_id).at(shift.site_id);
+        let is_own = by.id == shift.user_id;
+        self.change(by, rights, update, move |db, by| Box::pin(close_by_staff(db, end(by.at), is_own, by))).await
     }
 
     pub async fn open_site(&self, by: &Person, site_id: i64) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Schedule, site_id).await?;
+        let rights = self.permitted(by, Permission::Schedule, site_id).await?;
         let id = by.id;
-        let update = Update::new(Happened::SiteOpened, id);
-        self.change(by, update, move |db, by| Box::pin(open_by_staff(db, site_id, id, by))).await
+        let update = Update::new(Happened::SiteOpened, id).at(site_id);
+        self.change(by, rights, update, move |db, by| Box::pin(open_by_staff(db, site_id, id, by))).await
     }
 
     pub async fn close_site(&self, by: &Person, site_id: i64) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Schedule, site_id).await?;
+        let rights = self.permitted(by, Permission::Schedule, site_id).await?;
         let id = by.id;
-        let update = Update::new(Happened::SiteClosed, id);
-        self.change(by, update, move |db, by| Box::pin(shut_by_staff(db, site_id, id, by))).await
+        let update = Update::new(Happened::SiteClosed, id).at(site_id);
+        self.change(by, rights, update, move |db, by| Box::pin(shut_by_staff(db, site_id, id, by))).await
     }
 
     /// Writes, tells those who are concerned, and has open pages look anew.
-    async fn change<T, F>(&self, by: &Person, update: Update, run: F) -> Result<T, NotDone>
+    async fn change<T, F>(&self, actor: &Person, rights: Rights, update: Update, run: F) -> Result<T, NotDone>
     where
         T: Send + 'static,
         F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
     {
-        let by = By { person: Some(by.id), at: self.app.clock.now() };
-        let got = self.app.domain.write_and_get(move |db| run(db, by)).await?;
+        let (by, actor) = (By { person: Some(actor.id), at: self.app.clock.now() }, actor.clone());
+        let write = self.app.domain.write_and_get(move |db| {
+            Box::pin(async move {
+                rights.hold(db, &actor).await?;
+                run(db, by).await
+            })
+        });
+        let got = write.await?;
         update.publish(&self.app);
         notices::soon(&self.app).await;
         Ok(got)
     }
 
-    async fn permitted(&self, by: &Person, what: Permission, site_id: i64) -> Result<(), NotDone> {
-        let is_allowed = Sites::of_app(&self.app).may(by, what, site_id).await?;
-        if is_allowed { Ok(()) } else { Err(Why::NotAllowed.into()) }
+    async fn permitted(&self, by: &Person, what: Permission, site_id: i64) -> Result<Rights, NotDone> {
+        Sites::of_app(&self.app).permitted(by, what, site_id).await
     }
 }
 

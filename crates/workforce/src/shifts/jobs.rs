@@ -108,7 +108,7 @@ pub async fn note_missed(app: App) -> anyhow::Result<()> {
         told.extend(staff.map(|id| (*id, missed.clone())));
         let noted = app.domain.write(move |db| Box::pin(miss(db, id, told, now))).await;
         if done(noted, "plan", id)?.is_some() {
-            Update::new(Happened::PlanMissed, person.id).publish(&app);
+            Update::new(Happened::PlanMissed, person.id).at(site.id).publish(&app);
         }
     }
     notices::soon(&app).await;
@@ -158,7 +158,7 @@ async fn close_shifts(app: &App, now: Millis) -> anyhow::Result<()> {
             mandatory_task_penalty: mandatory,
             at: now,
         };
-        let update = Update::of_shift(Happened::ShiftClosed, shift.id, shift.user_id);
+        let update = Update::of_shift(Happened::ShiftClosed, shift.id, shift.user_id).at(site.id);
         let closed = app.domain.write(move |db| Box::pin(working::close_for(db, end))).await;
         if done(closed, "shift", id)?.is_some() {
             update.publish(app);
@@ -180,7 +180,7 @@ async fn close_sites(app: &App, now: Millis) -> anyhow::Result<()> {
         if site_due(opened.opened_at, &site.about).is_none_or(|due_at| due_at > now) {
             continue;
         }
-        let (id, update) = (site.id, Update::new(Happened::SiteClosed, opened.opened_by));
+        let (id, update) = (site.id, Update::new(Happened::SiteClosed, opened.opened_by).at(site.id));
         let closed = app.domain.write(move |db| Box::pin(working::close_site_for(db, opened, now))).await;
         if done(closed, "site", id)?.is_some() {
             update.publish(app);

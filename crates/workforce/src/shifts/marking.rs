@@ -9,7 +9,7 @@ use super::working::{self, Proof};
 use super::{Happened, MediumKind, ShiftTask, Update, closing, tasks_of};
 use crate::application::App;
 use crate::attachments;
-use crate::domain::InTurn;
+use crate::people::WriteAs;
 use crate::sites::{TASKS_MOST, Why};
 use crate::texts::Language;
 use crate::{key, text};
@@ -97,8 +97,8 @@ async fn ask_list(
     is_closing: bool,
     attached: Option<Attached>,
 ) -> Result<(), BoxError> {
-    let (app, now) = (turn.context::<App>(), turn.now());
-    let language = app.speaker(turn).await?.language;
+    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
     let mut tasks = tasks_of(app.domain.read(), shift_id).await?;
     for task in tasks.iter_mut().filter(|task| attached.is_some_and(|attached| attached.task_id == task.id)) {
         task.media_count = attached.map_or(0, |attached| attached.media_count).max(task.media_count);
@@ -129,9 +129,9 @@ async fn set(turn: &mut Turn, shift_id: i64, is_closing: bool, press: Press, is_
     let Some(task) = tasks.iter_mut().find(|task| task.id == task_id) else { return Ok(Next::Again) };
     task.done_at = is_done.then_some(at);
     if is_done {
-        turn.write(move |db| Box::pin(working::mark(db, user_id, task_id, at)));
+        turn.write_as(&person, move |db| Box::pin(working::mark(db, user_id, task_id, at)));
     } else {
-        turn.write(move |db| Box::pin(working::unmark(db, user_id, task_id)));
+        turn.write_as(&person, move |db| Box::pin(working::unmark(db, user_id, task_id)));
     }
     chat::tell(turn, Update::of_shift(Happened::ShiftChanged, shift_id, user_id));
     let (words, rows) = list(&tasks, is_closing, language);
@@ -140,19 +140,23 @@ async fn set(turn: &mut Turn, shift_id: i64, is_closing: bool, press: Press, is_
 }
 
 async fn photo_wanted(
-    _: &mut Turn,
+    turn: &mut Turn,
     shift_id: i64,
     is_closing: bool,
     _: Option<Attached>,
     press: Press,
 ) -> Step<MyTasks> {
-    let Ok(task_id) = press.rest.parse() else { return Ok(Next::Again) };
+    let Ok(task_id) = press.rest.parse::<i64>() else { return Ok(Next::Again) };
+    let tasks = tasks_of(turn.context::<App>().domain.read(), shift_id).await?;
+    if tasks.iter().all(|task| task.id != task_id) {
+        return Ok(Next::Again);
+    }
     Ok(Next::Go(MyTasks::Media { shift_id, task_id, is_closing }))
 }
 
 async fn ask_media(turn: &mut Turn, shift_id: i64, task_id: i64, _: bool) -> Result<(), BoxError> {
-    let app = turn.context::<App>();
-    let language = app.speaker(turn).await?.language;
+    let Some(person) = worker(turn).await? else { return Ok(()) };
+    let (app, language) = (turn.context::<App>(), person.language);
     let tasks = tasks_of(app.domain.read(), shift_id).await?;
     let task = tasks.iter().find(|task| task.id == task_id).map(|task| task.text.clone()).unwrap_or_default();
     let words = text!(language, "shifts-send-media", task = chat::caption(&task));
@@ -197,7 +201,7 @@ async fn attach(turn: &mut Turn, place: (i64, i64, bool), sent: Vec<Sent>) -> St
     let attached = Attached { task_id, media_count: before + i64::try_from(sent.len()).unwrap_or_default() };
     for Sent { proof, size } in sent {
         let is_too_large = attachments::ask(turn, &proof.telegram_file, size);
-        turn.write(move |db| Box::pin(working::attach(db, user_id, task_id, (proof, is_too_large), at)));
+        turn.write_as(&person, move |db| Box::pin(working::attach(db, user_id, task_id, (proof, is_too_large), at)));
     }
     chat::tell(turn, Update::of_shift(Happened::ShiftChanged, shift_id, user_id));
     turn.say(text!(language, "shifts-media-taken"));

@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use opora::clock::Millis;
 use opora::prelude::*;
 
-use super::chat::{self, LIFE, Typed, last_words_and, refused, worker};
+use super::chat::{self, LIFE, Typed, last_words, last_words_and, refused, worker};
 use super::paging::{self, Page, Question, offset};
 use super::rules::EARLIEST_MS;
 use super::working::{self, Start};
 use super::{Happened, Plan, PlanStatus, ShiftTask, Shifts, Update, closing, marking, planning, plans, when};
 use crate::application::App;
-use crate::domain::InTurn;
-use crate::people::Person;
+use crate::people::{Person, WriteAs};
 use crate::sites::{self, ContractStatus, Position, Site, Sites, Why, local};
 use crate::{key, text};
 
@@ -134,32 +133,56 @@ async fn before(app: &App, person: &Person, now: Millis) -> Result<Option<String
 
 async fn plan(turn: &mut Turn, press: Press) -> Step<OpenShift> {
     let Ok(id) = press.rest.parse() else { return Ok(Next::Again) };
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let plan = Shifts::of_app(&turn.context::<App>()).plan_of(id).await?;
-    let Some(plan) = plan else { return Ok(Next::Again) };
-    chosen(turn, plan.site_id, Some(id)).await
+    let Some(plan) = plan.filter(|plan| plan.user_id == person.id) else { return Ok(Next::Again) };
+    chosen(turn, &person, plan.site_id, Some(id)).await
 }
 
 async fn site(turn: &mut Turn, press: Press) -> Step<OpenShift> {
     let Ok(site_id) = press.rest.parse() else { return Ok(Next::Again) };
-    chosen(turn, site_id, None).await
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    chosen(turn, &person, site_id, None).await
 }
 
 /// On to the position, or to the shift where nobody knows the site's: every position would do there.
-async fn chosen(turn: &mut Turn, site_id: i64, plan_id: Option<i64>) -> Step<OpenShift> {
+async fn chosen(turn: &mut Turn, person: &Person, site_id: i64, plan_id: Option<i64>) -> Step<OpenShift> {
     let app = turn.context::<App>();
-    let placeless = Sites::of_app(&app).of(site_id).await?.filter(|site| site.about.position.is_none());
-    let Some(site) = placeless else { return Ok(Next::Go(OpenShift::Position { site_id, plan_id })) };
-    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    let Some(site) = site_to_open(&app, person, site_id, plan_id).await? else {
+        return chat::give_up(turn, Why::NoContract, person.language);
+    };
+    if site.about.position.is_some() {
+        return Ok(Next::Go(OpenShift::Position { site_id, plan_id }));
+    }
     if let Some(why) = refused(turn) {
         return chat::give_up(turn, why, person.language);
     }
-    open(turn, &app, &person, (&site, plan_id), None).await?;
+    open(turn, &app, person, (&site, plan_id), None).await?;
     Ok(Next::End)
 }
 
-async fn ask_position(turn: &mut Turn, site_id: i64, _: Option<i64>) -> Result<(), BoxError> {
+/// The site where a person may begin: that of an own plan, or one where they work by a contract. Nothing is said of others.
+async fn site_to_open(
+    app: &App,
+    person: &Person,
+    site_id: i64,
+    plan_id: Option<i64>,
+) -> Result<Option<Site>, BoxError> {
+    let sites = Sites::of_app(app);
+    let Some(plan_id) = plan_id else { return Ok(sites.site_of_worker(person.id, site_id).await?) };
+    let plan = Shifts::of_app(app).plan_of(plan_id).await?;
+    if plan.is_some_and(|plan| plan.user_id == person.id && plan.site_id == site_id) {
+        return Ok(sites.of(site_id).await?);
+    }
+    Ok(None)
+}
+
+async fn ask_position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
-    let Some(site) = Sites::of_app(&turn.context::<App>()).of(site_id).await? else { return Ok(()) };
+    let Some(site) = site_to_open(&turn.context::<App>(), &person, site_id, plan_id).await? else {
+        turn.say(last_words(Why::NoContract.words(person.language), person.language));
+        return Ok(());
+    };
     let words = text!(person.language, "shifts-open-position", site = site.about.name);
     chat::ask_position(turn, words, person.language);
     Ok(())
@@ -168,7 +191,9 @@ async fn ask_position(turn: &mut Turn, site_id: i64, _: Option<i64>) -> Result<(
 async fn position(turn: &mut Turn, site_id: i64, plan_id: Option<i64>, sent: Location) -> Step<OpenShift> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language) = (turn.context::<App>(), person.language);
-    let Some(site) = Sites::of_app(&app).of(site_id).await? else { return Ok(Next::End) };
+    let Some(site) = site_to_open(&app, &person, site_id, plan_id).await? else {
+        return chat::give_up(turn, Why::NoContract, language);
+    };
     if let Some(why) = refused(turn) {
         turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
         return chat::give_up(turn, why, language);
@@ -198,13 +223,13 @@ async fn open(
     let started_at = came_at.unwrap_or(at);
     let start = Start { user_id: person.id, site_id: site.id, plan_id, position, started_at, at };
     let mandatory = shifts.mandatory_task_penalty().await?;
-    turn.write(move |db| Box::pin(async move { working::open_next(db, start, mandatory).await.map(drop) }));
+    turn.write_as(person, move |db| Box::pin(async move { working::open_next(db, start, mandatory).await.map(drop) }));
     let mut since = working::begins_at(app.domain.read(), start, plan.as_ref()).await?;
     if let Some((forgotten, ended_at)) = working::forgotten(app.domain.read(), person.id, at).await? {
         since = since.max(ended_at);
-        Update::of_shift(Happened::ShiftClosed, forgotten.id, person.id).after(turn);
+        Update::of_shift(Happened::ShiftClosed, forgotten.id, person.id).at(forgotten.site_id).after(turn);
     }
-    chat::tell(turn, Update::new(Happened::ShiftCreated, person.id));
+    chat::tell(turn, Update::new(Happened::ShiftCreated, person.id).at(site.id));
     let tasks = sites::tasks_for(app.domain.read(), site.id, plan.map(|plan| plan.slot_id)).await?;
     let tasks: Vec<_> = tasks.iter().map(ShiftTask::to_come).collect();
     let mut words = text!(language, "shifts-opened", site = site.about.name.as_str(), hour = chat::hour(since, site));

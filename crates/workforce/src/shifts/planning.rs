@@ -9,9 +9,8 @@ use super::paging::{self, Page, Question, offset};
 use super::rules::{LONG_DAY_MINUTES, minutes_of_day, plannable};
 use super::{Happened, Shifts, Update, mine, plans, when};
 use crate::application::App;
-use crate::domain::InTurn;
 use crate::payroll::{Money, rate_of};
-use crate::people::Person;
+use crate::people::{Person, WriteAs};
 use crate::sites::{Site, Sites, Slot, Why};
 use crate::texts::Language;
 use crate::{key, text};
@@ -106,9 +105,11 @@ async fn which_site(turn: &mut Turn, offset: usize) -> Result<Question, BoxError
     Ok(Some((text!(language, "shifts-plan-site"), rows)))
 }
 
-async fn site(_: &mut Turn, press: Press) -> Step<PlanShift> {
+async fn site(turn: &mut Turn, press: Press) -> Step<PlanShift> {
     let Ok(site_id) = press.rest.parse() else { return Ok(Next::Again) };
-    Ok(Next::Go(PlanShift::Day { site_id }))
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    let site = Sites::of_app(&turn.context::<App>()).site_of_worker(person.id, site_id).await?;
+    Ok(if site.is_some() { Next::Go(PlanShift::Day { site_id }) } else { Next::Again })
 }
 
 async fn free(_: &mut Turn, _: Press) -> Step<PlanShift> {
@@ -153,7 +154,8 @@ async fn more_days(turn: &mut Turn, site_id: i64, press: Press) -> Step<PlanShif
 }
 
 async fn which_day(turn: &mut Turn, site_id: i64, offset: usize) -> Result<Question, BoxError> {
-    let Some((person, _, free)) = free_at(turn, site_id).await? else { return Ok(None) };
+    let Some(person) = worker(turn).await? else { return Ok(None) };
+    let Some((_, free)) = free_at(turn, &person, site_id).await? else { return Ok(no_contract(person.language)) };
     let mut days: Vec<(NaiveDate, usize)> = Vec::new();
     for slot in &free {
         match days.last_mut() {
@@ -187,7 +189,10 @@ async fn more_slots(turn: &mut Turn, site_id: i64, day: NaiveDate, press: Press)
 }
 
 async fn which_slot(turn: &mut Turn, site_id: i64, day: NaiveDate, offset: usize) -> Result<Question, BoxError> {
-    let Some((person, site, mut free)) = free_at(turn, site_id).await? else { return Ok(None) };
+    let Some(person) = worker(turn).await? else { return Ok(None) };
+    let Some((site, mut free)) = free_at(turn, &person, site_id).await? else {
+        return Ok(no_contract(person.language));
+    };
     free.retain(|slot| slot.about.day == day);
     let choice = |slot: &Slot| {
         let words = format!("{} · {} · {}", when(slot.period, &site), slot.about.title, slot.places_left());
@@ -199,23 +204,23 @@ async fn which_slot(turn: &mut Turn, site_id: i64, day: NaiveDate, offset: usize
     Ok(Some(offered(rows, key!("shifts-plan-slot"), person.language)))
 }
 
-async fn slot(_: &mut Turn, _: i64, _: NaiveDate, press: Press) -> Step<PlanShift> {
-    chosen(&press)
+async fn slot(turn: &mut Turn, _: i64, _: NaiveDate, press: Press) -> Step<PlanShift> {
+    slot_anywhere(turn, press).await
 }
 
-async fn slot_anywhere(_: &mut Turn, press: Press) -> Step<PlanShift> {
-    chosen(&press)
-}
-
-fn chosen(press: &Press) -> Step<PlanShift> {
+async fn slot_anywhere(turn: &mut Turn, press: Press) -> Step<PlanShift> {
     let Ok(slot_id) = press.rest.parse() else { return Ok(Next::Again) };
-    Ok(Next::Go(PlanShift::Confirm { slot_id }))
+    let Some(person) = worker(turn).await? else { return Ok(Next::End) };
+    match Sites::of_app(&turn.context::<App>()).slot_of_worker(person.id, slot_id).await? {
+        Some(_) => Ok(Next::Go(PlanShift::Confirm { slot_id })),
+        None => turn.refuse(Why::Gone.words(person.language)),
+    }
 }
 
 async fn ask_yes(turn: &mut Turn, slot_id: i64) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let (app, language, now) = (turn.context::<App>(), person.language, turn.now());
-    let Some((slot, site)) = found(&app, slot_id).await? else {
+    let Some((slot, site)) = Sites::of_app(&app).slot_of_worker(person.id, slot_id).await? else {
         turn.say(Say::text(Why::Gone.words(language)).buttons([way_out(language)]));
         return Ok(());
     };
@@ -241,9 +246,11 @@ async fn yes(turn: &mut Turn, slot_id: i64, _: Press) -> Step<PlanShift> {
         turn.say(last_words_and(why.words(language), [again], language));
         return Ok(Next::End);
     }
-    let Some((slot, site)) = found(&app, slot_id).await? else { return chat::give_up(turn, Why::Gone, language) };
-    turn.write(move |db| Box::pin(async move { plans::plan(db, user_id, slot_id, at).await.map(drop) }));
-    chat::tell(turn, Update::new(Happened::PlanCreated, user_id));
+    let Some((slot, site)) = Sites::of_app(&app).slot_of_worker(user_id, slot_id).await? else {
+        return chat::give_up(turn, Why::Gone, language);
+    };
+    turn.write_as(&person, move |db| Box::pin(async move { plans::plan(db, user_id, slot_id, at).await.map(drop) }));
+    chat::tell(turn, Update::new(Happened::PlanCreated, user_id).at(site.id));
     let (name, when) = (site.about.name.as_str(), when(slot.period, &site));
     let mine = Button::raw(text!(language, "shifts-mine-button"), mine::MINE);
     turn.say(last_words_and(text!(language, "shifts-planned", site = name, when = when), [mine], language));
@@ -254,13 +261,17 @@ async fn timed_out(turn: &mut Turn, _: PlanShift) -> Step<PlanShift> {
     chat::timed_out(turn, key!("shifts-plan-button"), BEGIN).await
 }
 
-/// Who asks, the site, and its free places.
-async fn free_at(turn: &mut Turn, site_id: i64) -> Result<Option<(Person, Site, Vec<Slot>)>, BoxError> {
-    let Some(person) = worker(turn).await? else { return Ok(None) };
+/// The site and its free places; none where the person does not work.
+async fn free_at(turn: &mut Turn, person: &Person, site_id: i64) -> Result<Option<(Site, Vec<Slot>)>, BoxError> {
     let (app, now) = (turn.context::<App>(), turn.now());
-    let Some(site) = Sites::of_app(&app).of(site_id).await? else { return Ok(None) };
-    let free = free_slots(&app, &person, std::slice::from_ref(&site), now).await?;
-    Ok(Some((person, site, free)))
+    let Some(site) = Sites::of_app(&app).site_of_worker(person.id, site_id).await? else { return Ok(None) };
+    let free = free_slots(&app, person, std::slice::from_ref(&site), now).await?;
+    Ok(Some((site, free)))
+}
+
+/// In place of a question about a site where the person does not work any more.
+fn no_contract(language: Language) -> Question {
+    Some((Why::NoContract.words(language), vec![way_out(language)]))
 }
 
 /// Free places that do not meet a plan of the person's own.
@@ -291,13 +302,6 @@ async fn warning(
     let minutes = minutes_of_day(slot.period, &shifts.hours_of(person.id, &own, now).await?, &site.about);
     let is_long = minutes > LONG_DAY_MINUTES;
     Ok(is_long.then(|| text!(person.language, "shifts-long-day-warning", hours = (minutes + 30) / 60)))
-}
-
-async fn found(app: &App, slot_id: i64) -> Result<Option<(Slot, Site)>, BoxError> {
-    let sites = Sites::of_app(app);
-    let Some(slot) = sites.slot(slot_id).await?.filter(|slot| slot.deleted_at.is_none()) else { return Ok(None) };
-    let site = sites.of(slot.site_id).await?;
-    Ok(site.map(|site| (slot, site)))
 }
 
 /// Choices with a question, or that there are none.

@@ -7,9 +7,8 @@ use super::closing::{CloseShift, Left};
 use super::paging::{self, Page, Question, offset};
 use super::{Happened, Shifts, Update, opening, working};
 use crate::application::App;
-use crate::domain::InTurn;
-use crate::people::Person;
-use crate::sites::{Site, Sites, Why};
+use crate::people::{Person, WriteAs};
+use crate::sites::{self, Site, Sites, Why};
 use crate::{key, text};
 
 pub const OPEN: &str = "site:open";
@@ -110,16 +109,19 @@ async fn which(turn: &mut Turn, is_open: bool, offset: usize) -> Result<Question
 async fn open_this(turn: &mut Turn, press: Press) -> Step<SiteDoors> {
     let Ok(site_id) = press.rest.parse() else { return Ok(Next::Again) };
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
-    let own = Sites::of_app(&turn.context::<App>()).of_worker(person.id).await?;
-    match own.into_iter().find(|site| site.id == site_id && site.about.position.is_none()) {
-        Some(site) => open_site(turn, &person, &site),
-        None => Ok(Next::Go(SiteDoors::Position { site_id })),
+    match Sites::of_app(&turn.context::<App>()).site_of_worker(person.id, site_id).await? {
+        Some(site) if site.about.position.is_none() => open_site(turn, &person, &site),
+        Some(_) => Ok(Next::Go(SiteDoors::Position { site_id })),
+        None => chat::give_up(turn, Why::NoContract, person.language),
     }
 }
 
 async fn ask_position(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
-    let Some(site) = Sites::of_app(&turn.context::<App>()).of(site_id).await? else { return Ok(()) };
+    let Some(site) = Sites::of_app(&turn.context::<App>()).site_of_worker(person.id, site_id).await? else {
+        turn.say(last_words(Why::NoContract.words(person.language), person.language));
+        return Ok(());
+    };
     let words = text!(person.language, "shifts-open-site-position", site = site.about.name);
     chat::ask_position(turn, words, person.language);
     Ok(())
@@ -128,8 +130,7 @@ async fn ask_position(turn: &mut Turn, site_id: i64) -> Result<(), BoxError> {
 async fn position(turn: &mut Turn, site_id: i64, sent: Location) -> Step<SiteDoors> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language) = (turn.context::<App>(), person.language);
-    let own = Sites::of_app(&app).of_worker(person.id).await?;
-    let Some(site) = own.into_iter().find(|site| site.id == site_id) else {
+    let Some(site) = Sites::of_app(&app).site_of_worker(person.id, site_id).await? else {
         return chat::give_up(turn, Why::NoContract, language);
     };
     if refused(turn).is_none() && chat::near(turn, &site, sent, language).is_none() {
@@ -145,8 +146,13 @@ fn open_site(turn: &mut Turn, person: &Person, site: &Site) -> Step<SiteDoors> {
     if let Some(why) = refused(turn) {
         return chat::give_up(turn, why, language);
     }
-    turn.write(move |db| Box::pin(working::open_site(db, site_id, user_id, at)));
-    chat::tell(turn, Update::new(Happened::SiteOpened, user_id));
+    turn.write_as(person, move |db| {
+        Box::pin(async move {
+            sites::works_at(db, user_id, site_id).await?;
+            working::open_site(db, site_id, user_id, at).await
+        })
+    });
+    chat::tell(turn, Update::new(Happened::SiteOpened, user_id).at(site_id));
     let begin = Button::raw(text!(language, "shifts-open-button"), opening::BEGIN);
     turn.say(last_words_and(text!(language, "shifts-site-opened", site = site.about.name.as_str()), [begin], language));
     Ok(Next::End)
@@ -168,8 +174,7 @@ async fn close_this(turn: &mut Turn, press: Press) -> Step<SiteDoors> {
     if let Some(why) = refused(turn) {
         return chat::give_up(turn, why, language);
     }
-    let own = Sites::of_app(&app).of_worker(user_id).await?;
-    let Some(site) = own.into_iter().find(|site| site.id == site_id) else {
+    let Some(site) = Sites::of_app(&app).site_of_worker(user_id, site_id).await? else {
         return chat::give_up(turn, Why::NoContract, language);
     };
     let shift = Shifts::of_app(&app).active_of(user_id).await?;
@@ -177,8 +182,13 @@ async fn close_this(turn: &mut Turn, press: Press) -> Step<SiteDoors> {
         let closing = SiteDoors::Closing { site_id };
         return Ok(Next::go_and_call(closing, CloseShift::Review { shift_id: shift.id, closes_site: true }));
     }
-    turn.write(move |db| Box::pin(working::close_site(db, site_id, user_id, at)));
-    chat::tell(turn, Update::new(Happened::SiteClosed, user_id));
+    turn.write_as(&person, move |db| {
+        Box::pin(async move {
+            sites::works_at(db, user_id, site_id).await?;
+            working::close_site(db, site_id, user_id, at).await
+        })
+    });
+    chat::tell(turn, Update::new(Happened::SiteClosed, user_id).at(site_id));
     turn.say(last_words(text!(language, "shifts-site-closed", site = site.about.name), language));
     Ok(Next::End)
 }

@@ -1,16 +1,66 @@
 //! The front door, where it is asked who may do what: owners everything, managers what they were permitted, and where.
+//!
+//! A check before a change answers [`Rights`]. The change needs them, and its commit checks them again: a manager whose
+//! permission was taken away in between is refused.
 
-use sea_orm::sea_query::{IntoCondition, Query};
-use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder};
+use opora::store::WriteError;
+use sea_orm::sea_query::{IntoCondition, LockType, Query};
+use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::contracts::{Contract, Permission, Scope};
 use super::doors::Sites;
 use super::records::Site;
 use super::tables::{permission, site};
 use super::{NotDone, Why};
-use crate::domain::among;
-use crate::people::{Person, Role};
+use crate::domain::{Writing, among};
+use crate::people::{self, Person, Role};
 use crate::web::OWNERS;
+
+/// What a change needs of its actor, as it was checked before the commit.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct Rights(Vec<Right>);
+
+/// A permission that a manager needs. Owners need none.
+#[derive(Clone, Debug)]
+enum Right {
+    At(Permission, i64),
+    /// At all sites that a contract had, or for the contract itself.
+    With(Permission, Box<Contract>),
+}
+
+impl Rights {
+    /// For what a person does for themselves. The commit only checks that the person may still act.
+    pub fn own() -> Self {
+        Self::default()
+    }
+
+    pub fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    pub(super) fn at(what: Permission, sites: &[i64]) -> Self {
+        Self(sites.iter().map(|site| Right::At(what, *site)).collect())
+    }
+
+    /// Checks the actor within a commit. Neither the roles nor the permissions can change before the commit is over.
+    pub async fn hold(&self, db: &Writing<'_, '_>, actor: &Person) -> Result<(), WriteError> {
+        people::unchanged(db, actor).await?;
+        if actor.may(OWNERS) || self.0.is_empty() {
+            return Ok(());
+        }
+        let own = permission::Entity::find().filter(permission::Column::UserId.eq(actor.id));
+        let rows = own.order_by_asc(permission::Column::Id).lock(LockType::Share).all(db).await?;
+        let own: Vec<_> = rows.into_iter().map(permitted).collect::<Result<_, _>>()?;
+        let is_met = |right: &Right| match right {
+            Right::At(what, site) => own.contains(&(Scope::Site(*site), *what)),
+            Right::With(what, contract) => may_with(&own, *what, contract),
+        };
+        let may = actor.may(&[Role::Manager]) && self.0.iter().all(is_met);
+        if may { Ok(()) } else { Err(Why::NotAllowed.refusal()) }
+    }
+}
 
 impl Sites {
     /// Where a person may do something: owners everywhere, managers where they were permitted.
@@ -65,14 +115,7 @@ impl Sites {
     pub async fn permissions_of(&self, user_id: i64) -> Result<Vec<(Scope, Permission)>, DbErr> {
         let own = permission::Entity::find().filter(permission::Column::UserId.eq(user_id));
         let rows = own.order_by_asc(permission::Column::Id).all(self.reading()).await?;
-        let read = |row: permission::Model| {
-            let scope = match (row.site_id, row.contract_id) {
-                (Some(id), _) => Scope::Site(id),
-                (None, id) => Scope::Contract(id.unwrap_or_default()),
-            };
-            Ok((scope, row.permission.parse().map_err(DbErr::Custom)?))
-        };
-        rows.into_iter().map(read).collect()
+        rows.into_iter().map(permitted).collect()
     }
 
     /// Nobody decides on themselves but owners, above whom there is nobody.
@@ -80,18 +123,23 @@ impl Sites {
         if by.id != user_id || by.may(OWNERS) { Ok(()) } else { Err(Why::OwnCase) }
     }
 
-    pub(super) fn owners_only(&self, by: &Person) -> Result<(), NotDone> {
-        allowed(by.may(OWNERS))
+    pub(super) fn owners_only(&self, by: &Person) -> Result<Rights, NotDone> {
+        allowed(by.may(OWNERS), Rights::default())
     }
 
-    pub(super) async fn permitted(&self, by: &Person, what: Permission, site_id: i64) -> Result<(), NotDone> {
-        allowed(self.may(by, what, site_id).await?)
+    pub async fn permitted(&self, by: &Person, what: Permission, site_id: i64) -> Result<Rights, NotDone> {
+        allowed(self.may(by, what, site_id).await?, Rights::at(what, &[site_id]))
     }
 
-    pub(super) async fn permitted_at_all(&self, by: &Person, what: Permission, sites: &[i64]) -> Result<(), NotDone> {
+    pub(super) async fn permitted_at_all(
+        &self,
+        by: &Person,
+        what: Permission,
+        sites: &[i64],
+    ) -> Result<Rights, NotDone> {
         let where_may = self.where_may(by, what).await?;
         let is_allowed = sites.iter().all(|id| where_may.iter().any(|site| site.id == *id));
-        allowed(is_allowed && (by.may(OWNERS) || !sites.is_empty()))
+        allowed(is_allowed && (by.may(OWNERS) || !sites.is_empty()), Rights::at(what, sites))
     }
 
     /// A rate that is another one than before is for those who may change rates.
@@ -101,8 +149,8 @@ impl Sites {
         site_id: i64,
         before: Option<i64>,
         after: Option<i64>,
-    ) -> Result<(), NotDone> {
-        if before == after { Ok(()) } else { self.permitted(by, Permission::Rates, site_id).await }
+    ) -> Result<Rights, NotDone> {
+        if before == after { Ok(Rights::default()) } else { self.permitted(by, Permission::Rates, site_id).await }
     }
 
     /// What is done with a contract is done at all of its sites, also at those that it loses. Who was permitted it for the
@@ -113,22 +161,36 @@ impl Sites {
         what: Permission,
         contract: &Contract,
         sites: &[i64],
-    ) -> Result<(), NotDone> {
+    ) -> Result<Rights, NotDone> {
         let had = &contract.about.sites;
         let new: Vec<i64> = sites.iter().copied().filter(|site| !had.contains(site)).collect();
+        let mut rights = Rights(vec![Right::With(what, Box::new(contract.clone()))]);
         if !new.is_empty() {
-            self.permitted_at_all(by, what, &new).await?;
+            rights = rights.and(self.permitted_at_all(by, what, &new).await?);
         }
         if by.may(OWNERS) {
-            return Ok(());
+            return Ok(rights);
         }
         let own = self.permissions_of(by.id).await?;
-        let is_permitted = |scope: Scope| own.contains(&(scope, what));
-        let at_all = !had.is_empty() && had.iter().all(|site| is_permitted(Scope::Site(*site)));
-        allowed(by.may(&[Role::Manager]) && (at_all || is_permitted(Scope::Contract(contract.id))))
+        allowed(by.may(&[Role::Manager]) && may_with(&own, what, contract), rights)
     }
 }
 
-fn allowed(is_allowed: bool) -> Result<(), NotDone> {
-    if is_allowed { Ok(()) } else { Err(Why::NotAllowed.into()) }
+fn allowed(is_allowed: bool, rights: Rights) -> Result<Rights, NotDone> {
+    if is_allowed { Ok(rights) } else { Err(Why::NotAllowed.into()) }
+}
+
+fn may_with(own: &[(Scope, Permission)], what: Permission, contract: &Contract) -> bool {
+    let is_permitted = |scope: Scope| own.contains(&(scope, what));
+    let had = &contract.about.sites;
+    let at_all = !had.is_empty() && had.iter().all(|site| is_permitted(Scope::Site(*site)));
+    at_all || is_permitted(Scope::Contract(contract.id))
+}
+
+fn permitted(row: permission::Model) -> Result<(Scope, Permission), DbErr> {
+    let scope = match (row.site_id, row.contract_id) {
+        (Some(id), _) => Scope::Site(id),
+        (None, id) => Scope::Contract(id.unwrap_or_default()),
+    };
+    Ok((scope, row.permission.parse().map_err(DbErr::Custom)?))
 }

@@ -206,6 +206,12 @@ pub async fn contract_for(db: &impl ConnectionTrait, user_id: i64, site_id: i64)
     Ok(contracts(db, which).await?.pop())
 }
 
+/// Refuses a commit about a site where this person does not work by an active contract.
+pub async fn works_at(db: &impl ConnectionTrait, user_id: i64, site_id: i64) -> Result<(), WriteError> {
+    let contract = contract_for(db, user_id, site_id).await?;
+    if contract.is_some() { Ok(()) } else { Err(Why::NoContract.refusal()) }
+}
+
 /// Contracts, the oldest first.
 pub async fn contracts(db: &impl ConnectionTrait, which: impl IntoCondition) -> Result<Vec<Contract>, DbErr> {
     let rows = contract::Entity::find().filter(which).order_by_asc(contract::Column::Id).all(db).await?;

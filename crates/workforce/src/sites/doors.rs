@@ -1,25 +1,25 @@
 //! The front door: what there is, and changes from pages.
 //!
-//! Every change checks the person's permission first. In turns the functions of the room are called within the turn's
-//! commit instead, after the same check.
+//! Every change checks the person's permission first, and its commit checks it again ([`Rights`]). In turns the functions
+//! of the room are called within the turn's commit instead, after the same checks.
 
 use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::store::WriteError;
 use sea_orm::sea_query::{ExprTrait, IntoCondition, Query};
 use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
-use serde_json::json;
 
+use super::allowed::Rights;
 use super::changes::{self, By};
 use super::contracts::{self, AboutContract, Contract, Permission, Scope};
 use super::records::{AboutSite, AboutSlot, AboutTask, Site, Slot, Task};
 use super::tables::{contract, contract_site, site, slot, task};
+use super::updates::{changed, hired, permitted_otherwise, rescheduled};
 use super::{NotDone, Why, notices, slots};
 use crate::application::App;
 use crate::domain::{Once, Writing};
 use crate::people::Person;
-use crate::shifts::WORKERS;
-use crate::web::{Event, STAFF};
+use crate::web::{Event, OWNERS};
 
 /// What pages name in `data-live` to hear of sites, slots, tasks and contracts.
 pub const TOPIC: &str = "sites";
@@ -148,13 +148,15 @@ impl Sites {
 /// Changes, from pages. Each says who wants it.
 impl Sites {
     pub async fn create(&self, by: &Person, about: AboutSite) -> Result<i64, NotDone> {
-        self.owners_only(by)?;
-        self.change(by, move |db, by| Box::pin(changes::create_site(db, about, by))).await
+        let rights = self.owners_only(by)?;
+        // No manager may see it yet.
+        let told = [Event::to_roles(TOPIC, OWNERS)];
+        self.change(by, rights, told, move |db, by| Box::pin(changes::create_site(db, about, by))).await
     }
 
     /// Refused as [`Why::Stale`] where the site has another version than the one that was looked at.
     pub async fn edit(&self, by: &Person, id: i64, version: i64, about: AboutSite) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Edit, id).await?;
+        let mut rights = self.permitted(by, Permission::Edit, id).await?;
         let now = self.of(id).await?.filter(|site| site.deleted_at.is_none()).ok_or(Why::Gone)?;
         // First of all: a rate that somebody else has changed meanwhile is no rate that this person wants to change.
         if now.version != version {
@@ -162,20 +164,22 @@ impl Sites {
         }
         let rates = |about: &AboutSite| (about.rate_kopecks, about.late_minute_kopecks, about.late_threshold_minutes);
         if rates(&now.about) != rates(&about) {
-            self.permitted(by, Permission::Rates, id).await?;
+            rights = rights.and(self.permitted(by, Permission::Rates, id).await?);
         }
-        self.change(by, move |db, by| Box::pin(changes::edit_site(db, id, version, about, by))).await
+        let told = changed(&[id]);
+        self.change(by, rights, told, move |db, by| Box::pin(changes::edit_site(db, id, version, about, by))).await
     }
 
     pub async fn delete(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Delete, id).await?;
-        self.change(by, move |db, by| Box::pin(changes::delete_site(db, id, version, by))).await
+        let rights = self.permitted(by, Permission::Delete, id).await?;
+        let told = changed(&[id]);
+        self.change(by, rights, told, move |db, by| Box::pin(changes::delete_site(db, id, version, by))).await
     }
 
     /// Undoes a deletion.
     pub async fn restore(&self, by: &Person, id: i64) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Delete, id).await?;
-        self.change(by, move |db, by| Box::pin(changes::restore_site(db, id, by))).await
+        let rights = self.permitted(by, Permission::Delete, id).await?;
+        self.change(by, rights, changed(&[id]), move |db, by| Box::pin(changes::restore_site(db, id, by))).await
     }
 
     /// A task of a site, or of one of its slots. Who has a place in that slot decides on none of its tasks, but owners.
@@ -186,9 +190,9 @@ impl Sites {
         slot_id: Option<i64>,
         about: AboutTask,
     ) -> Result<i64, NotDone> {
-        self.permitted(by, Permission::Edit, site_id).await?;
+        let rights = self.permitted(by, Permission::Edit, site_id).await?;
         let judged = judged(by);
-        self.change(by, move |db, by| {
+        self.change(by, rights, changed(&[site_id]), move |db, by| {
             Box::pin(async move {
                 slots::not_a_task_of_ones_own(db, slot_id, judged).await?;
                 changes::create_task(db, site_id, slot_id, about, by).await
@@ -210,16 +214,16 @@ impl Sites {
     }
 
     pub async fn create_slot(&self, by: &Person, site_id: i64, about: AboutSlot) -> Result<i64, NotDone> {
-        self.permitted(by, Permission::Schedule, site_id).await?;
-        self.rate_permitted(by, site_id, None, about.rate_kopecks).await?;
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::create_slot(db, site_id, about, by)))
-            .await
+        let rights = self.permitted(by, Permission::Schedule, site_id).await?;
+        let rights = rights.and(self.rate_permitted(by, site_id, None, about.rate_kopecks).await?);
+        let told = rescheduled(by.id, site_id);
+        self.change(by, rights, told, move |db, by| Box::pin(slots::create_slot(db, site_id, about, by))).await
     }
 
     /// Who has a place in it decides on no part of it that their pay depends on, but owners.
     pub async fn edit_slot(&self, by: &Person, id: i64, version: i64, about: AboutSlot) -> Result<(), NotDone> {
         let now = self.slot(id).await?.ok_or(Why::Gone)?;
-        self.permitted(by, Permission::Schedule, now.site_id).await?;
+        let rights = self.permitted(by, Permission::Schedule, now.site_id).await?;
         if now.deleted_at.is_some() {
             return Err(Why::Gone.into());
         }
@@ -227,9 +231,9 @@ impl Sites {
         if now.version != version {
             return Err(Why::Stale.into());
         }
-        self.rate_permitted(by, now.site_id, now.about.rate_kopecks, about.rate_kopecks).await?;
+        let rates = self.rate_permitted(by, now.site_id, now.about.rate_kopecks, about.rate_kopecks).await?;
         let judged = judged(by).filter(|_| !now.about.pays_like(&about));
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| {
+        self.change(by, rights.and(rates), rescheduled(by.id, now.site_id), move |db, by| {
             Box::pin(async move {
                 slots::not_ones_own(db, id, judged).await?;
                 slots::edit_slot(db, id, version, about, by).await
@@ -240,9 +244,10 @@ impl Sites {
 
     /// Who has a place in it gives that back in the bot instead, with a reason like everybody else, but owners.
     pub async fn delete_slot(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
+        let site_id = self.site_of_slot(id).await?;
+        let rights = self.permitted(by, Permission::Schedule, site_id).await?;
         let judged = judged(by);
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| {
+        self.change(by, rights, rescheduled(by.id, site_id), move |db, by| {
             Box::pin(async move {
                 slots::not_ones_own(db, id, judged).await?;
                 slots::delete_slot(db, id, version, by).await
@@ -252,20 +257,22 @@ impl Sites {
     }
 
     pub async fn restore_slot(&self, by: &Person, id: i64) -> Result<(), NotDone> {
-        self.permitted(by, Permission::Schedule, self.site_of_slot(id).await?).await?;
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::restore_slot(db, id, by))).await
+        let site_id = self.site_of_slot(id).await?;
+        let rights = self.permitted(by, Permission::Schedule, site_id).await?;
+        let told = rescheduled(by.id, site_id);
+        self.change(by, rights, told, move |db, by| Box::pin(slots::restore_slot(db, id, by))).await
     }
 
     /// Copies a week of slots; both days are Mondays. Answers how many are new. Rates of their own are copied by those who
     /// may set them; otherwise the site's count.
     pub async fn copy_week(&self, by: &Person, site_id: i64, from: NaiveDate, to: NaiveDate) -> Result<u64, NotDone> {
-        self.permitted(by, Permission::Schedule, site_id).await?;
-        let with_rates = match self.permitted(by, Permission::Rates, site_id).await {
-            Ok(()) => true,
-            Err(NotDone::Refused(_)) => false,
+        let rights = self.permitted(by, Permission::Schedule, site_id).await?;
+        let (with_rates, rates) = match self.permitted(by, Permission::Rates, site_id).await {
+            Ok(rates) => (true, rates),
+            Err(NotDone::Refused(_)) => (false, Rights::default()),
             Err(failed) => return Err(failed),
         };
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| {
+        self.change(by, rights.and(rates), rescheduled(by.id, site_id), move |db, by| {
             Box::pin(slots::copy_week(db, site_id, (from, to), with_rates, by))
         })
         .await
@@ -279,41 +286,49 @@ impl Sites {
         days: (NaiveDate, NaiveDate),
         like: AboutSlot,
     ) -> Result<u64, NotDone> {
-        self.permitted(by, Permission::Schedule, site_id).await?;
-        self.rate_permitted(by, site_id, None, like.rate_kopecks).await?;
-        self.change_and_tell(by, rescheduled(by.id), move |db, by| Box::pin(slots::fill(db, site_id, days, like, by)))
-            .await
+        let rights = self.permitted(by, Permission::Schedule, site_id).await?;
+        let rights = rights.and(self.rate_permitted(by, site_id, None, like.rate_kopecks).await?);
+        let told = rescheduled(by.id, site_id);
+        self.change(by, rights, told, move |db, by| Box::pin(slots::fill(db, site_id, days, like, by))).await
     }
 
     /// Nobody gives one to themselves but owners.
     pub async fn create_contract(&self, by: &Person, user_id: i64, about: AboutContract) -> Result<i64, NotDone> {
-        self.permitted_at_all(by, Permission::Employees, &about.sites).await?;
+        let mut rights = self.permitted_at_all(by, Permission::Employees, &about.sites).await?;
         if about.rate_kopecks.is_some() {
-            self.permitted_at_all(by, Permission::Rates, &about.sites).await?;
+            rights = rights.and(self.permitted_at_all(by, Permission::Rates, &about.sites).await?);
         }
         Self::not_on_oneself(by, user_id)?;
-        self.change(by, move |db, by| Box::pin(contracts::create_contract(db, user_id, about, by))).await
+        self.app.people.by_id(user_id).await?.ok_or(Why::Gone)?;
+        let told = hired(user_id, &about.sites);
+        self.change(by, rights, told, move |db, by| Box::pin(contracts::create_contract(db, user_id, about, by))).await
     }
 
     /// Whoever changes a contract needs to be permitted wherever it counts, before and after; one's own is for owners.
     pub async fn edit_contract(&self, by: &Person, id: i64, version: i64, about: AboutContract) -> Result<(), NotDone> {
         let contract = self.contract(id).await?.ok_or(Why::Gone)?;
-        self.permitted_with(by, Permission::Employees, &contract, &about.sites).await?;
+        let mut rights = self.permitted_with(by, Permission::Employees, &contract, &about.sites).await?;
         if contract.about.rate_kopecks != about.rate_kopecks {
-            self.permitted_with(by, Permission::Rates, &contract, &about.sites).await?;
+            rights = rights.and(self.permitted_with(by, Permission::Rates, &contract, &about.sites).await?);
         }
         Self::not_on_oneself(by, contract.user_id)?;
-        self.change(by, move |db, by| Box::pin(contracts::edit_contract(db, id, version, about, by))).await
+        let told = hired(contract.user_id, &[contract.about.sites, about.sites.clone()].concat());
+        self.change(by, rights, told, move |db, by| Box::pin(contracts::edit_contract(db, id, version, about, by)))
+            .await
     }
 
     pub async fn delete_contract(&self, by: &Person, id: i64, version: i64) -> Result<(), NotDone> {
-        self.owners_only(by)?;
-        self.change(by, move |db, by| Box::pin(contracts::delete_contract(db, id, version, by))).await
+        let rights = self.owners_only(by)?;
+        let contract = self.contract(id).await?.ok_or(Why::Gone)?;
+        let told = hired(contract.user_id, &contract.about.sites);
+        self.change(by, rights, told, move |db, by| Box::pin(contracts::delete_contract(db, id, version, by))).await
     }
 
     pub async fn restore_contract(&self, by: &Person, id: i64) -> Result<(), NotDone> {
-        self.owners_only(by)?;
-        self.change(by, move |db, by| Box::pin(contracts::restore_contract(db, id, by))).await
+        let rights = self.owners_only(by)?;
+        let contract = self.contract(id).await?.ok_or(Why::Gone)?;
+        let told = hired(contract.user_id, &contract.about.sites);
+        self.change(by, rights, told, move |db, by| Box::pin(contracts::restore_contract(db, id, by))).await
     }
 
     /// What a manager may do somewhere from now on.
@@ -324,23 +339,18 @@ impl Sites {
         scope: Scope,
         allowed: Vec<Permission>,
     ) -> Result<(), NotDone> {
-        self.owners_only(by)?;
-        self.change(by, move |db, by| Box::pin(contracts::permit(db, user_id, scope, allowed, by))).await
+        let rights = self.owners_only(by)?;
+        self.change(by, rights, permitted_otherwise(user_id), move |db, by| {
+            Box::pin(contracts::permit(db, user_id, scope, allowed, by))
+        })
+        .await
     }
 
-    /// Writes, tells those who are concerned, and has open pages look anew.
-    pub(super) async fn change<T, F>(&self, by: &Person, run: F) -> Result<T, NotDone>
-    where
-        T: Send + 'static,
-        F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
-    {
-        self.change_and_tell(by, [Event::to_roles(TOPIC, &[STAFF, WORKERS].concat())], run).await
-    }
-
-    /// The same, saying what pages are told.
-    async fn change_and_tell<T, F>(
+    /// Writes, tells those who are concerned, and has open pages look anew by these events.
+    pub(super) async fn change<T, F>(
         &self,
-        by: &Person,
+        actor: &Person,
+        rights: Rights,
         events: impl IntoIterator<Item = Event>,
         run: F,
     ) -> Result<T, NotDone>
@@ -348,10 +358,11 @@ impl Sites {
         T: Send + 'static,
         F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<T, WriteError>> + Send + 'static,
     {
-        let by = By { person: Some(by.id), at: self.app.clock.now() };
-        let once = self.once.clone();
+        let by = By { person: Some(actor.id), at: self.app.clock.now() };
+        let (once, actor) = (self.once.clone(), actor.clone());
         let run = self.app.domain.write_and_get(move |db| {
             Box::pin(async move {
+                rights.hold(db, &actor).await?;
                 once.keep(db, by.at).await?;
                 run(db, by).await
             })
@@ -372,9 +383,9 @@ impl Sites {
         F: for<'w> FnOnce(&'w Writing<'_, '_>, By) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
     {
         let found = task::Entity::find_by_id(id).one(self.app.domain.read()).await?.ok_or(Why::Gone)?;
-        self.permitted(by, Permission::Edit, found.site_id).await?;
+        let rights = self.permitted(by, Permission::Edit, found.site_id).await?;
         let judged = judged(by);
-        self.change(by, move |db, by| {
+        self.change(by, rights, changed(&[found.site_id]), move |db, by| {
             Box::pin(async move {
                 slots::not_a_task_of_ones_own(db, found.slot_id, judged).await?;
                 run(db, by).await
@@ -387,10 +398,4 @@ impl Sites {
 /// Somebody who does not decide on themselves.
 fn judged(by: &Person) -> Option<i64> {
     Sites::not_on_oneself(by, by.id).is_err().then_some(by.id)
-}
-
-/// That somebody has changed the schedule: staff is told who, and whoever plans looks at the places anew.
-pub fn rescheduled(by: i64) -> [Event; 2] {
-    let update = json!({ "type": "schedule_changed", "shift_id": null, "user_id": by });
-    [Event::to_roles(TOPIC, STAFF).with(&update), Event::to_roles(TOPIC, WORKERS)]
 }

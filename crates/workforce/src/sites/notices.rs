@@ -126,7 +126,7 @@ pub async fn write(db: &Writing<'_, '_>, notices: Vec<(i64, Notice)>, at: Millis
 
 /// Lets what a turn writes be told right after it.
 pub fn after(turn: &mut Turn) {
-    turn.effect(EFFECT, &());
+    turn.effect_without_outcome(EFFECT, &());
 }
 
 /// Lets a bot send what its turns have written.

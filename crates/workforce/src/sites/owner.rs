@@ -6,10 +6,11 @@ use chrono::{Datelike, NaiveDate};
 use opora::clock::Millis;
 use opora::prelude::*;
 
+use super::allowed::Rights;
 use super::contracts::Permission;
-use super::doors::rescheduled;
 use super::records::{AboutSlot, Site};
 use super::rules::{Hours, Period, local};
+use super::updates::rescheduled;
 use super::{KEEPERS, Sites, Why, changes::By, notices, slots};
 use crate::application::App;
 use crate::domain::{InTurn, Rule};
@@ -238,11 +239,17 @@ async fn slot(turn: &mut Turn, site_id: i64, line: String) -> Step<OwnerSites> {
         return turn.refuse(text!(language, "sites-slot-not-understood"));
     };
     let by = By { person: Some(person.id), at: now };
-    turn.write(move |db| Box::pin(async move { slots::create_slot(db, site_id, about, by).await.map(drop) }));
-    rescheduled(person.id).iter().for_each(|event| event.after(turn));
+    rescheduled(person.id, site_id).iter().for_each(|event| event.after(turn));
     let again = Button::raw(text!(language, "sites-new-slot-button"), format!("{NEW_SLOT}{site_id}"));
     let (name, when) = (site.about.name.as_str(), when(period, &site));
     let words = text!(language, "sites-slot-made", site = name, when = when);
+    let rights = Rights::at(Permission::Schedule, &[site_id]);
+    turn.write(move |db| {
+        Box::pin(async move {
+            rights.hold(db, &person).await?;
+            slots::create_slot(db, site_id, about, by).await.map(drop)
+        })
+    });
     turn.say(Say::text(words).buttons([[again], [menu_button(language)]]));
     Ok(Next::End)
 }
@@ -268,21 +275,35 @@ async fn judge(turn: &mut Turn, press: &Press, is_accepted: bool) -> Step<OwnerS
     }
     let shifts = Shifts::of_app(&app);
     let Ok(id) = press.rest.parse::<i64>() else { return Ok(Next::Stay) };
-    let Some(cancelled) = shifts.cancellation(id).await? else { return turn.refuse(Why::Gone.words(language)) };
-    let Some(plan) = shifts.plan_of(cancelled.plan_id).await? else { return turn.refuse(Why::Gone.words(language)) };
-    if !Sites::of_app(&app).may(&person, Permission::Employees, plan.site_id).await? {
+    // What does not exist and what is for others is answered alike: nobody learns which numbers there are.
+    let Some(plan) = cancelled_plan(&app, &person, id).await? else {
         return turn.refuse(Why::NotAllowed.words(language));
-    }
+    };
     if let Err(why) = Sites::not_on_oneself(&person, plan.user_id) {
         return turn.refuse(why.words(language));
     }
     let (fines, by) = (shifts.fines().await?, By { person: Some(person.id), at });
-    turn.write(move |db| Box::pin(shifts::judge(db, id, is_accepted, fines, by)));
+    let rights = Rights::at(Permission::Employees, &[plan.site_id]);
+    turn.write(move |db| {
+        Box::pin(async move {
+            rights.hold(db, &person).await?;
+            shifts::judge(db, id, is_accepted, fines, by).await
+        })
+    });
     notices::after(turn);
-    Update::new(Happened::CancellationJudged, plan.user_id).after(turn);
+    Update::new(Happened::CancellationJudged, plan.user_id).at(plan.site_id).after(turn);
     let words = if is_accepted { text!(language, "sites-accepted") } else { text!(language, "sites-rejected") };
     turn.say(Say::text(words).buttons([[menu_button(language)]]));
     Ok(Next::Stay)
+}
+
+/// The plan of a cancellation that a button names, if the person may judge at its site.
+async fn cancelled_plan(app: &App, person: &Person, id: i64) -> Result<Option<Plan>, BoxError> {
+    let shifts = Shifts::of_app(app);
+    let Some(cancelled) = shifts.cancellation(id).await? else { return Ok(None) };
+    let Some(plan) = shifts.plan_of(cancelled.plan_id).await? else { return Ok(None) };
+    let may = Sites::of_app(app).may(person, Permission::Employees, plan.site_id).await?;
+    Ok(may.then_some(plan))
 }
 
 /// The site that a button names, if the person may do this there.

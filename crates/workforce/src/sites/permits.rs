@@ -12,11 +12,11 @@ use serde_json::json;
 use super::changes::By;
 use super::contracts::Permission;
 use super::tables::{permission, site};
+use super::updates::permitted_otherwise;
 use super::{NotDone, Sites, Why};
 use crate::audit;
 use crate::domain::Writing;
 use crate::people::Person;
-use crate::web::OWNERS;
 
 /// What somebody may do, by site. Sites where it is nothing are left out.
 pub type Permits = BTreeMap<i64, BTreeSet<Permission>>;
@@ -54,10 +54,9 @@ impl Sites {
         seen: Permits,
         wanted: Permits,
     ) -> Result<(), NotDone> {
-        if !by.may(OWNERS) {
-            return Err(Why::NotAllowed.into());
-        }
-        self.change(by, move |db, by| Box::pin(permit_at_sites(db, user_id, seen, wanted, by))).await
+        let rights = self.owners_only(by)?;
+        let told = permitted_otherwise(user_id);
+        self.change(by, rights, told, move |db, by| Box::pin(permit_at_sites(db, user_id, seen, wanted, by))).await
     }
 }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Why;
 use super::rules::{Hours, Period, Position, WorkingDays};
 use super::tables::{site, slot, task};
+use crate::domain::{days, typed};
 
 /// The highest amount that is taken for one: a million.
 pub const KOPECKS_MOST: i64 = 100_000_000;
@@ -141,8 +142,8 @@ impl AboutSite {
 
     pub(super) fn row(&self) -> site::ActiveModel {
         site::ActiveModel {
-            name: Set(self.name.trim().to_owned()),
-            address: Set(self.address.trim().to_owned()),
+            name: Set(typed::line(&self.name)),
+            address: Set(typed::line(&self.address)),
             latitude: Set(self.position.map(|position| position.latitude)),
             longitude: Set(self.position.map(|position| position.longitude)),
             time_zone: Set(self.time_zone.name().to_owned()),
@@ -183,6 +184,7 @@ impl AboutSlot {
     pub fn mistakes(&self) -> Vec<&'static str> {
         let checks = [
             ("title", self.title.chars().count() <= NAME_MOST),
+            ("day", days::is_kept(self.day)),
             ("hours", self.hours.are_of_a_day()),
             ("rate", self.rate_kopecks.is_none_or(is_price)),
             ("capacity", (1..=PLACES_MOST).contains(&self.capacity)),
@@ -194,7 +196,7 @@ impl AboutSlot {
         let period = self.hours.on(self.day, site.about.time_zone).ok_or(Why::Bad)?;
         Ok(slot::ActiveModel {
             site_id: Set(site.id),
-            title: Set(self.title.trim().to_owned()),
+            title: Set(typed::line(&self.title)),
             day: Set(self.day.to_string()),
             starts_minute: Set(self.hours.from_minute),
             ends_minute: Set(self.hours.to_minute),
@@ -224,7 +226,7 @@ impl AboutTask {
 
     pub(super) fn row(&self) -> task::ActiveModel {
         task::ActiveModel {
-            text: Set(self.text.trim().to_owned()),
+            text: Set(typed::line(&self.text)),
             amount_kopecks: Set(self.amount_kopecks),
             is_mandatory: Set(self.is_mandatory),
             needs_media: Set(self.needs_media),
@@ -243,7 +245,7 @@ pub fn is_price(kopecks: i64) -> bool {
 }
 
 fn is_text(text: &str, most: usize) -> bool {
-    (1..=most).contains(&text.trim().chars().count())
+    (1..=most).contains(&typed::line(text).chars().count())
 }
 
 impl TryFrom<site::Model> for Site {

@@ -15,7 +15,7 @@ use super::changes::{By, change_row, differences, good, live_site, restore_row};
 use super::records::{AboutSlot, Site, Slot};
 use super::tables::{site, slot, task};
 use super::{Why, kept};
-use crate::domain::Writing;
+use crate::domain::{Writing, days};
 use crate::shifts;
 
 /// Databases take only so many values at once.
@@ -35,7 +35,6 @@ pub async fn hold_slot(db: &Writing<'_, '_>, id: i64) -> Result<Option<Slot>, Db
 }
 
 pub async fn create_slot(db: &Writing<'_, '_>, site_id: i64, about: AboutSlot, by: By) -> Result<i64, WriteError> {
-    good(&about.mistakes())?;
     let site = live_site(db, site_id).await?;
     let row = new_row(&about, &site, by)?;
     let id = row.insert(db).await.map_err(kept)?.id;
@@ -119,6 +118,9 @@ pub async fn copy_week(
     by: By,
 ) -> Result<u64, WriteError> {
     let site = live_site(db, site_id).await?;
+    if !days::is_kept(from) || !days::is_kept(to) {
+        return Err(Why::Bad.refusal());
+    }
     let week = week_of(db, site_id, from).await?;
     let ahead = (to - from).num_days();
     let mut rows = Vec::with_capacity(week.len());
@@ -141,8 +143,10 @@ pub async fn fill(
     like: AboutSlot,
     by: By,
 ) -> Result<u64, WriteError> {
-    good(&like.mistakes())?;
     let site = live_site(db, site_id).await?;
+    if !days::is_kept(first) || !days::is_kept(last) {
+        return Err(Why::Bad.refusal());
+    }
     if !(0..DAYS_MOST).contains(&(last - first).num_days()) {
         return Err(Why::Bad.refusal());
     }
@@ -156,6 +160,9 @@ pub async fn fill(
 
 /// Makes the slots of a year by the site's working days and hours, once; what an owner has deleted does not come again.
 pub async fn fill_year(db: &Writing<'_, '_>, site_id: i64, year: i32, by: By) -> Result<u64, WriteError> {
+    if !days::YEARS.contains(&year) {
+        return Ok(0);
+    }
     let filled = site::Entity::update_many()
         .set(site::ActiveModel { filled_year: Set(i64::from(year)), ..Default::default() })
         .filter(site::Column::Id.eq(site_id))
@@ -205,6 +212,7 @@ async fn week_of(db: &Writing<'_, '_>, site_id: i64, monday: NaiveDate) -> Resul
 }
 
 fn new_row(about: &AboutSlot, site: &Site, by: By) -> Result<slot::ActiveModel, WriteError> {
+    good(&about.mistakes())?;
     let row = about.row(site).map_err(Why::refusal)?;
     Ok(slot::ActiveModel { created_at: Set(by.at.0), updated_at: Set(by.at.0), ..row })
 }

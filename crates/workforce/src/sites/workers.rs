@@ -1,4 +1,4 @@
-//! The front door, where pages ask who works where.
+//! The front door, where it is asked who works where.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,6 +7,7 @@ use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, Select}
 
 use super::contracts::ContractStatus;
 use super::doors::Sites;
+use super::records::{Site, Slot};
 use super::tables::{contract, contract_site};
 use crate::domain::among;
 
@@ -15,6 +16,20 @@ impl Sites {
     pub async fn workers_at(&self, site_id: i64) -> Result<BTreeSet<i64>, DbErr> {
         let active = contract::Column::Status.eq(ContractStatus::Active.name());
         self.people(for_any_of(&[site_id]).filter(active)).await
+    }
+
+    /// A site where this person works by an active contract. A button may name any site, so dialogues of workers find sites
+    /// by this: nothing is said of others.
+    pub async fn site_of_worker(&self, user_id: i64, site_id: i64) -> Result<Option<Site>, DbErr> {
+        Ok(self.of_worker(user_id).await?.into_iter().find(|site| site.id == site_id))
+    }
+
+    /// A slot at such a site, unless it is deleted.
+    pub async fn slot_of_worker(&self, user_id: i64, slot_id: i64) -> Result<Option<(Slot, Site)>, DbErr> {
+        let slot = self.slot(slot_id).await?.filter(|slot| slot.deleted_at.is_none());
+        let Some(slot) = slot else { return Ok(None) };
+        let site = self.site_of_worker(user_id, slot.site_id).await?;
+        Ok(site.map(|site| (slot, site)))
     }
 
     /// Who has a contract for any of these sites, however it stands; one that is deleted does not count.

@@ -78,7 +78,10 @@ async fn show(desk: &Desk<'_>, id: OutboxId, json: bool) -> anyhow::Result<()> {
     let Some(row) = each(desk, None, |row| (row.id == id).then_some(row)).await? else {
         bail!("there is no failed message {}", id.0);
     };
-    let body = serde_json::from_str(&row.outgoing.body).unwrap_or_else(|_| Value::from(&*row.outgoing.body));
+    let body = match row.outgoing.secret {
+        true => Value::from("secret: not kept"),
+        false => serde_json::from_str(&row.outgoing.body).unwrap_or_else(|_| Value::from(&*row.outgoing.body)),
+    };
     let view = View::from(row);
     if json {
         return output::json(&Whole { view, body });

@@ -70,6 +70,10 @@ impl Texts for Sentences {
         said(language, |language| text!(language, "one-moment"))
     }
 
+    fn not_shown(&self, language: &str) -> Text {
+        said(language, |language| text!(language, "not-shown"))
+    }
+
     fn restart(&self, language: &str) -> Text {
         said(language, |language| text!(language, "restart"))
     }

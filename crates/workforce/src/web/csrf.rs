@@ -3,7 +3,7 @@
 //! The token of a form is a hash of the browser's cookie: another site can neither read the one nor make the other.
 //! Where a browser says from where a form comes, that is looked at too.
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, header};
 
@@ -14,8 +14,10 @@ use super::visit::Visit;
 /// The name of the field.
 pub const FIELD: &str = "csrf";
 const HEADER: &str = "x-csrf-token";
-/// Forms of these pages are short. What is longer comes with the token in a header.
+/// Forms of these pages are short, whatever says that they are ours.
 const LONGEST_FORM: usize = 64 * 1024;
+/// Whoever is not signed in sends a number and a PIN.
+const LONGEST_FORM_OF_A_GUEST: usize = 8 * 1024;
 
 /// The token of all forms that a browser with this cookie is given.
 pub fn token(cookie: &str) -> String {
@@ -30,13 +32,21 @@ pub async fn check(visit: &Visit, request: Request) -> Result<Request, Oops> {
     if !is_own_origin(visit, request.headers()) {
         return Err(Oops::StaleForm);
     }
-    if let Some(token) = request.headers().get(HEADER).and_then(|token| token.to_str().ok()) {
-        return if secrets::same(token, visit.csrf()) { Ok(request) } else { Err(Oops::StaleForm) };
-    }
+    let is_guest = visit.person().is_none();
+    let longest = if is_guest { LONGEST_FORM_OF_A_GUEST } else { LONGEST_FORM };
     let (parts, body) = request.into_parts();
-    let body = to_bytes(body, LONGEST_FORM).await.map_err(|_| Oops::BadRequest)?;
-    let mut fields = form_urlencoded::parse(&body);
-    let is_ours = fields.any(|(name, token)| name == FIELD && secrets::same(&token, visit.csrf()));
+    // What says that it is too long is not read at all.
+    if body.size_hint().lower() > longest as u64 {
+        return Err(Oops::BadRequest);
+    }
+    let body = to_bytes(body, longest).await.map_err(|_| Oops::BadRequest)?;
+    let is_ours = match parts.headers.get(HEADER).and_then(|token| token.to_str().ok()) {
+        Some(token) => secrets::same(token, visit.csrf()),
+        None => {
+            let mut fields = form_urlencoded::parse(&body);
+            fields.any(|(name, token)| name == FIELD && secrets::same(&token, visit.csrf()))
+        }
+    };
     if is_ours { Ok(Request::from_parts(parts, Body::from(body))) } else { Err(Oops::StaleForm) }
 }
 

@@ -105,6 +105,7 @@ pub async fn carry_out<T, R: Default, W: Told>(
         Ok(done) => Ok(Ok(done)),
         // A second click is answered as the first one would have been.
         Err(NotDone::Repeated) => Ok(Ok(R::default())),
+        Err(NotDone::NotAllowed) => Err(Oops::Forbidden),
         Err(NotDone::Failed(error)) => Err(error.into()),
         Err(NotDone::Refused(why)) => match why.means() {
             Means::Forbidden => Err(Oops::Forbidden),

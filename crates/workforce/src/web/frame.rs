@@ -3,6 +3,7 @@
 //! It is a layer over all routes, so a room that adds a page has it without asking.
 
 use std::panic::AssertUnwindSafe;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -10,6 +11,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
 use tracing::Instrument;
 
 use super::oops::{self, Oops};
@@ -36,6 +39,27 @@ const HEADERS: [(HeaderName, &str); 7] = [
 const LIVE: HeaderName = HeaderName::from_static("x-opora-live");
 
 const ONE_YEAR: &str = "max-age=31536000";
+
+/// The requests of guests that are worked on at once. They read and write the same database as the bot: however many
+/// try to sign in, the bot and those who are signed in wait for a few of them at most.
+#[derive(Debug)]
+pub struct Guests(Semaphore);
+
+const GUESTS_AT_ONCE: usize = 4;
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+impl Default for Guests {
+    fn default() -> Self {
+        Self(Semaphore::new(GUESTS_AT_ONCE))
+    }
+}
+
+impl Guests {
+    async fn take(&self) -> Result<SemaphorePermit<'_>, Oops> {
+        let place = timeout(LONGEST_WAIT, self.0.acquire()).await;
+        place.ok().and_then(Result::ok).ok_or(Oops::TooMany { retry_after_s: LONGEST_WAIT.as_secs() })
+    }
+}
 
 /// Puts the frame around pages.
 pub fn framed(app: &App, pages: Router<App>) -> Router<App> {
@@ -67,7 +91,13 @@ async fn answer(visit: &Visit, request: Request, next: Next) -> Result<Response,
         Some(person) if is_page && request.headers().contains_key(LIVE) => app.limits.live_part(person, now)?,
         person => app.limits.page(person, visit.network(), now)?,
     }
+    let is_asset = path.starts_with(assets::FOLDER);
     let mut request = csrf::check(visit, request).await?;
+    // After the body is there, so that nobody holds a place by sending slowly.
+    let _place = match visit.person() {
+        None if !is_asset => Some(app.guests.take().await?),
+        _ => None,
+    };
     request.extensions_mut().insert(visit.clone());
     let answered = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     answered.map_err(|_| anyhow::anyhow!("the handler panicked").into())
@@ -84,5 +114,22 @@ fn secure(visit: &Visit, headers: &mut HeaderMap) {
     }
     if let Ok(number) = HeaderValue::from_str(visit.number()) {
         headers.insert("x-request-id", number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn guests_wait_for_one_another() {
+        let guests = Guests::default();
+        let mut places = Vec::new();
+        for _ in 0..GUESTS_AT_ONCE {
+            places.push(guests.take().await.unwrap());
+        }
+        assert!(timeout(Duration::from_millis(20), guests.take()).await.is_err());
+        places.pop();
+        assert!(guests.take().await.is_ok());
     }
 }

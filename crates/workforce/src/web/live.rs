@@ -1,8 +1,8 @@
 //! Live pages: what changed is told to the pages that are open, and they load that part anew.
 //!
-//! An event names a topic and who may know of it, and carries at most a type and numbers (`shift_created`, whose shift), so
-//! nothing that people typed can leak by it. It reaches the pages of
-//! this process, and of others on the same PostgreSQL (`across`). A page that missed some (its connection was away, or it was too slow) is told to load everything anew.
+//! An [`Event`] names a topic and who may know of it. It reaches the pages of this process, and of others on the same
+//! PostgreSQL (`across`). A page that missed some (its connection was away, or it was too slow) is told to load everything
+//! anew. How many sockets there may be is said in `sockets`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,22 +13,27 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use opora::bot::Bot;
-use opora::turn::Turn;
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
+use sea_orm::DbErr;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::mpsc;
 
-use super::guards::{SignedIn, Visitor};
+use super::csrf;
+use super::guards::SignedIn;
 use super::oops::Oops;
-use super::{csrf, sessions};
 use crate::application::App;
-use crate::people::{Person, Role};
 
 pub use self::across::run as across;
+pub use self::event::Event;
+use self::listener::Listener;
+use self::sockets::{Numbers, Seat, Sockets};
 
 mod across;
+mod event;
+mod listener;
+mod sockets;
 
 const EFFECT: &str = "live";
 /// Events that a page may be behind.
@@ -39,79 +44,38 @@ const GATHERED: Duration = Duration::from_millis(100);
 const PULSE: Duration = Duration::from_secs(25);
 /// Pages say nothing.
 const LONGEST_MESSAGE: usize = 1024;
-/// The topic of those who missed something.
-const EVERYTHING: &str = "*";
+/// What a socket reads and writes at once. Messages are short, and the library would take 128 KiB for each.
+const BUFFER_BYTES: usize = 2 * 1024;
+/// What may wait for a page that reads nothing.
+const UNREAD_BYTES: usize = 64 * 1024;
 /// Tells the page that its session is over.
 const SIGNED_OUT: u16 = 4401;
-
-/// Something changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
-    /// What, as pages name it in `data-live`: `people`, `person:7`.
-    topic: String,
-    audience: Audience,
-    /// What exactly, where somebody wants to know: a type and numbers.
-    #[serde(default)]
-    update: Option<Value>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Audience {
-    Roles(Vec<Role>),
-    Person(i64),
-    Everybody,
-}
+/// Tells the page that newer pages of the person have taken its place.
+const TOO_MANY: u16 = 4429;
 
 /// Where events are published. Clones are the same place.
 #[derive(Clone, Debug)]
 pub struct Events {
-    here: broadcast::Sender<Event>,
+    here: broadcast::Sender<Arc<Published>>,
     elsewhere: mpsc::Sender<Event>,
     /// For whoever passes them on.
     outgoing: Arc<Mutex<Option<mpsc::Receiver<Event>>>>,
+    numbers: Arc<Numbers>,
+    sockets: Sockets,
 }
 
-impl Event {
-    /// For whoever may act in any of these roles.
-    pub fn to_roles(topic: impl Into<String>, roles: &[Role]) -> Self {
-        Self { topic: topic.into(), audience: Audience::Roles(roles.to_vec()), update: None }
-    }
-
-    /// For one person.
-    pub fn to_person(topic: impl Into<String>, id: i64) -> Self {
-        Self { topic: topic.into(), audience: Audience::Person(id), update: None }
-    }
-
-    /// The same, saying what exactly. It reaches everybody whom the event is for, so it has numbers and no words of people.
-    #[must_use]
-    pub fn with(self, update: &impl Serialize) -> Self {
-        Self { update: serde_json::to_value(update).ok(), ..self }
-    }
-
-    /// Something that nobody here knows of: pages load all of their live parts anew.
-    fn everything() -> Self {
-        Self { topic: EVERYTHING.to_owned(), audience: Audience::Everybody, update: None }
-    }
-
-    /// Publishes it once the turn has committed. Outside of turns there is [`Events::publish`].
-    pub fn after(&self, turn: &mut Turn) {
-        turn.effect(EFFECT, self);
-    }
-
-    fn is_for(&self, person: &Person) -> bool {
-        match &self.audience {
-            Audience::Roles(roles) => person.may(roles),
-            Audience::Person(id) => person.id == *id,
-            Audience::Everybody => true,
-        }
-    }
+/// An event with its number.
+#[derive(Debug)]
+struct Published {
+    number: u64,
+    event: Event,
 }
 
 impl Default for Events {
     fn default() -> Self {
         let (elsewhere, outgoing) = mpsc::channel(BACKLOG);
-        Self { here: broadcast::Sender::new(BACKLOG), elsewhere, outgoing: Arc::new(Mutex::new(Some(outgoing))) }
+        let (here, outgoing) = (broadcast::Sender::new(BACKLOG), Arc::new(Mutex::new(Some(outgoing))));
+        Self { here, elsewhere, outgoing, numbers: Arc::default(), sockets: Sockets::default() }
     }
 }
 
@@ -124,7 +88,19 @@ impl Events {
     }
 
     fn publish_here(&self, event: Event) {
-        let _ = self.here.send(event);
+        // The number is taken first: a look-up that has it sees what was committed before the event.
+        let number = self.numbers.next();
+        let _ = self.here.send(Arc::new(Published { number, event }));
+    }
+
+    /// How many pages listen.
+    pub fn count_sockets(&self) -> usize {
+        self.sockets.count()
+    }
+
+    /// The number of the latest event.
+    fn last_number(&self) -> u64 {
+        self.numbers.last()
     }
 
     fn take_outgoing(&self) -> Option<mpsc::Receiver<Event>> {
@@ -155,10 +131,12 @@ pub async fn connect(
     if !headers.contains_key(header::ORIGIN) || !csrf::is_own_origin(&visitor.visit, &headers) {
         return Err(Oops::Forbidden);
     }
-    let upgrade = upgrade.max_message_size(LONGEST_MESSAGE);
+    let seat = app.events.sockets.take(visitor.person.id, visitor.session).ok_or(Oops::Unavailable)?;
+    let upgrade = upgrade.max_message_size(LONGEST_MESSAGE).max_frame_size(LONGEST_MESSAGE);
+    let upgrade = upgrade.read_buffer_size(BUFFER_BYTES).write_buffer_size(0).max_write_buffer_size(UNREAD_BYTES);
     Ok(upgrade.on_upgrade(move |socket| async move {
         // Who goes away goes away.
-        let _ = serve(socket, app, visitor).await;
+        let _ = serve(socket, &app, &seat).await;
     }))
 }
 
@@ -171,27 +149,29 @@ impl From<axum::Error> for Over {
     }
 }
 
-async fn serve(mut socket: WebSocket, app: App, visitor: Visitor) -> Result<(), Over> {
+async fn serve(mut socket: WebSocket, app: &App, seat: &Seat) -> Result<(), Over> {
     let mut events = app.events.here.subscribe();
+    let mut listener = still_there(&mut socket, seat.listener(app).await).await?;
     let mut pulse = tokio::time::interval(PULSE);
     loop {
         tokio::select! {
+            () = seat.pushed_out.cancelled() => return close(&mut socket, TOO_MANY, "too many pages").await,
             event = events.recv() => {
-                let first = match event {
-                    Ok(event) => Some(event),
-                    Err(RecvError::Lagged(_)) => None,
+                let (number, first) = match event {
+                    Ok(event) if !event.event.is_for(&listener) => continue,
+                    Ok(event) => (event.number, event.event.clone()),
+                    Err(RecvError::Lagged(_)) => (app.events.last_number(), Event::everything()),
                     Err(RecvError::Closed) => return Ok(()),
                 };
-                if first.as_ref().is_some_and(|event| !event.is_for(&visitor.person)) {
-                    continue;
-                }
                 tokio::time::sleep(GATHERED).await;
-                let person = still_there(&mut socket, &app, visitor.session).await?;
-                let told = gathered(&mut events, first, &person);
-                socket.send(Message::text(json!(told).to_string())).await?;
+                let gathered = gathered(&mut events, number, first);
+                listener = still_there(&mut socket, seat.listener_since(app, gathered.number).await).await?;
+                if let Some(told) = gathered.told_to(&listener) {
+                    socket.send(Message::text(json!(told).to_string())).await?;
+                }
             }
             _ = pulse.tick() => {
-                still_there(&mut socket, &app, visitor.session).await?;
+                listener = still_there(&mut socket, seat.listener(app).await).await?;
                 socket.send(Message::Ping(bytes())).await?;
             }
             said = socket.recv() => match said {
@@ -206,18 +186,33 @@ fn bytes() -> axum::body::Bytes {
     axum::body::Bytes::new()
 }
 
-/// The person as they are now. Who is signed out, blocked or has another role meanwhile hears nothing more of the old one.
-async fn still_there(socket: &mut WebSocket, app: &App, session: i64) -> Result<Person, Over> {
-    match sessions::person_of(app, session).await {
-        Ok(Some(person)) => Ok(person),
+/// The listener as they are now. Who is signed out, blocked or has another role meanwhile hears nothing more of the old one.
+async fn still_there(
+    socket: &mut WebSocket,
+    found: Result<Option<Arc<Listener>>, DbErr>,
+) -> Result<Arc<Listener>, Over> {
+    match found {
+        Ok(Some(listener)) => Ok(listener),
         Ok(None) => {
-            let frame = CloseFrame { code: SIGNED_OUT, reason: "signed out".into() };
-            socket.send(Message::Close(Some(frame))).await?;
+            close(socket, SIGNED_OUT, "signed out").await?;
             Err(Over)
         }
         // The page connects again, and finds out then.
         Err(_) => Err(Over),
     }
+}
+
+/// Says why, and ends the connection.
+async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) -> Result<(), Over> {
+    let frame = CloseFrame { code, reason: reason.into() };
+    socket.send(Message::Close(Some(frame))).await?;
+    Ok(())
+}
+
+/// Events that are told together, and the number of the latest.
+struct Gathered {
+    number: u64,
+    events: Vec<Event>,
 }
 
 /// What a page is told: which of its parts to load anew, and what exactly has happened.
@@ -227,26 +222,30 @@ struct Told {
     updates: Vec<Value>,
 }
 
-impl Told {
-    fn add(&mut self, event: Event, person: &Person) {
-        if !event.is_for(person) {
-            return;
+impl Gathered {
+    /// What this listener may know of it; none where that is nothing.
+    fn told_to(self, listener: &Listener) -> Option<Told> {
+        let mut told = Told::default();
+        for event in self.events.into_iter().filter(|event| event.is_for(listener)) {
+            told.changed.insert(event.topic);
+            // Whoever belongs to two audiences hears of it once.
+            told.updates.extend(event.update.filter(|update| !told.updates.contains(update)));
         }
-        self.changed.insert(event.topic);
-        // Whoever belongs to two audiences hears of it once.
-        self.updates.extend(event.update.filter(|update| !self.updates.contains(update)));
+        (!told.changed.is_empty()).then_some(told)
     }
 }
 
-/// What a person may know of what has come so far.
-fn gathered(events: &mut broadcast::Receiver<Event>, first: Option<Event>, person: &Person) -> Told {
-    let mut told = Told::default();
-    told.add(first.unwrap_or_else(Event::everything), person);
+/// What has come so far.
+fn gathered(events: &mut broadcast::Receiver<Arc<Published>>, number: u64, first: Event) -> Gathered {
+    let mut gathered = Gathered { number, events: vec![first] };
     loop {
         match events.try_recv() {
-            Ok(event) => told.add(event, person),
-            Err(broadcast::error::TryRecvError::Lagged(_)) => told.add(Event::everything(), person),
-            Err(_) => return told,
+            Ok(event) => {
+                gathered.number = event.number;
+                gathered.events.push(event.event.clone());
+            }
+            Err(broadcast::error::TryRecvError::Lagged(_)) => gathered.events.push(Event::everything()),
+            Err(_) => return gathered,
         }
     }
 }

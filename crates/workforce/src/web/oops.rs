@@ -11,7 +11,8 @@ use maud::{Markup, html};
 use sea_orm::DbErr;
 
 use super::visit::Visit;
-use crate::domain::NotWritten;
+use crate::domain::days::YEARS;
+use crate::domain::{NOT_ALLOWED, NotWritten};
 use crate::text;
 
 /// Why there is no page.
@@ -20,6 +21,8 @@ pub enum Oops {
     /// Nobody is signed in; whoever asked is led to the sign-in, and back.
     SignIn,
     BadRequest,
+    /// What was named is no day, or too far away.
+    BadDay,
     /// The role does not include it.
     Forbidden,
     NotFound,
@@ -39,7 +42,7 @@ impl Oops {
     pub const fn status(&self) -> StatusCode {
         match self {
             Self::SignIn => StatusCode::UNAUTHORIZED,
-            Self::BadRequest => StatusCode::BAD_REQUEST,
+            Self::BadRequest | Self::BadDay => StatusCode::BAD_REQUEST,
             Self::Forbidden | Self::StaleForm => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::NotPossible => StatusCode::CONFLICT,
@@ -85,6 +88,7 @@ impl From<DbErr> for Oops {
 impl From<NotWritten> for Oops {
     fn from(error: NotWritten) -> Self {
         match error {
+            NotWritten::Refused(why) if why == NOT_ALLOWED => Self::Forbidden,
             NotWritten::Refused(why) => {
                 tracing::debug!(why, "a page's write was refused");
                 Self::NotPossible
@@ -137,6 +141,7 @@ fn headline(visit: &Visit, oops: &Oops) -> String {
     match oops {
         Oops::SignIn | Oops::Forbidden => text!(language, "web-forbidden"),
         Oops::BadRequest => text!(language, "web-bad-request"),
+        Oops::BadDay => text!(language, "web-bad-day"),
         Oops::NotFound => text!(language, "web-not-found"),
         Oops::StaleForm => text!(language, "web-stale-form"),
         Oops::NotPossible => text!(language, "web-not-possible"),
@@ -151,6 +156,11 @@ fn advice(visit: &Visit, oops: &Oops) -> String {
     match oops {
         Oops::SignIn | Oops::Forbidden => text!(language, "web-forbidden-advice"),
         Oops::BadRequest => text!(language, "web-bad-request-advice"),
+        Oops::BadDay => {
+            // As texts: a year has no thousands separator.
+            let (first, last) = (YEARS.start().to_string(), YEARS.end().to_string());
+            text!(language, "web-bad-day-advice", first = first, last = last)
+        }
         Oops::NotFound => text!(language, "web-not-found-advice"),
         Oops::StaleForm => text!(language, "web-stale-form-advice"),
         Oops::NotPossible => text!(language, "web-not-possible-advice"),

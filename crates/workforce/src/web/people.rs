@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::OWNERS;
+use super::asked::PageNumber;
 use super::draw::{role_label, status_label};
 use super::guards::{SignedIn, Visitor};
 use super::oops::Oops;
@@ -18,8 +19,7 @@ use crate::text;
 #[serde(default)]
 pub struct Wanted {
     q: String,
-    /// Counted from one.
-    page: u64,
+    page: PageNumber,
 }
 
 /// `GET /people`: everybody for owners, and for managers those with a contract for the sites whose employees they look after.
@@ -29,9 +29,8 @@ pub async fn show(
     Query(wanted): Query<Wanted>,
 ) -> Result<Markup, Oops> {
     let whose = theirs(&app, &visitor).await?;
-    let number = wanted.page.max(1);
-    let page = app.people.page_of(whose.as_deref(), &wanted.q, number - 1).await?;
-    Ok(draw(&visitor, &wanted.q, number, &page))
+    let page = app.people.page_of(whose.as_deref(), &wanted.q, wanted.page.index()).await?;
+    Ok(draw(&visitor, &wanted.q, wanted.page.number(), &page))
 }
 
 /// The people whom somebody looks after; none if it is everybody.

@@ -1,14 +1,14 @@
 //! A person's page: what is known, what they may do, what staff did, and what rooms add.
 //!
-//! Nobody blocks themselves or takes away their own power, so there is always somebody left who can undo it. Only a
-//! superadmin makes or touches superadmins.
+//! What an owner may do to whom is decided by [`Deed`], before the commit and again within it.
 
 use axum::Form;
 use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect, Response};
-use futures_util::future::try_join_all;
+use futures_util::future::{BoxFuture, try_join_all};
 use maud::Markup;
+use opora::store::WriteError;
 use serde::Deserialize;
 
 pub use self::view::facts;
@@ -18,7 +18,9 @@ use super::oops::Oops;
 use super::{OWNERS, Section};
 use crate::application::App;
 use crate::audit;
-use crate::people::{self, Person, Role, Status};
+use crate::domain::{NotWritten, Writing};
+use crate::forgetting;
+use crate::people::{self, Deed, Hindrance, Person, Role, Status};
 use crate::registration;
 use crate::shifts::{Happened, Update};
 
@@ -58,35 +60,35 @@ pub async fn show(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<
 
 /// `POST /people/<id>/block`.
 pub async fn block(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Redirect, Oops> {
-    let person = another(&app, &visitor, id).await?;
-    if person.status == Status::Blocked {
+    let (by, at) = (Some(visitor.person.id), app.clock.now());
+    let is_changed = change(&app, &visitor, id, Deed::Block, move |db, person| {
+        Box::pin(people::set_status(db, person.id, Status::Blocked, by, at))
+    });
+    if !is_changed.await? {
         return Ok(back(id));
     }
-    set_status(&app, &visitor, id, Status::Blocked).await
+    // Their places are free.
+    Update::new(Happened::PlanCancelled, id).publish(&app);
+    Ok(changed(&app, id))
 }
 
 /// `POST /people/<id>/unblock`.
 pub async fn unblock(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Redirect, Oops> {
-    let person = another(&app, &visitor, id).await?;
-    if person.status != Status::Blocked {
-        return Ok(back(id));
-    }
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    let unblock = app.domain.write(move |db| {
+    let is_changed = change(&app, &visitor, id, Deed::Unblock, move |db, person| {
         Box::pin(async move {
             let status = registration::standing(db, &person).await?;
-            people::set_status(db, id, status, by, at).await
+            people::set_status(db, person.id, status, by, at).await
         })
     });
-    unblock.await?;
-    Ok(changed(&app, id))
+    Ok(if is_changed.await? { changed(&app, id) } else { back(id) })
 }
 
 /// `POST /people/<id>/export`: everything that is known, as a file. It is noted, so it is a form and no link.
 pub async fn export(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Response, Oops> {
-    let person = somebody(&app, &visitor, id).await?;
+    let person = target(&app, &visitor, id, Deed::Export).await?;
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    let told = people::export(&app.domain, &app.rooms, &person, by, at).await?;
+    let told = people::export(&app.domain, &app.rooms, &person, by, at).await.map_err(refused)?;
     let name = format!("attachment; filename=\"person-{id}.json\"");
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CONTENT_DISPOSITION, name.as_str())];
     let body = serde_json::to_string_pretty(&told).map_err(anyhow::Error::from)?;
@@ -95,7 +97,7 @@ pub async fn export(State(app): State<App>, Owner(visitor): Owner, Path(id): Pat
 
 /// `GET /people/<id>/forget`: what goes and what stays.
 pub async fn ask_to_forget(State(app): State<App>, Owner(visitor): Owner, Path(id): Path<i64>) -> Result<Markup, Oops> {
-    let person = another(&app, &visitor, id).await?;
+    let person = target(&app, &visitor, id, Deed::Forget).await?;
     Ok(view::forgetting(&visitor, &person))
 }
 
@@ -106,18 +108,17 @@ pub async fn forget(
     Path(id): Path<i64>,
     Form(Sure { sure }): Form<Sure>,
 ) -> Result<Redirect, Oops> {
-    let person = another(&app, &visitor, id).await?;
+    let person = target(&app, &visitor, id, Deed::Forget).await?;
     if sure != "yes" {
         return Ok(back(id));
     }
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    people::forget(&app.domain, &app.rooms, &app.files, &person, by, at).await?;
+    people::forget(&app.domain, &app.rooms, &app.files, &person, by, at).await.map_err(refused)?;
+    // Where the bot leads, at once; elsewhere, and after a failure, the instance that leads does it.
+    if let Err(error) = forgetting::forget_waiting(&app).await {
+        tracing::warn!(user = id, error = format!("{error:#}"), "conversations are not forgotten yet; trying again");
+    }
     Ok(changed(&app, id))
-}
-
-/// Only a number is left.
-fn is_forgotten(person: &Person) -> bool {
-    person.telegram_id < 0
 }
 
 /// `POST /people/<id>/roles/grant`.
@@ -125,16 +126,13 @@ pub async fn grant(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(chosen): Form<Chosen>,
+    Form(Chosen { role }): Form<Chosen>,
 ) -> Result<Redirect, Oops> {
-    let person = somebody(&app, &visitor, id).await?;
-    may_give(&visitor, chosen.role)?;
-    if person.roles.has(chosen.role) {
-        return Ok(back(id));
-    }
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    app.domain.write(move |db| Box::pin(people::give_role(db, id, chosen.role, by, at))).await?;
-    Ok(changed(&app, id))
+    let is_changed = change(&app, &visitor, id, Deed::Grant(role), move |db, person| {
+        Box::pin(people::give_role(db, person.id, role, by, at))
+    });
+    Ok(if is_changed.await? { changed(&app, id) } else { back(id) })
 }
 
 /// `POST /people/<id>/roles/revoke`.
@@ -142,51 +140,45 @@ pub async fn revoke(
     State(app): State<App>,
     Owner(visitor): Owner,
     Path(id): Path<i64>,
-    Form(chosen): Form<Chosen>,
+    Form(Chosen { role }): Form<Chosen>,
 ) -> Result<Redirect, Oops> {
-    let person = somebody(&app, &visitor, id).await?;
-    may_give(&visitor, chosen.role)?;
-    if id == visitor.person.id && OWNERS.contains(&chosen.role) {
-        return Err(Oops::NotPossible);
-    }
-    if !person.roles.has(chosen.role) {
-        return Ok(back(id));
-    }
     let (by, at) = (Some(visitor.person.id), app.clock.now());
-    app.domain.write(move |db| Box::pin(people::take_role(db, id, chosen.role, by, at))).await?;
-    Ok(changed(&app, id))
+    let is_changed = change(&app, &visitor, id, Deed::Revoke(role), move |db, person| {
+        Box::pin(people::take_role(db, person.id, role, by, at))
+    });
+    Ok(if is_changed.await? { changed(&app, id) } else { back(id) })
 }
 
-/// Somebody whom this visitor may change.
-async fn somebody(app: &App, visitor: &Visitor, id: i64) -> Result<Person, Oops> {
+/// The person, if this visitor may do this to them as things stand now. The commit checks it once more.
+async fn target(app: &App, visitor: &Visitor, id: i64, deed: Deed) -> Result<Person, Oops> {
     let person = app.people.by_id(id).await?.ok_or(Oops::NotFound)?;
-    if is_forgotten(&person) {
-        return Err(Oops::NotPossible);
+    match deed.check(&visitor.person, &person) {
+        Ok(()) => Ok(person),
+        Err(Hindrance::NotAllowed) => Err(Oops::Forbidden),
+        Err(Hindrance::NotPossible) => Err(Oops::NotPossible),
     }
-    if may_change(visitor, &person) { Ok(person) } else { Err(Oops::Forbidden) }
 }
 
-/// The same, and not themselves.
-async fn another(app: &App, visitor: &Visitor, id: i64) -> Result<Person, Oops> {
-    let person = somebody(app, visitor, id).await?;
-    if person.id == visitor.person.id { Err(Oops::NotPossible) } else { Ok(person) }
+/// Changes a person in a commit that checks actor and person first; answers whether there was something to change.
+async fn change<F>(app: &App, visitor: &Visitor, id: i64, deed: Deed, run: F) -> Result<bool, Oops>
+where
+    F: for<'w> FnOnce(&'w Writing<'_, '_>, Person) -> BoxFuture<'w, Result<(), WriteError>> + Send + 'static,
+{
+    target(app, visitor, id, deed).await?;
+    let actor = visitor.person.id;
+    let write = app.domain.write_and_get(move |db| {
+        Box::pin(async move {
+            let Some(person) = people::hold(db, deed, actor, id).await? else { return Ok(false) };
+            run(db, person).await?;
+            Ok(true)
+        })
+    });
+    Ok(write.await?)
 }
 
-fn may_change(visitor: &Visitor, person: &Person) -> bool {
-    !person.roles.has(Role::Superadmin) || visitor.person.may(&[Role::Superadmin])
-}
-
-fn may_give(visitor: &Visitor, role: Role) -> Result<(), Oops> {
-    let is_superadmin = visitor.person.may(&[Role::Superadmin]);
-    if role != Role::Superadmin || is_superadmin { Ok(()) } else { Err(Oops::Forbidden) }
-}
-
-async fn set_status(app: &App, visitor: &Visitor, id: i64, status: Status) -> Result<Redirect, Oops> {
-    let (by, at) = (Some(visitor.person.id), app.clock.now());
-    app.domain.write(move |db| Box::pin(people::set_status(db, id, status, by, at))).await?;
-    // Their places are free.
-    Update::new(Happened::PlanCancelled, id).publish(app);
-    Ok(changed(app, id))
+/// A refusal of the commit as a page; what failed goes to the log.
+fn refused(error: anyhow::Error) -> Oops {
+    error.downcast::<NotWritten>().map_or_else(Oops::from, Oops::from)
 }
 
 /// Tells open pages, those of the person among them.

@@ -11,6 +11,7 @@ use maud::Markup;
 use opora::bot::NotRunning;
 use opora::clock::Millis;
 use opora::store::{StoreError, WriteError};
+use opora::telegram::Say;
 use serde::Deserialize;
 
 use self::opening::Opening;
@@ -35,6 +36,7 @@ mod limits;
 mod links;
 mod opening;
 mod pins;
+mod tokens;
 mod unsent;
 mod view;
 
@@ -228,15 +230,13 @@ async fn judge(app: &App, asker: Asker, person: Option<&Person>, pin: &str, now:
 /// Removes PINs that are over, sent or not.
 pub async fn forget_expired(db: &Writing<'_, '_>, now: Millis) -> Result<(), WriteError> {
     unsent::forget_expired(db, now).await?;
-    links::forget_expired(db, now).await?;
-    devices::forget_expired(db, now).await?;
+    tokens::forget_expired(db, now).await?;
     pins::forget_expired(db, now).await
 }
 
 /// Removes what is kept of a person's ways in: PINs, links and devices.
 pub async fn forget(db: &Writing<'_, '_>, person: &Person) -> Result<(), WriteError> {
-    links::forget(db, person.id).await?;
-    devices::forget_others(db, person.id, None).await?;
+    tokens::forget(db, person.id).await?;
     unsent::forget(db, person).await
 }
 
@@ -261,9 +261,9 @@ async fn tell_pin(app: App, person: Person, pin: String, until: Millis) {
     }
 }
 
-/// What the bot says with a PIN.
-fn message(app: &App, person: &Person, pin: &str) -> String {
-    text!(person.language, "web-pin-message", pin = pin, url = app.public_url.as_str())
+/// What the bot says with a PIN. The store does not keep it once it is sent or has failed.
+fn message(app: &App, person: &Person, pin: &str) -> Say {
+    Say::text(text!(person.language, "web-pin-message", pin = pin, url = app.public_url.as_str())).secret()
 }
 
 /// Opens a session for the person whose PIN was right.
@@ -282,9 +282,11 @@ fn locked(visit: &Visit, who: &str, next: &str, until: Millis, now: Millis) -> R
     (StatusCode::TOO_MANY_REQUESTS, [(header::RETRY_AFTER, HeaderValue::from(wait_s))], page).into_response()
 }
 
-/// A place of our own pages; anything else leads to the front page.
+/// A place of our own pages; anything else leads to the front page. What is led to goes into a header, so it has nothing
+/// that a browser would not write into an address itself.
 fn place(next: &str) -> &str {
-    let is_own = next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n', '\t']);
+    let is_plain = next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    let is_own = is_plain && next.starts_with('/') && !next.starts_with("//");
     if is_own { next } else { "/" }
 }
 
@@ -297,6 +299,20 @@ mod tests {
         assert_eq!((place("/people?page=2"), place("/")), ("/people?page=2", "/"));
         for odd in ["", "//evil.example", "https://evil.example", "/\\evil.example", "/\t/evil.example", "people"] {
             assert_eq!(place(odd), "/", "{odd}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_header_is_no_place() {
+        for code in (0..=0x20_u8).chain([0x7f]) {
+            let odd = format!("/people{}", char::from(code));
+            assert_eq!(place(&odd), "/", "{odd:?}");
+        }
+        for odd in ["/\u{80}", "/люди", "/\u{202e}", "/people page"] {
+            assert_eq!(place(odd), "/", "{odd:?}");
+        }
+        for good in ["/calendar?day=2026-01-31&view=week", "/people?q=%D0%90+b&page=2", "/shifts/1#photo"] {
+            assert_eq!(place(good), good);
         }
     }
 }

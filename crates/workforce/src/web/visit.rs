@@ -11,7 +11,7 @@ use super::cookies::Cookie;
 use super::oops::Oops;
 use super::{OWNERS, assets, csrf, file, secrets, sessions};
 use crate::application::App;
-use crate::config::Networks;
+use crate::config::{Networks, network_of};
 use crate::people::{Person, Role};
 use crate::sites::{Permission, Sites};
 use crate::texts::Language;
@@ -239,12 +239,4 @@ fn forwarded(said: &str) -> Option<IpAddr> {
     let said = said.trim().trim_matches('"');
     let address = said.parse().ok().or_else(|| Some(said.parse::<SocketAddr>().ok()?.ip()));
     address.or_else(|| said.strip_prefix('[')?.strip_suffix(']')?.parse().ok())
-}
-
-/// What limits count: an IPv4 address, or the /64 of an IPv6 address, all of which one customer has.
-pub fn network_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !u128::from(u64::MAX)).into()),
-        v4 => v4,
-    }
 }

@@ -36,7 +36,7 @@ pub struct Cabinet {
     stop: Stop,
     bot: JoinHandle<()>,
     // Dropped last.
-    ground: Ground,
+    pub ground: Ground,
 }
 
 /// A browser of somebody's.
@@ -219,6 +219,12 @@ impl Browser {
     /// The same browser on other pages.
     pub fn on(self, router: Router) -> Self {
         Self { router, ..self }
+    }
+
+    /// The same browser with one more cookie.
+    pub fn with_cookie(self, name: &str, value: &str) -> Self {
+        self.cookies.lock().insert(name.to_owned(), value.to_owned());
+        self
     }
 
     /// The token of its forms.

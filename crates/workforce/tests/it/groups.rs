@@ -76,6 +76,50 @@ async fn start_in_a_group_leads_to_the_bots_own_chat() {
     cabinet.close().await;
 }
 
+#[tokio::test]
+async fn nothing_is_told_or_changed_in_a_business_chat() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let emulator = &cabinet.emulator;
+    emulator.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
+    let mut update_id = 1;
+    // An owner, and a stranger who would be asked for a name, a phone and documents elsewhere, each in a chat with an account
+    // that has connected the bot.
+    for (who, name) in [(ANNA, "Anna"), (VERA, "Vera")] {
+        let from = json!({"id": who, "is_bot": false, "first_name": name, "language_code": "en"});
+        let message = |text: &str| {
+            json!({"message_id": 7, "date": 1, "chat": {"id": who, "type": "private", "first_name": name}, "from": from,
+                "business_connection_id": "connection", "text": text})
+        };
+        let said =
+            ["/start", "/me", "/help", "/cancel", "/language", "hello"].map(|text| ("business_message", message(text)));
+        let pressed = ["menu", "owner:today", "reg:waiting", "pay:mine:", "language:ru"].map(|data| {
+            let press = json!({"id": format!("{who}{data}"), "from": from, "chat_instance": "1", "data": data,
+                "message": message("A menu")});
+            ("callback_query", press)
+        });
+        for (kind, content) in said.into_iter().chain(pressed) {
+            update_id += 1;
+            emulator.post("/replay", json!({"update": {"update_id": update_id, kind: content}})).await;
+        }
+    }
+    emulator
+        .until("all of it is taken", async |it| (it.get("").await["pending_update_count"] == 0).then_some(()))
+        .await;
+    for who in [ANNA, VERA] {
+        emulator.says(who, "/language").await;
+        emulator.until("the bot answers", async |it| (it.texts(who).await.len() == 2).then_some(())).await;
+    }
+    let log = emulator.get("/log?limit=1000").await;
+    let calls = log.as_array().unwrap().iter().filter(|entry| entry.to_string().contains("connection"));
+    let sent: Vec<_> =
+        calls.filter(|entry| entry["method"].as_str().is_some_and(|it| it.starts_with("send"))).collect();
+    assert_eq!(sent, Vec::<&Value>::new());
+    assert!(cabinet.app.people.by_telegram(VERA).await.unwrap().is_none());
+    let statistics = cabinet.app.domain.store().statistics(None).await.unwrap();
+    assert!(statistics.by_place.is_empty(), "no registration begins there: {:?}", statistics.by_place);
+    cabinet.close().await;
+}
+
 async fn group_of(emulator: &Demo, members: &[i64]) -> i64 {
     let group = json!({"type": "group", "title": "The team", "members": members});
     emulator.post("/chats", group).await["id"].as_i64().unwrap()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::demo::{ANNA, BORIS, Demo, PATIENCE, until};
+use crate::demo::{ANNA, BORIS, Demo, PATIENCE};
 
 #[tokio::test]
 async fn a_conversation_goes_on_after_a_restart() {
@@ -33,8 +33,6 @@ async fn a_killed_one_has_kept_what_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let demo = demo_in(&folder, &[]).await;
     demo.says(ANNA, "the last words").await;
-    until("the words are in the journal", async || journal(folder.path()).contains("the last words").then_some(()))
-        .await;
     demo.signal("KILL");
     assert_eq!(demo.ended(PATIENCE).await, None);
 
@@ -43,6 +41,28 @@ async fn a_killed_one_has_kept_what_was_written() {
     // Whether or not it had answered before, it has by now.
     demo.until("the bot answers", async |demo| (demo.texts(ANNA).await.len() >= 2).then_some(())).await;
     demo.stop().await;
+}
+
+/// The bot polls nothing, so only the journal can bring the update back.
+#[tokio::test]
+async fn a_kill_after_an_answer_loses_nothing() {
+    const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";
+    let folder = tempfile::tempdir().unwrap();
+    for round in 1..=12 {
+        let emulator = Demo::start_with(&["--data", folder.path().to_str().unwrap()]).await;
+        let client = format!("{}/client/{TOKEN}", emulator.base);
+        let known: Value = emulator.http.get(&client).send().await.unwrap().json().await.unwrap();
+        assert_eq!(known["pending_update_count"], round - 1, "updates before round {round}");
+        if round == 1 {
+            let anna = json!({"id": 1, "first_name": "Anna"});
+            emulator.http.post(format!("{client}/users")).json(&anna).send().await.unwrap();
+        }
+        let said = json!({"from": 1, "text": format!("words {round}")});
+        let answer = emulator.http.post(format!("{client}/chats/1/send")).json(&said).send().await.unwrap();
+        emulator.signal("KILL");
+        assert_eq!(answer.status(), 200);
+        emulator.ended(PATIENCE).await;
+    }
 }
 
 #[tokio::test]
@@ -76,6 +96,24 @@ async fn fresh_does_not_touch_a_demo_that_runs() {
     assert_eq!(second.status.code(), Some(1), "{said}");
     assert!(said.contains("another emulator is using the data directory"), "{said}");
     assert!(demo.texts(ANNA).await.contains(&"keep me".to_owned()));
+    demo.stop().await;
+}
+
+#[tokio::test]
+async fn a_demo_serves_no_name_that_was_rebound() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = demo_in(&folder, &["--allow-host", "demo.example"]).await;
+    let bots = format!("/bot{}/getMe", demo.token);
+    for path in ["/", "/sign-in", "/chat", "/client", &bots] {
+        let status = async |host: &str| {
+            let get = demo.http.get(format!("{}{path}", demo.base)).header("host", host);
+            get.send().await.unwrap().status().as_u16()
+        };
+        assert_eq!(status("evil.example").await, 403, "{path}");
+        for host in ["localhost", "127.0.0.1:8080", "demo.example"] {
+            assert!(status(host).await < 400, "{path} at {host}");
+        }
+    }
     demo.stop().await;
 }
 

@@ -1,18 +1,22 @@
 //! What is known of a person is given out and deleted, on a page and on the command line.
 
+use opora::key::DialogueKey;
+use opora::store::{Incoming, Mark, Origin, Parked, ParkedId};
 use serde_json::{Value, json};
-use workforce::audit;
-use workforce::people::Status;
+use workforce::people::{self, Status};
+use workforce::{audit, forgetting};
 
 use crate::cabinet::Cabinet;
-use crate::demo::{ANNA, BORIS};
-use crate::firm::{Ground, Kind, on_every_database};
+use crate::demo::{ANNA, BORIS, Demo, until};
+use crate::firm::{Ground, Kind, NOON, on_every_database};
 use crate::onboarding::process::presses;
 use crate::operator::run;
 use crate::registration::live::{gives_all_of, mark, written};
+use crate::remains;
 
 on_every_database! {
     an_owner_gives_out_and_deletes_what_is_known_of_somebody,
+    what_the_bot_keeps_of_a_forgotten_person_goes,
 }
 
 const VERA: i64 = 1003;
@@ -80,6 +84,83 @@ async fn an_owner_gives_out_and_deletes_what_is_known_of_somebody(kind: Kind) {
     let asked = "Which language shall I speak?";
     let times = async || cabinet.emulator.texts(VERA).await.iter().filter(|text| text.contains(asked)).count();
     cabinet.emulator.until("a new registration begins", async |_| (times().await == 2).then_some(())).await;
+    cabinet.close().await;
+}
+
+/// What Vera says and is told, and nobody else.
+const NAME: &str = "Verozhuravka Dlinnova";
+const FAILED: &str = "Refusednotice";
+const PARKED: &str = "Parkedwords";
+const WAITING: &str = "Waitingwords";
+
+/// Waits until Vera has heard this so many times.
+async fn hears_times(chat: &Demo, words: &str, times: usize) {
+    let heard = async |chat: &Demo| chat.texts(VERA).await.iter().filter(|text| text.contains(words)).count();
+    chat.until(words, async |chat| (heard(chat).await >= times).then_some(())).await;
+}
+
+/// Vera was declined and registers again: her new name is in a draft. She has blocked the bot, a message to her has failed,
+/// one of her turns is parked, and an update of hers waits.
+async fn vera_leaves_in_the_middle(cabinet: &Cabinet) -> i64 {
+    let chat = &cabinet.emulator;
+    chat.post("/users", json!({"id": VERA, "first_name": "Vera", "language_code": "en"})).await;
+    gives_all_of(chat, VERA).await;
+    chat.hears(VERA, "Done! Your registration is being looked at.").await;
+    let (person, documents) = written(&cabinet.app, VERA).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let decline = [("mark", mark(&documents)), ("reason", "The picture is dark.")];
+    owner.post(&format!("/registrations/{}/reject", person.id), &decline).await.leads_to("/registrations");
+    hears_times(chat, "Reason: The picture is dark.", 1).await;
+    chat.says(VERA, "/start").await;
+    hears_times(chat, "Let us get to know each other.", 2).await;
+    presses(chat, VERA, "English").await;
+    hears_times(chat, "What is your first and last name?", 2).await;
+    chat.says(VERA, NAME).await;
+    hears_times(chat, "Your phone number?", 2).await;
+    chat.post(&format!("/chats/{VERA}/block"), json!({ "from": VERA })).await;
+    cabinet.app.bot.post("notice", VERA, FAILED).await.unwrap();
+    let (store, bot) = (cabinet.app.domain.store(), cabinet.app.bot_id);
+    until("the message has failed", async || (store.statistics(Some(bot)).await.unwrap().failed > 0).then_some(()))
+        .await;
+    let (key, epoch) = (DialogueKey::private(bot, VERA), store.lease(bot).await.unwrap().unwrap().epoch);
+    let parked = Parked {
+        id: ParkedId(0),
+        key: key.clone(),
+        kind: "update".into(),
+        body: json!({ "text": PARKED }).to_string(),
+        reason: "the handler failed".into(),
+        attempts: 3,
+        at: NOON,
+        retry: false,
+    };
+    store.park(epoch, Vec::new(), parked, Vec::new()).await.unwrap();
+    let origin = Origin::Update(Mark { bot, update_id: 1, identity: "message:1".into() });
+    let body = json!({ "text": WAITING }).to_string().into();
+    store.receive(epoch, vec![Incoming { key, origin, body, at: NOON }]).await.unwrap();
+    person.id
+}
+
+async fn what_the_bot_keeps_of_a_forgotten_person_goes(kind: Kind) {
+    let cabinet = Cabinet::open(kind).await;
+    let id = vera_leaves_in_the_middle(&cabinet).await;
+    let typed = [NAME, FAILED, PARKED, WAITING];
+    let all = remains::everything(&cabinet.ground).await;
+    typed.iter().for_each(|words| assert!(all.contains(words), "{words} is kept before"));
+    // A page of an instance that stands by leaves it to the one that leads.
+    let beside = cabinet.beside().await;
+    let person = cabinet.person(VERA).await;
+    people::forget(&beside.domain, &beside.rooms, &beside.files, &person, None, NOON).await.unwrap();
+    forgetting::forget_waiting(&beside).await.unwrap();
+    assert_eq!(people::to_forget::waiting(&cabinet.app.domain).await.unwrap(), [VERA]);
+    beside.domain.close().await.unwrap();
+    forgetting::forget_waiting(&cabinet.app).await.unwrap();
+    assert!(people::to_forget::waiting(&cabinet.app.domain).await.unwrap().is_empty());
+    let all = remains::everything(&cabinet.ground).await;
+    typed.iter().for_each(|words| assert!(!all.contains(words), "{words} is kept"));
+    let store = cabinet.app.domain.store();
+    let statistics = store.statistics(Some(cabinet.app.bot_id)).await.unwrap();
+    assert_eq!((statistics.parked, statistics.inbox, statistics.failed), (0, 0, 0));
+    assert_eq!(cabinet.app.people.with_ids(&[id]).await.unwrap()[0].telegram_id, -id);
     cabinet.close().await;
 }
 

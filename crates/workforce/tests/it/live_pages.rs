@@ -26,7 +26,7 @@ use crate::demo::{ANNA, BORIS, PATIENCE};
 use crate::firm::{Kind, NOON};
 use crate::running_a_business::make_site;
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// A room whose turns change what owners see.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ async fn heard(turn: &mut Turn, _: String) -> Step<TellingStates> {
 }
 
 /// The pages on a port of their own.
-async fn listening(cabinet: &Cabinet) -> SocketAddr {
+pub async fn listening(cabinet: &Cabinet) -> SocketAddr {
     serving(cabinet.router.clone()).await
 }
 
@@ -74,7 +74,7 @@ async fn serving(router: axum::Router) -> SocketAddr {
     address
 }
 
-async fn connect(address: SocketAddr, cookies: &str, origin: Option<&str>) -> Result<Socket, Error> {
+pub async fn connect(address: SocketAddr, cookies: &str, origin: Option<&str>) -> Result<Socket, Error> {
     let mut request = format!("ws://{address}/live").into_client_request().unwrap();
     request.headers_mut().insert("cookie", cookies.parse().unwrap());
     if let Some(origin) = origin {
@@ -84,14 +84,14 @@ async fn connect(address: SocketAddr, cookies: &str, origin: Option<&str>) -> Re
 }
 
 /// An open page of somebody's; it has been greeted, so nothing is missed from here on.
-async fn open(address: SocketAddr, browser: &Browser) -> Socket {
+pub async fn open(address: SocketAddr, browser: &Browser) -> Socket {
     let mut socket = connect(address, &browser.cookies(), Some("http://office.example")).await.unwrap();
     // News may be faster than the greeting.
     while !timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap().is_ping() {}
     socket
 }
 
-async fn told(socket: &mut Socket) -> Message {
+pub async fn told(socket: &mut Socket) -> Message {
     loop {
         let message = timeout(PATIENCE, socket.next()).await.expect("nothing was told").unwrap().unwrap();
         if !message.is_ping() {
@@ -147,7 +147,7 @@ async fn opens(turn: &mut Turn, _: Command) -> Step<TellingStates> {
     let person = app.speaker(turn).await?.person.unwrap();
     let user = person.id;
     turn.write(move |db| Box::pin(open_shift(db, user)));
-    Update::new(Happened::ShiftCreated, user).after(turn);
+    Update::new(Happened::ShiftCreated, user).at(1).after(turn);
     Ok(Next::End)
 }
 

@@ -263,5 +263,6 @@ fn message(chat: i64) -> Outgoing {
         if_unsure: IfUnsure::Resend,
         label: None,
         edits_label: None,
+        secret: false,
     }
 }

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use axum::Router;
 use axum::http::Method;
-use axum::routing::get;
 use futures_util::future::BoxFuture;
 use maud::html;
 use opora::key::DialogueKey;
@@ -13,7 +11,7 @@ use workforce::application::App;
 use workforce::audit;
 use workforce::people::{self, Person, Role, Status};
 use workforce::rooms::{Room, Rooms};
-use workforce::web::{Card, Oops, Section, Web};
+use workforce::web::{Card, Oops, Routes, Section, Web};
 
 use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
@@ -35,10 +33,8 @@ impl Room for Adding {
         "adding"
     }
 
-    fn routes(&self) -> Router<App> {
-        Router::new()
-            .route("/panics", get(panics))
-            .route("/number/{number}", get(async |_: axum::extract::Path<i64>| "ok"))
+    fn routes(&self) -> Routes {
+        Routes::new().get("/panics", panics).get("/number/{number}", async |_: axum::extract::Path<i64>| "ok")
     }
 
     fn home<'a>(&'a self, _: &'a App, _: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, Oops>> {

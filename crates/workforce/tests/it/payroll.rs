@@ -409,7 +409,7 @@ async fn everybody_is_told_their_own_earnings_with_reasons(kind: Kind) {
     anna.sends("/start").await;
     anna.presses("📊 Report").await;
     anna.sends("yesterday").await;
-    anna.sees("Please write the days like 01.11.2026 - 15.11.2026, a year at most.");
+    anna.sees("Please write the days like 01.11.2026 - 15.11.2026: a year at most, from 2000 to 2100.");
     anna.sends("01.01.2026 - 15.01.2026").await;
     anna.sees("01.01.2026 – 15.01.2026\n1 person, 0.07 h, 30.77\u{a0}₽\nVera two: 0.07 h, 30.77\u{a0}₽");
     anna.sees_button("🏠 Main menu");

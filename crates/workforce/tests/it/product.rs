@@ -21,7 +21,7 @@ on_every_database! {
     it_runs_stops_in_order_and_starts_again_at_once,
 }
 
-const SECRET: &str = "a-good_secret";
+const SECRET: &str = "a-good_secret_of_32_characters_00";
 
 /// `opora run`, and what it logs.
 pub struct Run {

@@ -3,14 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use axum::Router;
 use axum::extract::State;
-use axum::routing::get;
 use opora::bot::Stop;
 use tokio::net::TcpListener;
 use workforce::application::App;
 use workforce::rooms::{Job, Room, Rooms};
 use workforce::run::Product;
+use workforce::web::Routes;
 
 use crate::demo::until;
 use crate::firm::{Ground, Kind, on_every_database};
@@ -29,8 +28,8 @@ impl Room for Counting {
         "counting"
     }
 
-    fn routes(&self) -> Router<App> {
-        Router::new().route("/count", get(count))
+    fn routes(&self) -> Routes {
+        Routes::new().get("/count", count)
     }
 
     fn jobs(&self) -> Vec<Job> {

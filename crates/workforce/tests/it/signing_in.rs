@@ -8,6 +8,7 @@ use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{self, Epoch, OutboxId, Outgoing, Store, StoreError, StoreLayer};
 use sea_orm::ConnectionTrait;
+use serde_json::json;
 use workforce::people;
 use workforce::rooms::Rooms;
 use workforce::settings;
@@ -15,12 +16,14 @@ use workforce::settings;
 use crate::cabinet::Cabinet;
 use crate::demo::{ANNA, BORIS, until};
 use crate::firm::{Kind, NOON, on_every_database};
+use crate::remains;
 
 on_every_database! {
     somebody_signs_in_by_pin_and_out_again,
     the_sixth_wrong_try_locks_whether_or_not_there_is_such_a_person,
     a_wrong_a_used_and_an_expired_pin_open_nothing,
     two_processes_count_together,
+    a_pin_that_was_sent_or_refused_is_kept_nowhere,
 }
 
 const NOBODY: i64 = 999_999;
@@ -42,6 +45,40 @@ async fn somebody_signs_in_by_pin_and_out_again(kind: Kind) {
     browser.get("/people").await.leads_to("/sign-in?next=%2Fpeople");
     let old = [("cookie", signed.header("set-cookie"))];
     stolen.send(axum::http::Method::GET, "/people", "", &old).await.leads_to("/sign-in?next=%2Fpeople");
+    cabinet.close().await;
+}
+
+async fn a_pin_that_was_sent_or_refused_is_kept_nowhere(kind: Kind) {
+    /// How the message of a PIN goes on just before it.
+    const BEFORE_A_PIN: &str = "PIN to sign in: ";
+    let cabinet = Cabinet::open(kind).await;
+    let (store, bot) = (cabinet.app.domain.store(), cabinet.app.bot_id);
+    cabinet.pin(&cabinet.browser(), ANNA).await;
+    // Boris has blocked the bot.
+    cabinet.emulator.says(BORIS, "/start").await;
+    cabinet.emulator.post(&format!("/chats/{BORIS}/block"), json!({ "from": BORIS })).await;
+    let browser = cabinet.browser();
+    browser.get("/sign-in").await;
+    browser.post("/auth/send-pin", &[("who", &BORIS.to_string())]).await.is(200, "has just sent");
+    let failed = until("the PIN is refused, and nothing waits", async || {
+        let failed = store.failed(bot, None, 10).await.unwrap();
+        let is_refused = failed.iter().any(|row| row.outgoing.secret);
+        let waits = store.statistics(Some(bot)).await.unwrap().outbox;
+        (is_refused && waits == 0).then_some(failed)
+    })
+    .await;
+    let refused = failed.iter().find(|row| row.outgoing.secret).unwrap();
+    assert_eq!((refused.outgoing.chat, &*refused.outgoing.method), (Some(BORIS), "sendMessage"));
+    assert_eq!(&*refused.outgoing.body, Outgoing::NO_BODY);
+    assert!(refused.reason.contains("blocked"), "{}", refused.reason);
+    let all = remains::everything(&cabinet.ground).await;
+    assert!(all.contains("Boris"), "everything was looked at");
+    assert!(!all.contains(BEFORE_A_PIN));
+    if kind == Kind::Sqlite {
+        let copy = cabinet.ground.folder.path().join("copy.db");
+        store.backup(&copy).await.unwrap();
+        assert!(!remains::file(&copy).await.contains(BEFORE_A_PIN));
+    }
     cabinet.close().await;
 }
 

@@ -109,6 +109,8 @@ async fn what_staff_did_is_told(kind: Kind) {
     let ground = Ground::new(kind).await;
     let domain = ground.domain().await;
     domain.write(|db| Box::pin(people::grant(db, owner(), NOON))).await.unwrap();
+    let another = Grant { telegram_id: 2, ..owner() };
+    domain.write(|db| Box::pin(people::grant(db, another, NOON))).await.unwrap();
     domain.write(|db| Box::pin(people::revoke(db, 1, Role::Owner, NOON))).await.unwrap();
     let again = domain.write(|db| Box::pin(people::revoke(db, 1, Role::Owner, NOON))).await;
     assert!(matches!(again, Err(NotWritten::Refused(why)) if why == "1 is not owner"));

@@ -247,15 +247,9 @@ fn only_kinds_that_somebody_hears_are_asked_for() {
     assert_eq!(script.allowed_updates(), ["callback_query", "edited_message", "message"]);
 }
 
-#[tokio::test]
-async fn a_business_chat_is_listened_to_if_asked_for_and_answered_by_its_connection() {
-    let script = Script::from(form()).business();
-    assert_eq!(script.allowed_updates(), ["business_message", "callback_query", "message"]);
-    let from = json!({"id": 5, "is_bot": false, "first_name": "Anna"});
-    let raw = json!({"update_id": 1, "business_message": {
-        "message_id": 1, "date": 1, "chat": {"id": 5, "type": "private", "first_name": "Anna"}, "from": from,
-        "business_connection_id": "connection", "text": "/start again"}})
-    .to_string();
+/// What Anna says or presses in her chat with a business account, and what the bot says to that.
+async fn said_in_a_business_chat(script: &Script, update: Value) -> Vec<Value> {
+    let raw = update.to_string();
     let key = Route::of(&raw, 7).unwrap().key;
     assert_eq!(&*key.business, "connection");
     let moment = Moment {
@@ -269,8 +263,36 @@ async fn a_business_chat_is_listened_to_if_asked_for_and_answered_by_its_connect
         place: None,
     };
     let outcome = script.run(moment).await.unwrap();
-    let said: Vec<Value> = outcome.outgoing.iter().map(|call| serde_json::from_str(&call.body).unwrap()).collect();
+    let said = outcome.outgoing.iter().filter(|call| &*call.method != "answerCallbackQuery");
+    said.map(|call| serde_json::from_str(&call.body).unwrap()).collect()
+}
+
+fn business_message(text: &str) -> Value {
+    json!({"message_id": 1, "date": 1, "chat": {"id": 5, "type": "private", "first_name": "Anna"},
+        "from": {"id": 5, "is_bot": false, "first_name": "Anna"}, "business_connection_id": "connection", "text": text})
+}
+
+#[tokio::test]
+async fn a_business_chat_is_listened_to_if_asked_for_and_answered_by_its_connection() {
+    let script = Script::from(form()).business();
+    assert_eq!(script.allowed_updates(), ["business_message", "callback_query", "message"]);
+    let update = json!({"update_id": 1, "business_message": business_message("/start again")});
+    let said = said_in_a_business_chat(&script, update).await;
     assert_eq!(said.len(), 1);
     assert_eq!(said[0]["text"], "Welcome again! Your name?");
     assert_eq!((&said[0]["chat_id"], &said[0]["business_connection_id"]), (&json!(5), &json!("connection")));
+}
+
+#[tokio::test]
+async fn a_business_chat_is_not_listened_to_unless_asked_for() {
+    let script = Script::from(form());
+    assert_eq!(script.allowed_updates(), ["callback_query", "message"]);
+    for text in ["/start again", "/cancel", "hello"] {
+        let update = json!({"update_id": 1, "business_message": business_message(text)});
+        assert_eq!(said_in_a_business_chat(&script, update).await, Vec::<Value>::new(), "{text}");
+    }
+    let message = business_message("a menu");
+    let press = json!({"id": "1", "from": message["from"], "chat_instance": "1", "data": "go", "message": message});
+    let said = said_in_a_business_chat(&script, json!({"update_id": 1, "callback_query": press})).await;
+    assert_eq!(said, Vec::<Value>::new());
 }

@@ -1,8 +1,13 @@
 //! Messages for many chats.
 
 use super::*;
+use crate::bot::NotRunning;
+use crate::effects::{EffectSettings, Effects, Register};
+use crate::mailbox::Letter;
 use crate::outbox::{Broadcast, BroadcastError, Progress};
+use crate::store::{Commit, Effect, Opened};
 use crate::telegram::{Button, Say};
+use crate::testing::faulty::{FaultyStore, Trouble};
 
 fn news() -> Say {
     Say::text("news").buttons([[Button::new("Read", "read")]])
@@ -65,4 +70,71 @@ async fn a_broadcast_that_waits_for_room_ends_when_the_courier_does() {
         assert!(matches!(ended, Err(BroadcastError::Stopped)), "{ended:?}");
         assert!(watch.progress().posted < 100);
     }
+}
+
+/// Runs a broadcast to so many people as an effect that may be tried twice, and gives the effect's outcome.
+async fn outcome_in_an_effect(stage: &Stage, people: i64) -> String {
+    let key = DialogueKey::private(BOT, 1);
+    let Opened::At { version, .. } = stage.store.open(&key, None).await.unwrap() else { panic!("taken") };
+    let effects = vec![Effect { kind: "broadcast".into(), body: "null".into() }];
+    stage.store.commit(stage.epoch, Commit { effects, ..Commit::new(key, version, Millis(0)) }).await.unwrap();
+    let (mut register, courier) = (Register::default(), stage.courier.clone());
+    register.add("broadcast", move |_| {
+        let (courier, news) = (courier.clone(), Broadcast::new("news", news(), 1..=people));
+        async move {
+            let progress = news.run(&courier).await.map_err(NotRunning::from)?;
+            Ok(progress.posted.into())
+        }
+    });
+    let settings = EffectSettings { attempts: 2, deadline: Duration::from_secs(5), ..EffectSettings::default() };
+    let (sender, mut outcomes) = mpsc::unbounded_channel();
+    let (store, clock) = (stage.store.clone(), Clock::set_by_hand(Millis(0)));
+    let effects = Effects::new((BOT, stage.epoch), register, store, clock, settings, sender);
+    effects.reload();
+    let outcome = tokio::time::timeout(PATIENCE, outcomes.recv()).await.expect("no outcome");
+    effects.close().await;
+    let Some((_, Letter::Inbox(row))) = outcome else { panic!("{outcome:?}") };
+    row.incoming.body.to_string()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broadcast_in_an_effect_outlives_its_deadline() {
+    let stage = Stage::new(CourierSettings::default()).await;
+    // A page a second: sixty pages are six times as long as two tries of five seconds.
+    let outcome = outcome_in_an_effect(&stage, 1_200).await;
+    assert!(outcome.contains(r#""ok":1200"#), "{outcome}");
+    stage.settled().await;
+    assert!((1..=1_200).all(|chat| stage.texts_to(chat) == ["news"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_try_that_posts_a_page_is_not_counted() {
+    let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
+    let stage = Stage::over(Arc::clone(&faulty) as _, off()).await;
+    // Each try posts one page more and fails at the next one; the pages before it are known.
+    for page in 0..10 {
+        faulty.fail_next("post", page + 1, Trouble::Delay(Duration::ZERO));
+        faulty.fail_next("post", 1, Trouble::Before);
+    }
+    let outcome = outcome_in_an_effect(&stage, 400).await;
+    assert!(outcome.contains(r#""ok":400"#), "{outcome}");
+    stage.settled().await;
+    assert!((1..=400).all(|chat| stage.texts_to(chat) == ["news"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broadcast_that_gets_no_further_fails_for_good() {
+    let faulty = Arc::new(FaultyStore::new(Arc::new(MemoryStore::new())));
+    let stage = Stage::over(Arc::clone(&faulty) as _, off()).await;
+    faulty.fail_next("post", 1, Trouble::Delay(Duration::ZERO));
+    faulty.fail_next("post", 1, Trouble::Before);
+    // Then every try finds the first page posted and fails at the second.
+    for _ in 0..10 {
+        faulty.fail_next("post", 1, Trouble::Delay(Duration::ZERO));
+        faulty.fail_next("post", 1, Trouble::Before);
+    }
+    let before = faulty.calls("post");
+    let outcome = outcome_in_an_effect(&stage, 400).await;
+    assert!(outcome.contains(r#""ok":null"#), "{outcome}");
+    assert_eq!(faulty.calls("post") - before, 6, "a try that got further, and two that did not");
 }

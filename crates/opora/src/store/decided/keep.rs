@@ -19,6 +19,7 @@ pub(super) struct Record {
     inputs: i64,
     inputs_json: String,
     body: String,
+    has_secrets: bool,
     hour: i64,
 }
 
@@ -37,6 +38,7 @@ impl Record {
             inputs: count(inputs.len()),
             inputs_json: rows.into_json(),
             body: serde_json::to_string(decision).map_err(unwritable)?,
+            has_secrets: decision.has_secrets(),
             hour: hour(commit.at),
         })
     }
@@ -68,10 +70,11 @@ impl Record {
                 WHERE EXISTS (SELECT 1 FROM fence WHERE epoch = $2::bigint)
                 ON CONFLICT DO NOTHING RETURNING 1),
             record AS (
-                INSERT INTO opora_decisions AS d (key, bot, to_version, body, hour)
-                SELECT $5::text, $1::bigint, $6::bigint, $7::text, $4::bigint
+                INSERT INTO opora_decisions AS d (key, bot, to_version, body, hour, has_secrets)
+                SELECT $5::text, $1::bigint, $6::bigint, $7::text, $4::bigint, $8::bigint
                 WHERE EXISTS (SELECT 1 FROM fence WHERE epoch = $2::bigint)
-                ON CONFLICT (key) DO UPDATE SET to_version = excluded.to_version, body = excluded.body, hour = excluded.hour
+                ON CONFLICT (key) DO UPDATE SET to_version = excluded.to_version, body = excluded.body,
+                    hour = excluded.hour, has_secrets = excluded.has_secrets
                 WHERE d.to_version < excluded.to_version RETURNING 1)
             SELECT coalesce((SELECT epoch FROM fence), -1), (SELECT count(*) FROM inputs), (SELECT count(*) FROM record)";
         let values = vec![
@@ -82,6 +85,7 @@ impl Record {
             Value::Text(self.key.to_string()),
             Value::Number(self.to),
             Value::Text(self.body),
+            Value::Number(self.has_secrets.into()),
         ];
         let [epoch, inputs, record] = numbers(database, KEEP, values).await?.unwrap_or_default();
         if epoch != self.epoch.0 {
@@ -95,14 +99,16 @@ impl Record {
             INSERT INTO opora_decided_inputs (bot, input, hour) SELECT $1, value, $3 FROM json_each($2) WHERE true
             ON CONFLICT DO NOTHING";
         const RECORD: &str = "
-            INSERT INTO opora_decisions (key, bot, to_version, body, hour) VALUES ($1, $2, $3, $4, $5)
-            ON CONFLICT (key) DO UPDATE SET to_version = excluded.to_version, body = excluded.body, hour = excluded.hour
+            INSERT INTO opora_decisions (key, bot, to_version, body, hour, has_secrets) VALUES ($1, $2, $3, $4, $5, $6)
+            ON CONFLICT (key) DO UPDATE SET to_version = excluded.to_version, body = excluded.body,
+                hour = excluded.hour, has_secrets = excluded.has_secrets
             WHERE opora_decisions.to_version < excluded.to_version";
         check_fence(database, self.key.bot, self.epoch).await?;
         let (bot, hour) = (Value::Number(self.key.bot), Value::Number(self.hour));
         let inputs = change(database, INPUTS, vec![bot.clone(), Value::Text(self.inputs_json), hour.clone()]).await?;
         let (key, to, body) = (Value::Text(self.key.to_string()), Value::Number(self.to), Value::Text(self.body));
-        let record = change(database, RECORD, vec![key, bot, to, body, hour]).await?;
+        let secrets = Value::Number(self.has_secrets.into());
+        let record = change(database, RECORD, vec![key, bot, to, body, hour, secrets]).await?;
         Ok((i64::try_from(inputs).unwrap_or(i64::MAX), i64::try_from(record).unwrap_or(i64::MAX)))
     }
 }

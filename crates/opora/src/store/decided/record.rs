@@ -40,6 +40,23 @@ impl Decision {
         }
     }
 
+    /// Leaves out the messages that are secret; whether there were any.
+    pub(super) fn leave_secrets_out(&mut self) -> bool {
+        let before = self.commit.outgoing.len();
+        for place in (0..before).rev() {
+            if self.commit.outgoing[place].secret && place < self.numbers.len() {
+                self.numbers.remove(place);
+                self.commit.outgoing.remove(place);
+            }
+        }
+        self.commit.outgoing.len() < before
+    }
+
+    /// Whether it holds secret messages.
+    pub(super) fn has_secrets(&self) -> bool {
+        self.commit.outgoing.iter().any(|outgoing| outgoing.secret)
+    }
+
     /// What recognises the inputs that it takes, among those of its bot.
     pub(super) fn inputs(&self) -> Result<Vec<String>, serde_json::Error> {
         self.commit.takes.iter().map(input).collect()
@@ -87,6 +104,7 @@ mod tests {
             if_unsure: IfUnsure::Drop,
             label: Some("menu".into()),
             edits_label: None,
+            secret: false,
         };
         Commit {
             takes: vec![

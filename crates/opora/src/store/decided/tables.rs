@@ -15,9 +15,11 @@ CREATE TABLE opora_decisions (
     bot INTEGER NOT NULL,
     to_version INTEGER NOT NULL,
     body TEXT NOT NULL,
-    hour INTEGER NOT NULL
+    hour INTEGER NOT NULL,
+    has_secrets INTEGER NOT NULL
 );
 CREATE INDEX opora_decisions_age ON opora_decisions (bot, hour);
+CREATE INDEX opora_decisions_secrets ON opora_decisions (bot) WHERE has_secrets <> 0;
 CREATE TABLE opora_decided_inputs (
     bot INTEGER NOT NULL,
     input TEXT NOT NULL,
@@ -34,9 +36,11 @@ CREATE TABLE opora_decisions (
     bot BIGINT NOT NULL,
     to_version BIGINT NOT NULL,
     body TEXT NOT NULL,
-    hour BIGINT NOT NULL
+    hour BIGINT NOT NULL,
+    has_secrets BIGINT NOT NULL
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 CREATE INDEX opora_decisions_age ON opora_decisions (bot, hour);
+CREATE INDEX opora_decisions_secrets ON opora_decisions (bot) WHERE has_secrets <> 0;
 CREATE TABLE opora_decided_inputs (
     bot BIGINT NOT NULL,
     input TEXT COLLATE "C" NOT NULL,

@@ -55,6 +55,11 @@ impl DecidedStore {
             self.redis.renew(bot, epoch).await?;
             after = Some(last);
         }
+        for key in self.database.decided_with_secrets(bot).await? {
+            if let Some(mut decision) = self.database.decision(&key).await? {
+                self.drop_secrets(&mut decision).await?;
+            }
+        }
         // Also of what was brought back just now.
         let sent = self.redis.settle_left(bot, epoch).await?;
         self.settled.lock().note(sent.into_iter());

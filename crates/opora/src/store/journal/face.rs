@@ -250,6 +250,17 @@ impl StoreLayer for Journal {
         Box::pin(async move { self.0.for_operator(key)?.reset(key, now).await })
     }
 
+    fn forget<'a>(&'a self, bot: i64, user: i64, now: Millis) -> Answer<'a, u64> {
+        Box::pin(async move {
+            let private = DialogueKey::private(bot, user);
+            let there = self.0.for_operator(&private)?;
+            for key in self.0.there()?.redis().conversations_of_person(bot, user).await? {
+                self.0.copies.forget(&key);
+            }
+            there.forget(bot, user, now).await
+        })
+    }
+
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         Box::pin(async move { self.0.for_operator(&row.key)?.import(row, replace).await })
     }

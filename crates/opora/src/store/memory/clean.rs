@@ -22,8 +22,11 @@ impl Room {
             self.transitions.remove(&id);
         }
         self.outbox.forget_above(RECORDS_MOST, NAMES_MOST);
-        while self.parked.len() > RECORDS_MOST {
-            self.parked.pop_first();
+        while self.parked.len() > RECORDS_MOST
+            && let Some((id, parked)) = self.parked.pop_first()
+        {
+            let (parked, kind) = (id.0, parked.kind);
+            tracing::error!(parked, kind, "memory holds too many parked turns; the oldest is dropped");
         }
     }
 
@@ -81,6 +84,7 @@ mod tests {
             if_unsure: Default::default(),
             label: None,
             edits_label: None,
+            secret: false,
         }
     }
 

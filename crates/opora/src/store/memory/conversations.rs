@@ -6,6 +6,7 @@ use std::ops::Bound;
 use super::age::ByAge;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
+use crate::store::operator::is_of_person;
 use crate::store::{ConversationRow, Filter, Place, PlaceCount, StateChange, Stored, Version};
 
 /// The conversations of a bot.
@@ -62,6 +63,13 @@ impl Conversations {
             self.change(key.clone(), StateChange::Clear, now);
         }
         open
+    }
+
+    /// Ends the open conversations of a person; how many there were.
+    pub(super) fn forget_person(&mut self, user: i64, now: Millis) -> u64 {
+        let open = self.by_key.iter().filter(|(key, open)| open.stored.is_some() && is_of_person(key, user));
+        let keys: Vec<_> = open.map(|(key, _)| key.clone()).collect();
+        keys.iter().filter(|key| self.reset(key, now)).count() as u64
     }
 
     pub(super) fn import(&mut self, row: &ConversationRow, replace: bool) -> bool {

@@ -9,6 +9,7 @@ use super::age::ByAge;
 use super::shelves::later;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
+use crate::store::operator::is_of_person;
 use crate::store::{InboxRow, Mark, Seq};
 
 /// The inbox of a bot.
@@ -70,6 +71,11 @@ impl Inbox {
         if let Some(row) = self.rows.remove(&seq) {
             self.by_key.remove(&(row.incoming.key, seq));
         }
+    }
+
+    /// The rows of a person.
+    pub(super) fn of_person(&self, user: i64) -> Vec<InboxRow> {
+        self.rows.values().filter(|row| is_of_person(&row.incoming.key, user)).cloned().collect()
     }
 
     pub(super) fn has(&self, seq: Seq) -> bool {

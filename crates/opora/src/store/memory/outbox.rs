@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::age::ByAge;
 use super::shelves::later;
 use crate::clock::Millis;
-use crate::store::{FailedRow, IfUnsure, OutboxId, OutboxRow, Settled, Settlement};
+use crate::key::DialogueKey;
+use crate::store::operator::is_of_person;
+use crate::store::{FailedRow, IfUnsure, OutboxId, OutboxRow, Outgoing, Settled, Settlement};
 
 /// The outbox of a bot.
 #[derive(Debug, Default)]
@@ -72,11 +74,33 @@ impl Outbox {
             Settlement::Failed(reason) => {
                 if let Some(OutboxRow { key, outgoing, at, .. }) = self.unsent.remove(&id) {
                     self.failed_by_age.add(at, id);
+                    let outgoing = outgoing.after_failure();
                     self.failed.insert(id, FailedRow { id, key, outgoing, reason, at });
                 }
             }
             Settlement::Moved { from, to } => self.moved(id, from, to),
         }
+    }
+
+    /// Removes the messages of a person and to the person, and the labels of the person's chat; how many there were.
+    pub(super) fn forget_person(&mut self, user: i64) -> u64 {
+        let is_theirs = |key: &DialogueKey, outgoing: &Outgoing| is_of_person(key, user) || outgoing.chat == Some(user);
+        let before = self.unsent.len() + self.failed.len();
+        self.unsent.retain(|_, row| !is_theirs(&row.key, &row.outgoing));
+        let (failed, by_age) = (&mut self.failed, &mut self.failed_by_age);
+        failed.retain(|id, row| {
+            let stays = !is_theirs(&row.key, &row.outgoing);
+            if !stays {
+                by_age.remove(row.at, *id);
+            }
+            stays
+        });
+        let labels = self.labels.remove(&user).unwrap_or_default();
+        let gone = before - self.unsent.len() - self.failed.len() + labels.len();
+        for (label, labelled) in labels {
+            self.labels_by_age.remove(labelled.at, (user, label));
+        }
+        gone as u64
     }
 
     fn label(&mut self, chat: i64, label: Box<str>, labelled: Labelled) {

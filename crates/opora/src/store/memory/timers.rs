@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::clock::Millis;
 use crate::key::DialogueKey;
+use crate::store::operator::is_of_person;
 use crate::store::{TimerId, TimerRow};
 
 /// The timers of a bot.
@@ -40,6 +41,14 @@ impl Timers {
                 self.by_name.remove(&row.key);
             }
         }
+    }
+
+    /// Removes the timers of a person; how many there were.
+    pub(super) fn forget_person(&mut self, user: i64) -> u64 {
+        let named = self.by_name.iter().filter(|(key, _)| is_of_person(key, user));
+        let ids: Vec<_> = named.flat_map(|(_, timers)| timers.iter().map(|(_, id)| *id)).collect();
+        ids.iter().for_each(|id| self.remove(*id));
+        ids.len() as u64
     }
 
     pub(super) fn has(&self, id: TimerId) -> bool {

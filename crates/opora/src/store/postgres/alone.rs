@@ -43,6 +43,10 @@ FROM old WHERE c.key = old.key";
         answered(bound(sqlx::query(query), values).fetch_optional(self.connection())).await
     }
 
+    async fn rows(&mut self, query: &'static str, values: Vec<Value>) -> Result<Vec<PgRow>, GroupFailed> {
+        answered(bound(sqlx::query(query), values).fetch_all(self.connection())).await
+    }
+
     async fn leases(&mut self, epoch: Option<Epoch>) -> Result<Facts, GroupFailed> {
         answered(Inquiry::of_leases(epoch)?.wait_and_ask(self.connection())).await
     }

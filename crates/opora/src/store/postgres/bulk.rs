@@ -357,10 +357,11 @@ const NOT_SENT: &str = "
 const UNSENT_GONE: &str = "
 @ AS (DELETE FROM opora_outbox WHERE id = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM $rows)) RETURNING *)";
 
-/// What failed is among what is unsent no more.
+/// What failed is among what is unsent no more. A secret message leaves no body.
 const FAILED: &str = "
 @ AS (INSERT INTO opora_failed (id, bot, key, chat, method, body, rest, reason, at)
-      SELECT o.id, o.bot, o.key, o.chat, o.method, o.body, o.rest, said.value->>1, o.at
+      SELECT o.id, o.bot, o.key, o.chat, o.method,
+             CASE WHEN (o.rest::jsonb->>'secret')::boolean THEN '{}' ELSE o.body END, o.rest, said.value->>1, o.at
       FROM $rows AS said JOIN unsent_gone AS o ON o.id = (said.value->>0)::bigint
       ON CONFLICT DO NOTHING)";
 

@@ -209,6 +209,10 @@ impl StoreLayer for AiogramStore {
         Box::pin(async move { self.0.end_conversation(&self.0.conversation(key), now).await })
     }
 
+    fn forget<'a>(&'a self, bot: i64, user: i64, now: Millis) -> Answer<'a, u64> {
+        Box::pin(self.0.forget_person(bot, user, now))
+    }
+
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         Box::pin(self.0.import_row(row, replace))
     }

@@ -122,7 +122,7 @@ impl RedisStore {
 }
 
 /// The numbers at a place of the answers, together.
-fn sum(answers: &[Written], place: usize) -> StoreResult<u64> {
+pub(super) fn sum(answers: &[Written], place: usize) -> StoreResult<u64> {
     let number = |answer: &Written| answer.more.get(place).and_then(|number| number.parse::<u64>().ok());
     answers.iter().map(number).sum::<Option<u64>>().ok_or_else(|| unreadable("a count is not a number"))
 }

@@ -75,21 +75,23 @@ struct Rare {
     uploads: Vec<Upload>,
     label: Option<Box<str>>,
     edits_label: Option<Box<str>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    secret: bool,
 }
 
 impl Rare {
     /// As JSON, or nothing if there is none of it.
-    fn of(Outgoing { uploads, label, edits_label, .. }: &Outgoing) -> StoreResult<String> {
-        if uploads.is_empty() && label.is_none() && edits_label.is_none() {
+    fn of(Outgoing { uploads, label, edits_label, secret, .. }: &Outgoing) -> StoreResult<String> {
+        if uploads.is_empty() && label.is_none() && edits_label.is_none() && !secret {
             return Ok(String::new());
         }
-        let rare = Self { uploads: uploads.clone(), label: label.clone(), edits_label: edits_label.clone() };
-        json(&rare)
+        let (uploads, label, edits_label) = (uploads.clone(), label.clone(), edits_label.clone());
+        json(&Self { uploads, label, edits_label, secret: *secret })
     }
 
     fn read(text: &str) -> Read<Self> {
         if text.is_empty() {
-            return Ok(Self { uploads: Vec::new(), label: None, edits_label: None });
+            return Ok(Self { uploads: Vec::new(), label: None, edits_label: None, secret: false });
         }
         Ok(serde_json::from_str(text)?)
     }
@@ -113,8 +115,8 @@ fn read_call(bot: i64, id: OutboxId, fields: &mut Fields<'_>, was_sending: bool)
     let (chat, method, body) = (fields.next()?, fields.next()?.into(), fields.next()?.into());
     let chat = if chat.is_empty() { None } else { Some(chat.parse()?) };
     let if_unsure = if flag == ONCE { IfUnsure::Drop } else { IfUnsure::Resend };
-    let Rare { uploads, label, edits_label } = Rare::read(fields.next()?)?;
-    let outgoing = Outgoing { chat, method, body, uploads, if_unsure, label, edits_label };
+    let Rare { uploads, label, edits_label, secret } = Rare::read(fields.next()?)?;
+    let outgoing = Outgoing { chat, method, body, uploads, if_unsure, label, edits_label, secret };
     Ok(OutboxRow { id, key, outgoing, was_sending, at })
 }
 

@@ -209,6 +209,7 @@ async fn a_label_is_settled_only_with_a_message_that_still_waits() {
         if_unsure: Default::default(),
         label: Some(label.into()),
         edits_label: None,
+        secret: false,
     };
     let post = ["menu", "list", "menu"].map(|label| (key.clone(), said(label))).to_vec();
     let ids = store.post(epoch, "once", post, Millis(77)).await.unwrap();

@@ -7,6 +7,7 @@ use super::columns::{Columns, Value, count};
 use super::decide::told;
 use super::facts::Facts;
 use super::failure::GroupFailed;
+use super::forget::forget;
 use super::operation::{Alone, Decided, Import, Old};
 use super::reads::{self, LEASE, is_unchanged};
 use super::rows::Rows;
@@ -37,6 +38,12 @@ pub(in crate::store) trait Session: Send {
         query: &'static str,
         values: Vec<Value>,
     ) -> impl Future<Output = Result<Option<Self::Row>, GroupFailed>> + Send;
+    /// All rows that a query finds.
+    fn rows(
+        &mut self,
+        query: &'static str,
+        values: Vec<Value>,
+    ) -> impl Future<Output = Result<Vec<Self::Row>, GroupFailed>> + Send;
     /// The leases, which do not change until the transaction ends: all of them, or the one of an epoch.
     fn leases(&mut self, epoch: Option<Epoch>) -> impl Future<Output = Result<Facts, GroupFailed>> + Send;
     /// Waits until no transaction under a bot's lease is under way, and lets none begin.
@@ -65,6 +72,7 @@ pub(in crate::store) async fn carry_out(alone: Alone, session: &mut impl Session
         Alone::ClearLease { bot, reply } => told(reply, clear(session, bot).await.map(Ok)),
         Alone::Clean { epoch, bounds, old, reply } => told(reply, clean(session, epoch, bounds, old).await),
         Alone::Reset { key, now, reply } => told(reply, reset(session, &key, now).await.map(Ok)),
+        Alone::Forget { bot, user, now, reply } => told(reply, forget(session, bot, user, now).await.map(Ok)),
         Alone::Import(import) => {
             let done = import_all(session, std::slice::from_ref(&import)).await;
             told(import.reply, done.map(|done| Ok(done.contains(&true))))

@@ -107,6 +107,7 @@ pub(in crate::store) enum Alone {
     ClearLease { bot: i64, reply: Reply<()> },
     Clean { epoch: Epoch, bounds: Bounds, old: Old, reply: Reply<Cleaned> },
     Reset { key: DialogueKey, now: Millis, reply: Reply<bool> },
+    Forget { bot: i64, user: i64, now: Millis, reply: Reply<u64> },
     Import(Import),
     RetryParked { id: ParkedId, reply: Reply<bool> },
     DropParked { id: ParkedId, reply: Reply<bool> },
@@ -370,6 +371,7 @@ impl Alone {
             Self::Claim { reply, .. } => refuse(reply, failed),
             Self::Release { reply, .. } | Self::ClearLease { reply, .. } => refuse(reply, failed),
             Self::Clean { reply, .. } => refuse(reply, failed),
+            Self::Forget { reply, .. } => refuse(reply, failed),
             Self::Reset { reply, .. }
             | Self::Import(Import { reply, .. })
             | Self::RetryParked { reply, .. }

@@ -58,6 +58,9 @@ pub(in crate::store) struct Rest {
     pub(in crate::store) label: Option<Box<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::store) edits_label: Option<Box<str>>,
+    /// The statements that write failed messages look for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::store) secret: bool,
 }
 
 impl<'n, 'a> Plan<'n, 'a> {
@@ -195,6 +198,7 @@ impl<'n, 'a> Plan<'n, 'a> {
             if_unsure: said.if_unsure,
             label: said.label.clone(),
             edits_label: said.edits_label.clone(),
+            secret: said.secret,
         };
         let rest = if rest == Rest::default() { None } else { Some(serde_json::to_string(&rest)?) };
         self.bulk.outbox.add(&(id, bot, key, said.chat, &said.method, &said.body, rest, at))?;

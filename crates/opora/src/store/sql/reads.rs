@@ -191,12 +191,12 @@ fn input(row: &impl Columns) -> sqlx::Result<InboxRow> {
 }
 
 pub(super) fn call(row: &impl Columns) -> sqlx::Result<OutboxRow> {
-    let Rest { uploads, if_unsure, label, edits_label } = row.json(5)?.unwrap_or_default();
+    let Rest { uploads, if_unsure, label, edits_label, secret } = row.json(5)?.unwrap_or_default();
     let (chat, method, body) = (row.maybe_number(2)?, row.text(3)?, row.text(4)?);
     Ok(OutboxRow {
         id: OutboxId(row.number(0)?),
         key: row.key(1)?,
-        outgoing: Outgoing { chat, method, body, uploads, if_unsure, label, edits_label },
+        outgoing: Outgoing { chat, method, body, uploads, if_unsure, label, edits_label, secret },
         was_sending: row.flag(6)? && if_unsure == IfUnsure::Drop,
         at: Millis(row.number(7)?),
     })

@@ -231,6 +231,10 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         Box::pin(self.writers.alone(move |reply| Alone::Reset { key, now, reply }))
     }
 
+    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
+        Box::pin(self.writers.alone(move |reply| Alone::Forget { bot, user, now, reply }))
+    }
+
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         let row = Box::new(row.clone());
         Box::pin(self.writers.alone(move |reply| Alone::Import(Import { row, replace, is_exact: false, reply })))

@@ -31,6 +31,10 @@ WHERE key = $1 AND value IS NOT NULL";
         Ok(bound(sqlx::query(query), values).fetch_optional(self).await?)
     }
 
+    async fn rows(&mut self, query: &'static str, values: Vec<Value>) -> Result<Vec<SqliteRow>, GroupFailed> {
+        Ok(bound(sqlx::query(query), values).fetch_all(self).await?)
+    }
+
     async fn leases(&mut self, _epoch: Option<Epoch>) -> Result<Facts, GroupFailed> {
         facts::read(self, &[]).await
     }

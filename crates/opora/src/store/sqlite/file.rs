@@ -19,6 +19,9 @@ const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 /// How long a statement waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long the emptying of the log waits for others, who wait with it.
+const LOG_TIMEOUT: Duration = Duration::from_millis(100);
+
 /// Pages that the writer holds; the rest is in the system's own cache.
 const WRITER_CACHE_KIB: u32 = 2048;
 /// Pages that a reader holds.
@@ -86,6 +89,19 @@ impl DatabaseFile {
         self.options(READER_CACHE_KIB).pragma("query_only", "1")
     }
 
+    /// Empties the log, which still holds what was deleted since it was emptied last. Where others read or write just now, it
+    /// is left for the next time.
+    pub(super) async fn empty_log(&self) {
+        let emptied = async {
+            let mut connection = self.reading().busy_timeout(LOG_TIMEOUT).connect().await?;
+            sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await?;
+            connection.close().await
+        };
+        if let Err(error) = emptied.await {
+            tracing::debug!(%error, "the log could not be emptied now");
+        }
+    }
+
     /// Copies everything, as of one moment, into a new file.
     pub(super) async fn copy_to(&self, to: &Path) -> StoreResult<()> {
         create_private(to).await.map_err(|error| failed("write", to, error.to_string()))?;
@@ -140,6 +156,8 @@ impl DatabaseFile {
             .pragma("wal_autocheckpoint", "8000")
             .pragma("cache_size", format!("-{cache_kib}"))
             .pragma("temp_store", "MEMORY")
+            // What is deleted is overwritten: a PIN or a forgotten person's words must not stay in free pages.
+            .pragma("secure_delete", "ON")
             .row_buffer_size(1024)
             .disable_statement_logging()
     }

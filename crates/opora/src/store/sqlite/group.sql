@@ -61,7 +61,8 @@ BEGIN
     UPDATE opora_outbox SET sending = 1 WHERE id IN (SELECT value FROM jsonb_each(NEW.sending));
     UPDATE opora_outbox SET sending = 0 WHERE id IN (SELECT value FROM jsonb_each(NEW.not_sent));
     INSERT OR IGNORE INTO opora_failed (id, bot, key, chat, method, body, rest, reason, at)
-    SELECT o.id, o.bot, o.key, o.chat, o.method, o.body, o.rest, said.value->>1, o.at
+    SELECT o.id, o.bot, o.key, o.chat, o.method, CASE WHEN o.rest->>'secret' THEN '{}' ELSE o.body END, o.rest,
+           said.value->>1, o.at
     FROM jsonb_each(NEW.failed) AS said JOIN opora_outbox AS o ON o.id = said.value->>0;
     DELETE FROM opora_outbox WHERE id IN (SELECT value FROM jsonb_each(NEW.unsent_gone));
     INSERT INTO opora_labels (bot, chat, label, message, at)

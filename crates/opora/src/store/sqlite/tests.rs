@@ -118,6 +118,7 @@ fn say(text: &str) -> Outgoing {
         if_unsure: Default::default(),
         label: None,
         edits_label: None,
+        secret: false,
     }
 }
 

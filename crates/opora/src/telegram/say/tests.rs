@@ -114,6 +114,9 @@ fn what_telegram_would_refuse_is_refused_before_the_commit() {
     let button = |bytes: usize| Say::text("x").buttons([[Button::new("A", "d".repeat(bytes))]]);
     said(button(59));
     assert_eq!(refused(button(60)), SayError::ButtonData { button: "A".into(), bytes: 65 });
+    said(Say::text("x").buttons([[Button::new(" ", "a")]]));
+    assert_eq!(refused(Say::text("x").buttons([[Button::new("", "a")]])), SayError::EmptyButton);
+    assert_eq!(refused(Say::text("x").keyboard(Keyboard::new([[Button::text("")]]))), SayError::EmptyButton);
     assert_eq!(refused(Say::text("x").buttons([[Button::contact("A")]])), SayError::WrongButton("A".into()));
     let keyboard = Keyboard::new([[Button::new("A", "a")]]);
     assert_eq!(refused(Say::text("x").keyboard(keyboard)), SayError::WrongButton("A".into()));

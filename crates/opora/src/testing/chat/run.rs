@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use super::{BOT, Stage};
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, EffectId, EffectRow, Incoming, Opened, Origin, Receipt, Settled, Settlement, StoreError, Taken, Transition,
+    Commit, EffectId, EffectRow, Incoming, Opened, Origin, Parked, Receipt, Settled, Settlement, StoreError, Taken,
+    Transition,
 };
-use crate::turn::{Event, Moment, Outcome, TurnError};
+use crate::turn::{Event, Hearing, Moment, Outcome, TurnError};
 use crate::update::Update;
 
 /// How often the application's writes may refuse one turn.
@@ -97,11 +98,15 @@ impl Stage {
             let Opened::At { version, stored } = self.ok(self.0.store.open(key, None).await) else { return Ok(()) };
             let now = self.0.clock.now();
             let context = Arc::clone(&self.0.context);
-            let (event, place) = (event.clone(), None);
-            let moment = Moment { key: key.clone(), version, stored, event, now, refusal, context, place };
+            let (about, place) = (event.clone(), None);
+            let moment = Moment { key: key.clone(), version, stored, event: about, now, refusal, context, place };
             let run = AssertUnwindSafe(self.0.script.run(moment)).catch_unwind();
             let outcome = run.await.unwrap_or_else(|_| Err(TurnError::failed("the handler panicked")))?;
-            let Outcome { state, outgoing, timers, effects, transition, writes } = outcome;
+            let Outcome { state, outgoing, timers, effects, transition, writes, hearing, lost_result: _ } = outcome;
+            if let Hearing::Unheard(reason) = hearing {
+                self.keep_unheard(key, &event, (takes, reason)).await;
+                return Ok(());
+            }
             let transition = transition.map(|(from, to, by)| Transition { from, to, by: by.into(), took_us: 0 });
             let said = outgoing.clone();
             let (key, from, takes, at) = (key.clone(), version, takes.clone(), now);
@@ -119,6 +124,13 @@ impl Stage {
             }
         }
         Err(TurnError::failed("its writes were refused again and again"))
+    }
+
+    /// As a bot does: the input becomes a row for the operator.
+    async fn keep_unheard(&self, key: &DialogueKey, event: &Event, (takes, reason): (Vec<Taken>, String)) {
+        let kind = format!("{}{}", Parked::UNHEARD, event.name());
+        let parked = Parked { at: self.0.clock.now(), ..Parked::new(key.clone(), &kind, String::new(), reason, 1) };
+        self.ok(self.0.store.park(self.epoch().await, takes, parked, Vec::new()).await);
     }
 }
 

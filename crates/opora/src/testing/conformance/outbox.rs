@@ -1,7 +1,7 @@
 //! What was said is sent in order, and none of it is forgotten.
 
 use super::Subject;
-use super::scene::{BOT, Scene, at, message, person};
+use super::scene::{ALL, BOT, Scene, at, message, person};
 use crate::store::{Commit, FailedRow, IfUnsure, OutboxId, OutboxRow, Outgoing, Settled, Settlement, Upload};
 
 fn texts(rows: &[OutboxRow]) -> Vec<String> {
@@ -56,6 +56,7 @@ pub async fn a_call_comes_back_as_it_was_said(subject: Subject) {
         if_unsure: IfUnsure::Drop,
         label: Some("plan".into()),
         edits_label: Some("menu".into()),
+        secret: true,
     };
     scene.turn(&person(101), |commit| commit.outgoing = vec![document.clone(), message(101, "then")]).await;
     let rows = scene.unsent().await;
@@ -116,6 +117,27 @@ pub async fn failed_messages_are_shown_in_pages(subject: Subject) {
     let rest = page(Some(&first[2]), 3).await;
     assert_eq!(rest.iter().map(|row| (row.id, row.at)).collect::<Vec<_>>(), [(ids[5], at(2))]);
     assert_eq!(page(rest.last(), 3).await, []);
+}
+
+/// Of a secret message that failed the operator sees to whom and why, and not what it said.
+pub async fn a_secret_that_failed_is_not_kept(subject: Subject) {
+    let mut scene = Scene::open(subject).await;
+    let secret = |text| Outgoing { secret: true, label: Some("pin".into()), ..message(101, text) };
+    // A message that only talks about secrets is none.
+    let plain = message(101, r#"{"secret":true}"#);
+    let said = vec![secret("739154"), secret("739155"), plain.clone()];
+    let ids = scene.turn(&person(101), |commit| commit.outgoing = said).await.outbox;
+    assert_eq!(scene.unsent().await[0].outgoing, secret("739154"), "it can be sent");
+    settle(&scene, ids[0], Settlement::Sent { labelled: Some((101, "pin".into(), 7)) }).await;
+    for id in &ids[1..] {
+        settle(&scene, *id, Settlement::Failed("403: blocked".into())).await;
+    }
+    scene.restart().await;
+    let rows = scene.store().failed(BOT, None, ALL).await.expect("answered");
+    let no_body = Outgoing { body: Outgoing::NO_BODY.into(), ..secret("") };
+    let kept: Vec<_> = rows.iter().map(|row| (row.id, &row.outgoing, &*row.reason)).collect();
+    assert_eq!(kept, [(ids[1], &no_body, "403: blocked"), (ids[2], &plain, "403: blocked")]);
+    assert_eq!(scene.unsent().await, []);
 }
 
 /// One word about many messages: what is not named stays.

@@ -235,6 +235,7 @@ pub(super) fn message(chat: i64, text: &str) -> Outgoing {
         if_unsure: IfUnsure::Resend,
         label: None,
         edits_label: None,
+        secret: false,
     }
 }
 

@@ -271,6 +271,18 @@ impl opora::store::StoreLayer for Broken {
         })
     }
 
+    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
+        Box::pin(async move {
+            if self.only_confirms("forget") {
+                return Ok(u64::from(self.fresh() == 0));
+            }
+            if self.how == Fault::ForgetsEverybody {
+                self.inner.forget(bot, 10, now).await?;
+            }
+            self.inner.forget(bot, user, now).await
+        })
+    }
+
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         Box::pin(async move {
             if self.only_confirms("import") {

@@ -21,7 +21,7 @@ use crate::decided::apart::Apart;
 use crate::environment;
 
 /// What Telegram says to a webhook.
-pub const WEBHOOK_SECRET: &str = "a-secret";
+pub const WEBHOOK_SECRET: &str = "a-secret_of-a-crash_1";
 
 /// What a child is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]

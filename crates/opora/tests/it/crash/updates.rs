@@ -47,7 +47,7 @@ async fn updates_that_come_again_or_late_are_taken_once(kind: Kind) {
 async fn by_webhook(stage: &Stage, store: Arc<FaultyStore>) -> Inside {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
-    let settings = WebhookSettings::new(url, "a-secret");
+    let settings = WebhookSettings::new(url, super::bots::WEBHOOK_SECRET);
     let (bot, webhook) = registration_over(stage, store).await.webhook(settings);
     tokio::spawn(async move { axum::serve(listener, webhook.router("/hook")).await.unwrap() });
     Inside::run(bot)

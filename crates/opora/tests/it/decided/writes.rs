@@ -3,10 +3,15 @@
 use futures_util::future::join_all;
 use opora::clock::Millis;
 use opora::store::{
-    Bounds, Commit, DomainWrites, Effect, Refusal, StateChange, Store, StoreError, Taken, TimerChange, TimerId, Version,
+    Bounds, Commit, DomainWrites, Effect, Outgoing, Refusal, StateChange, Store, StoreError, Taken, TimerChange,
+    TimerId, Version,
 };
 
-use super::{Bench, NOW, Tables, claim, is_taken, key, note, standing, turn, unsent, write_turn, writing_turn};
+use super::{
+    Bench, NOW, Tables, claim, found_again, is_taken, key, note, note_and_kill, standing, turn, unsent, write_turn,
+    writing_turn,
+};
+use crate::postgres_store::message;
 
 super::on_both_databases! {
     a_turn_and_its_writes_come_together,
@@ -17,6 +22,60 @@ super::on_both_databases! {
     everything_that_a_turn_asks_for_comes_with_its_writes,
     writes_outside_of_turns_go_to_the_database,
     records_go_with_the_marks,
+    a_record_keeps_no_secret_that_redis_has,
+    a_secret_that_redis_never_heard_of_is_brought_back,
+    a_forgotten_person_has_no_record,
+}
+
+/// Records that hold these words.
+const SECRETS: &str = "SELECT count(*) FROM opora_decisions WHERE body LIKE '%739154%'";
+
+/// A turn that writes, and says something that is a secret.
+fn secret_turn(person: i64, update_id: i64) -> Commit {
+    let mut commit = writing_turn(person, update_id, Version(0));
+    commit.outgoing.insert(0, Outgoing { secret: true, ..message(person, "739154") });
+    commit
+}
+
+async fn a_record_keeps_no_secret_that_redis_has(tables: Tables) {
+    let bench = Bench::new(tables).await;
+    let store = bench.store().await;
+    let epoch = claim(&store, "first").await;
+    let done = store.commit(epoch, secret_turn(1, 11)).await.unwrap();
+    assert_eq!((done.outbox.len(), unsent(&store).await), (2, vec!["739154".to_owned(), "after-11".to_owned()]));
+    assert_eq!(bench.tables.number(SECRETS).await, 0);
+    assert_eq!(bench.tables.number("SELECT count(*) FROM opora_decisions WHERE has_secrets = 0").await, 1);
+}
+
+async fn a_secret_that_redis_never_heard_of_is_brought_back(tables: Tables) {
+    let bench = Bench::new(tables).await;
+    let store = bench.store().await;
+    let epoch = claim(&store, "first").await;
+    let mut commit = secret_turn(1, 11);
+    commit.writes = Some(note_and_kill(&bench, 1));
+    store.commit(epoch, commit).await.unwrap_err();
+    assert_eq!(bench.tables.number(SECRETS).await, 1, "it may have to be sent");
+    bench.redis.lock().start_again();
+    found_again(&store).await;
+    claim(&store, "second").await;
+    assert_eq!(unsent(&store).await, ["739154", "after-11"]);
+    assert_eq!(bench.tables.number(SECRETS).await, 0);
+}
+
+async fn a_forgotten_person_has_no_record(tables: Tables) {
+    let bench = Bench::new(tables).await;
+    let store = bench.store().await;
+    let epoch = claim(&store, "first").await;
+    for person in [1, 11] {
+        write_turn(&store, epoch, person, 20 + person).await.unwrap();
+    }
+    assert!(store.forget(super::BOT, 1, NOW).await.unwrap() > 0);
+    assert_eq!(bench.tables.number("SELECT count(*) FROM opora_decisions").await, 1);
+    // Nothing is brought back, and what was decided on is known.
+    claim(&store, "second").await;
+    assert_eq!(standing(&store, 1).await, (Version(2), None));
+    assert_eq!(standing(&store, 11).await.1, Some("after-31".into()));
+    assert!(is_taken(&store, 1, 21).await);
 }
 
 async fn a_turn_and_its_writes_come_together(tables: Tables) {

@@ -176,6 +176,8 @@ async fn an_operators_change_is_refused_until_the_journal_is_replayed(scene: Sce
         let (reset, import) = (store.reset(&anna(), NOW).await, store.import(&elsewhere(), true).await);
         assert!(matches!(reset, Err(StoreError::Unavailable(_))), "{reset:?}");
         assert!(matches!(import, Err(StoreError::Unavailable(_))), "{import:?}");
+        let forget = store.forget(BOT, anna().user, NOW).await;
+        assert!(matches!(forget, Err(StoreError::Unavailable(_))), "{forget:?}");
     };
     is_refused().await;
     scene.proxy.cut_off(false);
@@ -185,6 +187,9 @@ async fn an_operators_change_is_refused_until_the_journal_is_replayed(scene: Sce
     assert_eq!(scene.redis.parked(Some(BOT), 9).await.unwrap(), [], "there is no conflict");
     assert!(store.import(&elsewhere(), true).await.unwrap());
     assert!(store.reset(&anna(), NOW).await.unwrap());
+    assert!(store.import(&elsewhere(), true).await.unwrap());
+    assert!(store.forget(BOT, anna().user, NOW).await.unwrap() > 0);
+    assert_eq!(scene.redis.statistics(Some(BOT)).await.unwrap().active, 0);
     store.close().await.unwrap();
 }
 

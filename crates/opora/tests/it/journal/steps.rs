@@ -150,7 +150,10 @@ async fn left(scene: &Scene) -> i64 {
 async fn several_instances_are_refused_at_the_start() {
     let scene = Scene::new().await;
     let store = scene.store().await;
-    let settings = WebhookSettings { instances: Instances::Several, ..WebhookSettings::new("http://127.0.0.1:1", "s") };
+    let settings = WebhookSettings {
+        instances: Instances::Several,
+        ..WebhookSettings::new("http://127.0.0.1:1", "a-secret_of-a-step_1")
+    };
     let (bot, _webhook) = scene.stage.bot(&store).dialogue(form()).webhook(settings);
     let ended = Running::start(bot).ends().await;
     let Err(BotError::Store(StoreError::Unsupported(why))) = ended else { panic!("{ended:?}") };

@@ -19,6 +19,7 @@ pub(super) fn message(chat: i64) -> Outgoing {
         if_unsure: IfUnsure::Resend,
         label: None,
         edits_label: None,
+        secret: false,
     }
 }
 

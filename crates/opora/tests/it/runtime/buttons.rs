@@ -151,3 +151,33 @@ async fn a_double_tap_on_an_entry_that_ends_at_once_acts_once_and_both_taps_are_
     // Nothing is open: nobody has to be told about the stop.
     anna.hears_just(&["Hello.", "Your balance."]).await;
 }
+
+/// A month of two days with a gap between them, as calendars show it.
+fn calendar() -> Dialogue<Counter> {
+    async fn show(turn: &mut Turn, _: Command) -> Step<Counter> {
+        turn.say(Say::text("Which day?").buttons([[Button::new("1", "on"), Button::new(" ", "count")]]));
+        Ok(Next::Go(Counter::First))
+    }
+    Dialogue::new()
+        .start(command("start"), show)
+        .on(Counter::FIRST, button("count"), count)
+        .on(Counter::FIRST, button("on"), on)
+        .on(Counter::SECOND, text(), text_comes)
+}
+
+#[tokio::test]
+async fn a_button_of_a_space_works_here_and_in_tests_of_chats() {
+    let stage = Stage::new().await;
+    let anna = stage.person("Anna").await;
+    let bot = Running::start(stage.bot(&memory()).dialogue(calendar()));
+    anna.says("/start").await;
+    anna.presses(" ").await;
+    anna.hears_just(&["Which day?", "Counted."]).await;
+    bot.stops().await;
+
+    let stage = opora::testing::chat::Stage::new(calendar());
+    let anna = stage.person("Anna");
+    anna.sends("/start").await;
+    anna.presses(" ").await;
+    anna.sees("Counted.");
+}

@@ -15,7 +15,7 @@ use super::form::{NAME, form};
 use crate::deliveries::{two_in_postgres, two_in_redis};
 use crate::stage::{BOT, Running, Stage, memory, until};
 
-const SECRET: &str = "a-secret_1";
+const SECRET: &str = "a-secret_of-the-fleet_1";
 
 /// One of several, and its own server.
 struct Instance {

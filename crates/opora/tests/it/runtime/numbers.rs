@@ -19,7 +19,7 @@ use crate::stage::{Running, Stage, memory, until};
 
 /// Every number under its name and labels: of a counter its sum, of a gauge the last, of a histogram how many there are.
 #[derive(Clone, Default)]
-struct Numbers(Arc<Mutex<BTreeMap<String, f64>>>);
+pub struct Numbers(Arc<Mutex<BTreeMap<String, f64>>>);
 
 /// One number.
 struct Number {
@@ -35,19 +35,19 @@ impl Numbers {
         Arc::new(Number { all: self.clone(), name })
     }
 
-    fn of(&self, name: &str) -> Option<f64> {
+    pub fn of(&self, name: &str) -> Option<f64> {
         self.0.lock().get(name).copied()
     }
 
     /// Waits until a number is what it should be.
-    async fn shows(&self, name: &str, is_right: impl Fn(f64) -> bool) {
+    pub async fn shows(&self, name: &str, is_right: impl Fn(f64) -> bool) {
         let waiting = until(name, async || self.of(name).is_some_and(&is_right));
         if tokio::time::timeout(Duration::from_secs(20), waiting).await.is_err() {
             panic!("{name} is {:?} among {:#?}", self.of(name), self.0.lock());
         }
     }
 
-    async fn show(&self, name: &str, value: f64) {
+    pub async fn show(&self, name: &str, value: f64) {
         self.shows(name, |now| (now - value).abs() < 1e-9).await;
     }
 }

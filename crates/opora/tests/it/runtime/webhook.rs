@@ -1,18 +1,21 @@
 //! The webhook: a router of the application's, and what it answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use opora::bot::{BotError, Webhook, WebhookSettings};
 use opora::store::Store;
 use opora::testing::faulty::{FaultyStore, Trouble};
 use reqwest::{Response, StatusCode};
 use serde_json::json;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
-use crate::stage::{BOT, Running, Stage, TOKEN, memory, until};
+use crate::stage::{BOT, PATIENCE, Running, Stage, TOKEN, memory, until};
 
-pub const SECRET: &str = "a-secret_1";
+pub const SECRET: &str = "a-secret_of-a-webhook_1";
 
 /// The application's own server.
 pub struct Server {
@@ -81,13 +84,56 @@ async fn only_who_knows_the_secret_is_heard() {
     let (bot, webhook) = stage.bot(&store).dialogue(form()).webhook(server.settings());
     server.mount(&webhook);
     let bot = Running::start(bot);
-    for secret in ["", "a-secret_2", "a-secret_", "a-secret_11", TOKEN] {
+    let almost = ["a-secret_of-a-webhook_2", "a-secret_of-a-webhook_", "a-secret_of-a-webhook_11"];
+    for secret in almost.into_iter().chain(["", TOKEN]) {
         assert_eq!(server.brings(secret, update(1, "/start")).await.status(), StatusCode::UNAUTHORIZED, "{secret}");
     }
     let without = stage.http.post(&server.url).body(update(1, "/start")).send().await.unwrap();
     assert_eq!(without.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(faulty.calls("receive"), 0);
-    assert!(journal.has(&["without the right secret"]), "{:#?}", journal.lines());
+    let warnings = journal.lines().iter().filter(|line| line.contains("without the right secret")).count();
+    assert_eq!(warnings, 1, "one warning a minute: {:#?}", journal.lines());
+    bot.stops().await;
+}
+
+/// Begins a call whose body does not come, and gives the status line of the answer.
+async fn answer_without_a_body(server: &Server, secret: &str) -> String {
+    let address = server.url.trim_start_matches("http://").trim_end_matches("/hook");
+    let mut connection = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST /hook HTTP/1.1\r\nHost: {address}\r\nContent-Length: 1000000\r\n\
+         X-Telegram-Bot-Api-Secret-Token: {secret}\r\n\r\n{{"
+    );
+    connection.write_all(head.as_bytes()).await.unwrap();
+    let mut status = String::new();
+    let mut connection = BufReader::new(connection);
+    let answer = tokio::time::timeout(PATIENCE, connection.read_line(&mut status)).await;
+    answer.expect("no answer before the body").unwrap();
+    status
+}
+
+#[tokio::test]
+async fn a_wrong_secret_is_refused_before_the_body_comes() {
+    let stage = Stage::new().await;
+    let mut server = Server::new(&stage).await;
+    let settings = WebhookSettings { body_timeout: Duration::from_secs(3600), ..server.settings() };
+    let (_bot, webhook) = stage.bot(&memory()).dialogue(form()).webhook(settings);
+    server.mount(&webhook);
+    assert!(answer_without_a_body(&server, "wrong").await.starts_with("HTTP/1.1 401"));
+    // Nothing is read either while the bot does not run.
+    assert!(answer_without_a_body(&server, SECRET).await.starts_with("HTTP/1.1 503"));
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_given_up() {
+    let stage = Stage::new().await;
+    let mut server = Server::new(&stage).await;
+    let settings = WebhookSettings { body_timeout: Duration::from_millis(50), ..server.settings() };
+    let (bot, webhook) = stage.bot(&memory()).dialogue(form()).webhook(settings);
+    server.mount(&webhook);
+    let bot = Running::start(bot);
+    until("the webhook", async || !stage.calls("setWebhook").await.is_empty()).await;
+    assert!(answer_without_a_body(&server, SECRET).await.starts_with("HTTP/1.1 408"));
     bot.stops().await;
 }
 
@@ -171,7 +217,7 @@ async fn garbage_is_taken_and_logged_and_what_is_too_large_is_refused() {
 async fn a_bot_does_not_start_with_a_secret_that_keeps_nobody_out() {
     let stage = Stage::new().await;
     let server = Server::new(&stage).await;
-    for secret in ["", "with a space", &"x".repeat(257)] {
+    for secret in ["", "fifteen-letters", "with a space in between", &"x".repeat(257)] {
         let settings = WebhookSettings { secret: secret.to_owned(), ..server.settings() };
         let (bot, _) = stage.bot(&memory()).dialogue(form()).webhook(settings);
         let ended = bot.run_until(opora::bot::Stop::new()).await;

@@ -7,6 +7,7 @@ use super::super::tasks::{self, Place};
 use super::grid::grid;
 use super::slot::{self, Whole, path as slot_path};
 use super::{Shown, usual, write_slot};
+use crate::domain::days;
 use crate::payroll::{Money, Period as Month};
 use crate::sites::{Permission, Site, Slot};
 use crate::text;
@@ -49,7 +50,9 @@ fn ways(shown: &Shown, language: Language) -> Markup {
         (false, true) => shown.day.checked_sub_days(Days::new(7)),
         (false, false) => shown.day.checked_add_days(Days::new(7)),
     };
-    let to = |day: Option<NaiveDate>| path(shown, shown.is_month, day.unwrap_or(shown.day));
+    let to = |day: Option<NaiveDate>| {
+        path(shown, shown.is_month, day.filter(|day| days::is_kept(*day)).unwrap_or(shown.day))
+    };
     let last = shown.first.checked_add_days(Days::new(6)).unwrap_or(shown.first);
     html! {
         nav.months aria-label=(text!(language, "cabinet-nav-calendar")) {

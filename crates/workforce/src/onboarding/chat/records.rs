@@ -8,6 +8,8 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait
 
 use super::super::tables::{chat, message};
 use crate::domain::Writing;
+use crate::people::Person;
+use crate::web::OWNERS;
 
 /// The conversation of a person that is not closed.
 pub async fn open_chat(db: &impl ConnectionTrait, user_id: i64) -> Result<Option<chat::Model>, DbErr> {
@@ -55,10 +57,30 @@ pub async fn ask(
     keep(db, chat, user_id, text, at).await
 }
 
-/// Keeps an answer; refused if the conversation was closed in the meantime.
-pub async fn answer(db: &Writing<'_, '_>, user_id: i64, by: i64, text: String, at: Millis) -> Result<(), WriteError> {
-    let chat = open_chat(db, user_id).await?.ok_or_else(|| Refusal::because("the conversation is closed"))?;
-    keep(db, chat.id, by, text, at).await
+/// Whether this person may answer in a conversation: who is in charge of it, and owners.
+pub fn may_answer(chat: &chat::Model, person: &Person) -> bool {
+    chat.in_charge_id == person.id || person.may(OWNERS)
+}
+
+/// Keeps an answer; refused if the conversation was closed in the meantime, or went to somebody else.
+pub async fn answer(
+    db: &Writing<'_, '_>,
+    user_id: i64,
+    by: Person,
+    text: String,
+    at: Millis,
+) -> Result<(), WriteError> {
+    let chat = open_chat(db, user_id).await?.filter(|chat| may_answer(chat, &by));
+    let chat = chat.ok_or_else(|| Refusal::because("the conversation is closed"))?;
+    keep(db, chat.id, by.id, text, at).await
+}
+
+/// Ends a conversation for who answers in it; one that has gone to somebody else stays as it is.
+pub async fn close_by(db: &Writing<'_, '_>, user_id: i64, by: Person, at: Millis) -> Result<(), WriteError> {
+    match open_chat(db, user_id).await? {
+        Some(chat) if may_answer(&chat, &by) => close(db, user_id, at).await,
+        _ => Ok(()),
+    }
 }
 
 /// Ends a conversation; one that has ended stays as it is.

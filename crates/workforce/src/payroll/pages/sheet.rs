@@ -61,7 +61,9 @@ pub fn months(path: &str, period: Period, last: Period, language: Language) -> M
     let to = |period: Period| format!("{path}?period={period}");
     html! {
         nav.months aria-label=(text!(language, "payroll-months")) {
-            a.button.plain rel="prev" href=(to(period.previous())) aria-label=(period.previous().shown(language)) { "←" }
+            @if period.has_previous() {
+                a.button.plain rel="prev" href=(to(period.previous())) aria-label=(period.previous().shown(language)) { "←" }
+            }
             strong data-testid="period" { (period.shown(language)) }
             @if period < last {
                 a.button.plain rel="next" href=(to(period.next())) aria-label=(period.next().shown(language)) { "→" }

@@ -1,6 +1,7 @@
 // Keeps a page up to date: shows times by the clock of whoever looks, and loads parts anew when they have changed.
 
 const SIGNED_OUT = 4401;
+const TOO_MANY = 4429;
 const LONGEST_WAIT_MS = 30_000;
 const EVERYTHING = "*";
 const CLOCK = "clock";
@@ -113,9 +114,25 @@ function connect(isAgain) {
             location.reload();
             return;
         }
+        // Newer pages of the same person have taken its place: it is wanted again when somebody looks at it.
+        if (event.code === TOO_MANY) {
+            connectWhenLookedAt();
+            return;
+        }
         setTimeout(() => connect(true), waitMs * (0.5 + Math.random()));
         waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
     });
+}
+
+function connectWhenLookedAt() {
+    const looked = new AbortController();
+    const again = () => {
+        if (document.hidden) return;
+        looked.abort();
+        connect(true);
+    };
+    document.addEventListener("visibilitychange", again, { signal: looked.signal });
+    for (const sign of ["focus", "pointerdown"]) window.addEventListener(sign, again, { signal: looked.signal });
 }
 
 // A slot of the calendar is dragged to another day by the form that a page without a script would send.

@@ -1,6 +1,9 @@
 //! Reading what was typed into a form, and writing values as forms show them.
 
+use chrono::NaiveDate;
+
 use super::Fields;
+use crate::domain::{days, typed};
 use crate::payroll::Money;
 use crate::sites::Hours;
 
@@ -16,9 +19,9 @@ impl<'a> Reader<'a> {
         Self { fields, bad: Vec::new() }
     }
 
+    /// What was typed, as others may read it.
     pub fn words(&self, name: &str) -> String {
-        // PostgreSQL's texts cannot hold a NUL.
-        self.fields.get(name).map(|text| text.trim().replace('\0', "")).unwrap_or_default()
+        self.fields.get(name).map(|text| typed::line(text)).unwrap_or_default()
     }
 
     pub fn tick(&self, name: &str) -> bool {
@@ -32,6 +35,11 @@ impl<'a> Reader<'a> {
             self.bad.push(name);
             T::default()
         })
+    }
+
+    /// A day of the years that are kept.
+    pub fn day(&mut self, name: &'static str) -> NaiveDate {
+        self.read(name, days::day_of)
     }
 
     pub fn number(&mut self, name: &'static str) -> i64 {

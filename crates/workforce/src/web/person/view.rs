@@ -2,15 +2,15 @@
 
 use maud::{Markup, html};
 
-use super::{Shown, is_forgotten, may_change, may_give};
+use super::Shown;
 use crate::audit::{self, Line};
 use crate::front::role_name;
-use crate::people::{Person, Role, Status};
+use crate::people::{Deed, Person, Role, Status};
 use crate::text;
 use crate::texts::Language;
+use crate::web::Visit;
 use crate::web::draw::{moment, role_label, status_label};
 use crate::web::guards::Visitor;
-use crate::web::{OWNERS, Visit};
 
 pub fn page(visitor: &Visitor, shown: &Shown) -> Markup {
     let (language, person) = (visitor.language(), &shown.person);
@@ -34,7 +34,7 @@ pub fn page(visitor: &Visitor, shown: &Shown) -> Markup {
                     h2 { (text!(language, "web-history")) }
                     (history(shown, language))
                 }
-                @if may_change(visitor, person) && !is_forgotten(person) { (own_data(visitor, person)) }
+                @if may(visitor, person, Deed::Export) { (own_data(visitor, person)) }
             }
         },
     )
@@ -51,7 +51,7 @@ fn own_data(visitor: &Visitor, person: &Person) -> Markup {
                 (visitor.visit.form(&format!("/people/{}/export", person.id), &html! {
                     button.plain type="submit" data-testid="export" { (text!(language, "web-export")) }
                 }))
-                @if person.id != visitor.person.id {
+                @if may(visitor, person, Deed::Forget) {
                     a.button.plain href={ "/people/" (person.id) "/forget" } data-testid="forget" {
                         (text!(language, "web-forget"))
                     }
@@ -94,7 +94,10 @@ pub fn facts(person: &Person, language: Language) -> Markup {
     let or_none = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
     let rows = [
         (text!(language, "web-name"), person.full_name.clone()),
-        (text!(language, "web-telegram-id"), or_none(&(!is_forgotten(person)).then(|| person.telegram_id.to_string()))),
+        (
+            text!(language, "web-telegram-id"),
+            or_none(&(!person.is_forgotten()).then(|| person.telegram_id.to_string())),
+        ),
         (text!(language, "web-username"), person.username.as_ref().map_or("–".into(), |name| format!("@{name}"))),
         (text!(language, "web-phone"), or_none(&person.phone)),
         (text!(language, "web-email"), or_none(&person.email)),
@@ -111,26 +114,25 @@ pub fn facts(person: &Person, language: Language) -> Markup {
 
 fn access(visitor: &Visitor, person: &Person) -> Markup {
     let (language, visit) = (visitor.language(), &visitor.visit);
-    let is_changeable = may_change(visitor, person) && !is_forgotten(person);
     html! {
         ul.rows {
             @for role in person.roles.iter() {
                 li {
                     (role_label(role, language))
-                    @if is_changeable && may_give(visitor, role).is_ok() && !is_own_power(visitor, person, role) {
+                    @if may(visitor, person, Deed::Revoke(role)) {
                         (role_form(visit, person, "revoke", role, &text!(language, "web-take-role")))
                     }
                 }
             }
             @if person.roles.iter().next().is_none() { li.quiet { (text!(language, "front-no-roles")) } }
         }
-        @if is_changeable { (grant_form(visitor, person)) }
-        @if is_changeable && person.id != visitor.person.id { (block_form(visitor, person)) }
+        (grant_form(visitor, person))
+        @if may(visitor, person, Deed::Block) { (block_form(visitor, person)) }
     }
 }
 
-fn is_own_power(visitor: &Visitor, person: &Person, role: Role) -> bool {
-    person.id == visitor.person.id && OWNERS.contains(&role)
+fn may(visitor: &Visitor, person: &Person, deed: Deed) -> bool {
+    deed.check(&visitor.person, person).is_ok()
 }
 
 fn role_form(visit: &Visit, person: &Person, deed: &str, role: Role, caption: &str) -> Markup {
@@ -145,8 +147,8 @@ fn role_form(visit: &Visit, person: &Person, deed: &str, role: Role, caption: &s
 
 fn grant_form(visitor: &Visitor, person: &Person) -> Markup {
     let language = visitor.language();
-    let others: Vec<Role> =
-        Role::ALL.into_iter().filter(|role| !person.roles.has(*role) && may_give(visitor, *role).is_ok()).collect();
+    let is_offered = |role: &Role| !person.roles.has(*role) && may(visitor, person, Deed::Grant(*role));
+    let others: Vec<Role> = Role::ALL.into_iter().filter(is_offered).collect();
     let fields = html! {
         div.row {
             select name="role" aria-label=(text!(language, "web-roles")) data-testid="role" {

@@ -58,7 +58,7 @@ async fn a_folder_that_refuses_leaves_the_draft_and_a_start_later_completes_it(k
 /// There is room for the document and none for the selfie.
 async fn a_full_disk_leaves_the_draft_and_room_lets_it_be_completed(kind: Kind) {
     let office = Office::new(kind).await;
-    let disk = office.ground.folder.path().join("disk");
+    let disk = office.ground.folder.path().join("files-disk");
     fs::create_dir(&disk).unwrap();
     let Some(command) = on_small_disk(&disk).await else {
         eprintln!(

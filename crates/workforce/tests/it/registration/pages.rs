@@ -4,11 +4,12 @@ use sea_orm::ConnectionTrait;
 use serde_json::json;
 use workforce::people::{Role, Status};
 use workforce::registration::{DocumentStatus, Registrations};
+use workforce::server::{Limits, Server, Timeouts};
 
 use super::live::{gives_all_of, mark, written};
 use super::newcomer::{DONE, Newcomer};
 use crate::cabinet::Cabinet;
-use crate::demo::{ANNA, BORIS, PATIENCE};
+use crate::demo::{ANNA, BORIS, PATIENCE, http};
 use crate::firm::{Kind, on_every_database};
 
 on_every_database! {
@@ -109,6 +110,32 @@ async fn documents_are_shown_to_owners_and_refused_to_others_by_direct_link_too(
         owner.get(none).await.is(404, "There is no such page");
     }
     assert_eq!(cabinet.person(VERA).await.status, Status::Pending);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_file_shorter_than_its_row_is_a_broken_transfer() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    registers(&cabinet).await;
+    let (_, documents) = written(&cabinet.app, VERA).await;
+    let owner = cabinet.signed_in(ANNA).await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let server = Server::start(listener, cabinet.router.clone(), Limits::local(8), Timeouts::default());
+    // The whole of it with the length that was promised, or the error with which the connection ends.
+    let ask = async || {
+        let file = http().get(format!("{base}/documents/{}/file", documents[0].id));
+        let answer = file.header("cookie", owner.cookies()).send().await?;
+        let length = answer.content_length();
+        answer.bytes().await.map(|bytes| (length, bytes.len() as u64))
+    };
+    let size = documents[0].size_bytes.unsigned_abs();
+    assert_eq!(ask().await.unwrap(), (Some(size), size));
+    let path = cabinet.app.data_dir.join("files").join(&documents[0].id);
+    std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(size / 2).unwrap();
+    let halved = tokio::time::timeout(PATIENCE, ask()).await.expect("the transfer hangs");
+    assert!(halved.is_err(), "half of a file was taken for the whole: {halved:?}");
+    server.close(PATIENCE).await;
     cabinet.close().await;
 }
 

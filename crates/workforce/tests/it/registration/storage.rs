@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use opora::clock::Clock;
 use workforce::config::Secret;
 use workforce::domain::{Address, Domain};
@@ -125,9 +126,20 @@ async fn an_earlier_try_is_recognised_and_what_is_no_image_does_not_come_there()
     let kept = files.keep("ab".into(), picture.clone(), Accepts::Images).await.unwrap();
     assert_eq!((kept.media_type, kept.size_bytes), (MediaType::Png, TOWER.len() as u64));
     for (part, meant) in [(1..4, "PNG".as_bytes()), (2..3, &TOWER[2..3])] {
-        assert_eq!(files.read_part("ab".into(), part).await.unwrap().as_deref(), Some(meant));
+        let pieces: Vec<_> = files.pieces("ab".into(), part).await.unwrap().unwrap().try_collect().await.unwrap();
+        assert_eq!(pieces.concat(), meant);
     }
-    assert_eq!(files.read_part("gone".into(), 0..1).await.unwrap(), None);
+    assert!(files.pieces("gone".into(), 0..1).await.unwrap().is_none());
+    // Longer than one request fetches.
+    let (long, bytes) = (folder.join("long"), TOWER.repeat(700_000 / TOWER.len()));
+    std::fs::write(&long, &bytes).unwrap();
+    files.keep("long".into(), long, Accepts::Images).await.unwrap();
+    let all = 0..bytes.len() as u64;
+    let pieces: Vec<_> = files.pieces("long".into(), all.clone()).await.unwrap().unwrap().try_collect().await.unwrap();
+    assert!(pieces.len() > 2 && pieces.concat() == bytes);
+    let too_many = files.pieces("long".into(), 0..all.end + 1).await.unwrap().unwrap();
+    assert!(too_many.try_collect::<Vec<_>>().await.is_err(), "a file that ends too early is an error");
+    files.remove(vec!["long".into()]).await.unwrap();
     std::fs::remove_file(&picture).unwrap();
     assert_eq!(files.keep("ab".into(), picture.clone(), Accepts::Images).await.unwrap(), kept);
     assert!(files.keep("cd".into(), picture, Accepts::Images).await.is_err());

@@ -25,7 +25,10 @@ async fn a_made_up_button_opens_nothing_where_the_contract_allows_planned_shifts
         anna.sees("Which shift do you open?");
         assert!(!anna.transcript().contains("without a plan"), "{}", anna.transcript());
         anna.presses_data(&format!("open:site:{site}")).await;
-        is_here(&anna).await;
+        // Of a site that she does not work at she is not even asked where she is.
+        if site == unplanned {
+            is_here(&anna).await;
+        }
         anna.sees(&why.words(Language::En));
         anna.sees_button("🏠 Main menu");
     }

@@ -67,6 +67,30 @@ impl Shared {
         Ok(answer.first().is_some_and(|word| word == "yes"))
     }
 
+    /// Removes everything of a person under aiogram's prefix, data without a state and other destinies too; then the rest.
+    pub(super) async fn forget_person(&self, bot: i64, user: i64, now: Millis) -> StoreResult<u64> {
+        if user <= 0 {
+            return Ok(0);
+        }
+        let nameless = self.bot_of_nameless_keys(Some(bot)).await?;
+        let mut theirs = BTreeSet::new();
+        self.each_name(|name| {
+            if let Ok((key, _)) = self.layout.keys.parse(name, self.layout.strategy, nameless)
+                && key.bot == bot
+                && (key.user == user || key.chat == user)
+            {
+                theirs.insert(name.to_owned());
+            }
+        })
+        .await?;
+        let mut gone: u64 = 0;
+        // One by one, for on a Cluster they may lie apart.
+        for name in &theirs {
+            gone += self.redis.wire.ask::<u64>(redis::cmd("DEL").arg(name)).await?;
+        }
+        Ok(gone + self.redis.forget(bot, user, now).await?)
+    }
+
     pub(super) async fn import_row(&self, row: &ConversationRow, replace: bool) -> StoreResult<bool> {
         let key = self.conversation(&row.key);
         let there = self.look(&key, None).await?.map(|seen| seen.raw).unwrap_or_default();
@@ -178,26 +202,30 @@ impl Shared {
         }
     }
 
-    async fn scan(&self, wanted: Option<i64>) -> StoreResult<Vec<DialogueKey>> {
-        let nameless = self.bot_of_nameless_keys(wanted).await?;
-        let (mut keys, mut cursor, mut strange) = (BTreeSet::new(), 0_u64, 0_usize);
+    /// Looks at the names of all keys under aiogram's prefix; one that is no text is shown as empty.
+    async fn each_name(&self, mut look: impl FnMut(&str)) -> StoreResult<()> {
+        let mut cursor = 0_u64;
         loop {
             let mut command = redis::cmd("SCAN");
             command.arg(cursor).arg("MATCH").arg(self.layout.keys.pattern()).arg("COUNT").arg(LOOKS_AT);
             let (next, names): (u64, Vec<Vec<u8>>) = self.redis.wire.ask(&command).await?;
-            for name in names {
-                let name = std::str::from_utf8(&name).ok();
-                match name.and_then(|name| self.layout.keys.parse(name, self.layout.strategy, nameless).ok()) {
-                    Some((key, Part::State)) => keys.extend(conversation(key, wanted)),
-                    Some(_) => {}
-                    None => strange += 1,
-                }
-            }
+            names.iter().for_each(|name| look(std::str::from_utf8(name).unwrap_or_default()));
             cursor = next;
             if cursor == 0 {
-                break;
+                return Ok(());
             }
         }
+    }
+
+    async fn scan(&self, wanted: Option<i64>) -> StoreResult<Vec<DialogueKey>> {
+        let nameless = self.bot_of_nameless_keys(wanted).await?;
+        let (mut keys, mut strange) = (BTreeSet::new(), 0_usize);
+        self.each_name(|name| match self.layout.keys.parse(name, self.layout.strategy, nameless) {
+            Ok((key, Part::State)) => keys.extend(conversation(key, wanted)),
+            Ok(_) => {}
+            Err(_) => strange += 1,
+        })
+        .await?;
         if strange > 0 {
             tracing::warn!(
                 keys = strange,

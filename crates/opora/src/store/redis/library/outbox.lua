@@ -39,6 +39,19 @@ function functions.sent(keys, args)
 end
 frees.sent = true
 
+-- A message as it is kept after it has failed: of a secret one without its body, which is the sixth field.
+local function without_secret(row)
+  local fields, place = {}, FIELDS
+  for i = 1, 7 do
+    fields[i], place = field(row, place)
+  end
+  if not string.find(fields[7], '"secret":true', 1, true) or not cjson.decode(fields[7]).secret then
+    return row
+  end
+  fields[6] = '{}'
+  return string.sub(row, 1, FIELDS - 1) .. packed(unpack(fields))
+end
+
 local settled = {
   -- id, nothing
   sent = function(keys, id)
@@ -50,7 +63,7 @@ local settled = {
     local row = row_of(keys[OUTBOX], id)
     if row then
       call('ZREM', keys[OUTBOX], row)
-      call('ZADD', keys[FAILED], field(row, FIELDS), row .. packed(reason))
+      call('ZADD', keys[FAILED], field(row, FIELDS), without_secret(row) .. packed(reason))
       call('SREM', keys[SENDING], id)
     end
   end,
@@ -130,7 +143,7 @@ function functions.fail(keys, args)
   if refused then
     return refused
   end
-  call('ZADD', keys[FAILED], at, row .. packed(reason))
+  call('ZADD', keys[FAILED], at, without_secret(row) .. packed(reason))
   return written(keys, 'new')
 end
 

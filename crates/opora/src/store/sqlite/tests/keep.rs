@@ -1,5 +1,7 @@
 //! What is kept: over a restart, over a takeover, and after cleaning.
 
+use sqlx::Connection;
+
 use super::*;
 use crate::store::{Bounds, Cleaned, EffectId, Parked, Settled, Settlement, StoreError};
 
@@ -155,4 +157,38 @@ async fn the_log_comes_into_the_database_while_the_store_is_open() {
     tokio::time::timeout(deadline, grown).await.unwrap();
     // Long before the writer would have had to do it.
     assert!(version < Version(400), "{version:?}");
+}
+
+/// What was deleted is in no free page: neither what was long, nor what was replaced, nor what stood among others.
+#[tokio::test]
+async fn what_is_deleted_is_not_left_in_the_file() {
+    let bench = Bench::new().await;
+    let words = |length: usize| format!("Verozhuravka{}", "x".repeat(length));
+    for user in 1..=60 {
+        bench.receive(user, 100 + user).await;
+        for (turn, length) in [0, 300, 9_000, 40, 5_000].into_iter().enumerate() {
+            let text = if user == 30 { words(length) } else { "y".repeat(length + 20) };
+            let mut commit = full_turn(user, Version(turn as i64), Vec::new());
+            commit.outgoing = vec![Outgoing { chat: Some(user), ..say(&text) }];
+            // The name of a state is counted, and is nobody's words.
+            let value = format!(r#"{{"at":"{text}"}}"#).into();
+            commit.state = StateChange::Set(Stored { value, ..stored("hours") });
+            let done = bench.commit(commit).await.unwrap();
+            let sent = Settled { id: done.outbox[0], outcome: Settlement::Sent { labelled: None } };
+            if turn % 2 == 0 {
+                bench.store.settle(bench.epoch, vec![sent], NOW).await.unwrap();
+            }
+        }
+    }
+    let bytes = async || {
+        let url = format!("sqlite:{}", bench.path("opora.db").display());
+        let mut connection = sqlx::SqliteConnection::connect(&url).await.unwrap();
+        sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut connection).await.unwrap();
+        // By another process: closing a handle on the file would drop the locks of this one.
+        let read = std::process::Command::new("cat").arg(bench.path("opora.db")).output().unwrap();
+        String::from_utf8_lossy(&read.stdout).into_owned()
+    };
+    assert!(bytes().await.contains("Verozhuravka"));
+    assert!(bench.store.forget(BOT, 30, NOW).await.unwrap() > 0);
+    assert!(!bytes().await.contains("Verozhuravka"));
 }

@@ -147,7 +147,11 @@ impl<'s> Both<'s> {
         let store = AiogramStore::open_with(&address, layout.clone(), mapping()).await.unwrap();
         let store: Arc<dyn Store> = Arc::new(store);
         let (watcher, gate, mut server) = (stage.person("Watcher").await, Gate::default(), Server::new(stage).await);
-        let bot = stage.bot(&store).dialogue(talk()).context(Watcher(watcher.id)).context(gate.clone());
+        let bot = stage
+            .bot(&store)
+            .script(Script::from(talk()).business())
+            .context(Watcher(watcher.id))
+            .context(gate.clone());
         let (bot, webhook) = bot.webhook(server.settings());
         server.mount(&webhook);
         let bot = Running::start(bot);

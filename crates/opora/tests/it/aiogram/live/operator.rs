@@ -69,6 +69,24 @@ async fn states_of_people_whom_this_bot_has_never_met_are_listed_counted_and_end
     assert_eq!(all(&store, &Filter::default(), 500).await.len(), usize::try_from(MANY).unwrap() - 1);
 }
 
+#[tokio::test]
+async fn a_forgotten_person_has_no_keys_of_aiograms() {
+    let bench = Bench::new(AiogramLayout::new()).await;
+    let (version, _) = bench.enters().await;
+    let version = bench.commits(version, set(1, version)).await.unwrap().version;
+    let user = anna().user;
+    // In a group, data without a state, and another person in that group.
+    let (group, other) = (format!("fsm:-500:{user}:data"), format!("fsm:-500:{}:data", user + 1));
+    bench.redis.say(&["MSET", &group, "{\"name\": \"Anna\"}", &other, "{}"]);
+    let store = tool(&bench).await;
+    assert!(store.forget(BOT, user, NOW).await.unwrap() > 0);
+    assert_eq!(bench.has(), [None, None]);
+    assert_eq!(bench.redis.say(&["EXISTS", &group]), redis::Value::Int(0));
+    assert_eq!(bench.redis.say(&["EXISTS", &other]), redis::Value::Int(1));
+    let (later, stored) = bench.enters().await;
+    assert!(later > version && stored.is_none());
+}
+
 /// Without a bot there is nobody to whom these states could be given.
 async fn says_whose(store: &Arc<dyn Store>) {
     for refused in [

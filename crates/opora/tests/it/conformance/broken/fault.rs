@@ -58,6 +58,8 @@ pub enum Fault {
     LosesUploads,
     LosesIfUnsure,
     LosesLabels,
+    KeepsSecrets,
+    ForgetsEverybody,
     FailedIsForgotten,
     FailedStays,
     SettlesFirstOnly,

@@ -12,6 +12,7 @@ impl Broken {
                 Fault::LosesUploads => call.uploads.clear(),
                 Fault::LosesIfUnsure => call.if_unsure = IfUnsure::Resend,
                 Fault::LosesLabels => call.label = None,
+                Fault::KeepsSecrets => call.secret = false,
                 _ => (),
             }
         }

@@ -1,0 +1,356 @@
+//! Whose a timer, an alarm or an outcome is, while other dialogues are open.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::prelude::*;
+use crate::testing::chat::Stage;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// The dialogue that asks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "booking")]
+enum Booking {
+    Table,
+    Guests,
+}
+
+/// Another one, which hears whatever it gets hold of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "order")]
+enum Order {
+    Dish,
+    Side,
+}
+
+async fn remind(turn: &mut Turn, command: Command) -> Step<Booking> {
+    turn.timer("reminder", MINUTE, &command.argument);
+    Ok(Next::Stay)
+}
+
+async fn forget(turn: &mut Turn, _: Command) -> Step<Booking> {
+    turn.cancel_timer("reminder");
+    Ok(Next::Stay)
+}
+
+async fn table(_: &mut Turn, _: Command) -> Step<Booking> {
+    Ok(Next::Go(Booking::Table))
+}
+
+async fn charge(turn: &mut Turn, command: Command) -> Step<Booking> {
+    turn.effect("charge", &command.argument);
+    Ok(Next::Stay)
+}
+
+async fn entry_reminds(turn: &mut Turn, timer: Timer) -> Step<Booking> {
+    turn.say(format!("The entry reminds of {}.", timer.body::<String>()?));
+    Ok(Next::Stay)
+}
+
+async fn table_reminds(turn: &mut Turn, timer: Timer) -> Step<Booking> {
+    turn.say(format!("The table reminds of {}.", timer.body::<String>()?));
+    Ok(Next::Stay)
+}
+
+async fn table_text(turn: &mut Turn, text: String) -> Step<Booking> {
+    Ok(match &*text {
+        "child" => {
+            turn.timer("reminder", MINUTE, &"the table");
+            Next::call(Order::Dish)
+        }
+        "beside" => {
+            turn.open("kitchen", &Order::Dish);
+            Next::Stay
+        }
+        _ => Next::Go(Booking::Guests),
+    })
+}
+
+async fn table_paid(turn: &mut Turn, outcome: Outcome) -> Step<Booking> {
+    turn.say(format!("The table has paid {}.", outcome.read::<String>()?));
+    Ok(Next::Stay)
+}
+
+async fn paid_late(turn: &mut Turn, outcome: Outcome) -> Step<Booking> {
+    turn.say(format!("Booking has paid {}.", outcome.read::<String>()?));
+    Ok(Next::Stay)
+}
+
+async fn order(_: &mut Turn, _: Command) -> Step<Order> {
+    Ok(Next::Go(Order::Dish))
+}
+
+async fn dish_text(turn: &mut Turn, text: String) -> Step<Order> {
+    if text == "end" {
+        turn.timer("tip", MINUTE, &());
+        turn.give_back(&"soup");
+        return Ok(Next::End);
+    }
+    Ok(Next::Go(Order::Side))
+}
+
+async fn order_hears_timer(turn: &mut Turn, _: Order, timer: Timer) -> Step<Order> {
+    turn.say(format!("The order hears {}.", timer.name));
+    Ok(Next::Stay)
+}
+
+async fn order_hears_outcome(turn: &mut Turn, _: Order, _: Outcome) -> Step<Order> {
+    turn.say("The order hears an outcome.");
+    Ok(Next::Stay)
+}
+
+async fn order_late(turn: &mut Turn, _: Outcome) -> Step<Order> {
+    turn.say("The order hears a late outcome.");
+    Ok(Next::Stay)
+}
+
+async fn tip(turn: &mut Turn, _: Timer) -> Step<Order> {
+    turn.say("A tip?");
+    Ok(Next::Stay)
+}
+
+fn booking() -> Dialogue<Booking> {
+    Dialogue::new()
+        .start(command("remind"), remind)
+        .start(command("forget"), forget)
+        .start(command("table"), table)
+        .start(command("charge"), charge)
+        .on(Booking::TABLE, text(), table_text)
+        .on(Booking::TABLE, timer("reminder"), table_reminds)
+        .on(Booking::TABLE, outcome("charge"), table_paid)
+        .on(Booking::GUESTS, text(), table_text)
+}
+
+fn with(booking: Dialogue<Booking>) -> Stage {
+    let order = Dialogue::new()
+        .start(command("order"), order)
+        .start(timer("tip"), tip)
+        .on(Order::DISH, text(), dish_text)
+        .on(Order::SIDE, text(), dish_text)
+        .anywhere(timer("reminder"), order_hears_timer)
+        .anywhere(outcome("charge"), order_hears_outcome)
+        .late(order_late);
+    Stage::new(Script::new().dialogue(booking).dialogue(order))
+}
+
+#[tokio::test]
+async fn a_timer_is_not_bound_to_another_dialogues_state() {
+    let stage = with(booking().start(timer("reminder"), entry_reminds));
+    let anna = stage.person("Anna");
+    anna.sends("/order").await;
+    anna.sends("/remind tea").await;
+    anna.sends("soup").await;
+    stage.passes(MINUTE).await;
+    assert_eq!(anna.answers(), ["The entry reminds of tea."]);
+    assert_eq!(anna.state().await.as_deref(), Some("order:side"));
+    assert!(stage.unheard().await.is_empty());
+}
+
+#[tokio::test]
+async fn an_entry_cancels_its_timer_while_another_is_open() {
+    let stage = with(booking().start(timer("reminder"), entry_reminds));
+    let anna = stage.person("Anna");
+    anna.sends("/remind tea").await;
+    anna.sends("/order").await;
+    anna.sends("/forget").await;
+    stage.passes(MINUTE).await;
+    anna.sees_nothing();
+}
+
+#[tokio::test]
+async fn a_timer_of_an_entry_is_bound_to_its_own_open_state() {
+    let stage = with(booking().start(timer("reminder"), entry_reminds));
+    let anna = stage.person("Anna");
+    anna.sends("/table").await;
+    anna.sends("/remind tea").await;
+    stage.passes(MINUTE).await;
+    anna.sees("The table reminds of tea.");
+}
+
+#[tokio::test]
+async fn a_timer_that_is_set_with_a_call_reaches_the_parent() {
+    let stage = with(booking());
+    let anna = stage.person("Anna");
+    anna.sends("/table").await;
+    anna.sends("child").await;
+    assert_eq!(anna.state().await.as_deref(), Some("order:dish"));
+    stage.passes(MINUTE).await;
+    assert_eq!(anna.answers(), ["The table reminds of the table."]);
+}
+
+#[tokio::test]
+async fn a_timer_of_a_child_that_ends_is_heard_by_its_entry() {
+    let stage = with(booking());
+    let anna = stage.person("Anna");
+    anna.sends("/table").await;
+    anna.sends("child").await;
+    anna.sends("end").await;
+    assert_eq!(anna.state().await.as_deref(), Some("booking:table"));
+    stage.passes(MINUTE).await;
+    anna.sees("A tip?");
+}
+
+#[tokio::test]
+async fn a_result_that_no_dialogue_waits_for_disturbs_nothing() {
+    let stage = with(booking());
+    let anna = stage.person("Anna");
+    anna.sends("/order").await;
+    anna.sends("end").await;
+    anna.sees_nothing();
+    assert_eq!(anna.state().await, None);
+}
+
+#[tokio::test]
+async fn a_side_dialogue_does_not_take_timers_of_the_foreground() {
+    let stage = with(booking().start(timer("reminder"), entry_reminds));
+    let anna = stage.person("Anna");
+    anna.sends("/table").await;
+    anna.sends("beside").await;
+    anna.sends("/remind tea").await;
+    stage.passes(MINUTE).await;
+    assert_eq!(anna.answers(), ["The table reminds of tea."]);
+}
+
+#[tokio::test]
+async fn a_timer_that_no_handler_hears_is_kept_for_the_operator() {
+    let stage = with(booking());
+    let anna = stage.person("Anna");
+    anna.sends("/order").await;
+    anna.sends("/remind tea").await;
+    stage.passes(MINUTE).await;
+    anna.sees_nothing();
+    assert_eq!(stage.unheard().await, ["no entry for the timer `reminder` of dialogue `booking`"]);
+}
+
+#[tokio::test]
+async fn a_timer_whose_state_is_over_leaves_no_row() {
+    let stage = with(booking());
+    let anna = stage.person("Anna");
+    anna.sends("/table").await;
+    anna.sends("/remind tea").await;
+    anna.sends("on").await;
+    stage.passes(MINUTE).await;
+    anna.sees_nothing();
+    assert!(stage.unheard().await.is_empty());
+}
+
+#[tokio::test]
+async fn an_outcome_belongs_to_the_dialogue_that_asked() {
+    let stage = with(booking().late(paid_late));
+    let anna = stage.person("Anna");
+    anna.sends("/order").await;
+    anna.sends("/charge tea").await;
+    stage.finishes("charge", json!("5")).await;
+    assert_eq!(anna.answers(), ["Booking has paid 5."]);
+    assert_eq!(anna.state().await.as_deref(), Some("order:dish"));
+}
+
+#[tokio::test]
+async fn an_outcome_reaches_its_open_state_below_a_child() {
+    let stage = with(booking().late(paid_late));
+    let anna = stage.person("Anna");
+    anna.sends("/table").await;
+    anna.sends("child").await;
+    anna.sends("/charge tea").await;
+    stage.finishes("charge", json!("5")).await;
+    assert_eq!(anna.answers(), ["The table has paid 5."]);
+}
+
+#[tokio::test]
+async fn an_entry_hears_an_outcome_that_no_state_waits_for() {
+    let stage = with(booking().start(outcome("charge"), paid_late));
+    let anna = stage.person("Anna");
+    anna.sends("/order").await;
+    anna.sends("/charge tea").await;
+    stage.finishes("charge", json!("5")).await;
+    assert_eq!(anna.answers(), ["Booking has paid 5."]);
+}
+
+#[tokio::test]
+async fn an_outcome_that_no_handler_hears_is_kept_for_the_operator() {
+    let stage = with(booking());
+    let anna = stage.person("Anna");
+    anna.sends("/order").await;
+    anna.sends("/charge tea").await;
+    stage.finishes("charge", json!("5")).await;
+    anna.sees_nothing();
+    assert_eq!(stage.unheard().await, ["no handler of dialogue `booking` hears the outcome of `charge`"]);
+}
+
+async fn inform(turn: &mut Turn, _: Command) -> Step<Booking> {
+    turn.effect_without_outcome("inform", &());
+    Ok(Next::Stay)
+}
+
+#[tokio::test]
+async fn of_work_without_outcome_only_a_failure_is_told() {
+    let stage = with(booking().start(command("inform"), inform));
+    let anna = stage.person("Anna");
+    anna.sends("/inform").await;
+    stage.finishes("inform", json!(null)).await;
+    assert!(stage.unheard().await.is_empty());
+    anna.sends("/inform").await;
+    stage.fails("inform", "no line").await;
+    assert_eq!(stage.unheard().await, ["no handler of dialogue `booking` hears the outcome of `inform`"]);
+}
+
+async fn alarm_me(turn: &mut Turn, command: Command) -> Step<Booking> {
+    turn.alarm(format!("reminder:{}", command.argument), MINUTE, &command.argument);
+    Ok(Next::Stay)
+}
+
+async fn no_alarm(turn: &mut Turn, command: Command) -> Step<Booking> {
+    turn.cancel_alarm(format!("reminder:{}", command.argument));
+    Ok(Next::Stay)
+}
+
+async fn goes_off(turn: &mut Turn, alarm: Alarm) -> Step<Booking> {
+    turn.say(format!("{}: {}", alarm.rest, alarm.body::<String>()?));
+    Ok(Next::Stay)
+}
+
+async fn goes_off_for_tea(turn: &mut Turn, alarm: Alarm) -> Step<Booking> {
+    turn.say(format!("Tea! ({})", alarm.name));
+    Ok(Next::Stay)
+}
+
+fn alarms() -> Dialogue<Booking> {
+    booking().start(command("alarm"), alarm_me).start(command("off"), no_alarm)
+}
+
+#[tokio::test]
+async fn an_alarm_outlives_states_and_is_heard_by_its_prefix() {
+    let stage = with(alarms().start(alarm("reminder:"), goes_off));
+    let anna = stage.person("Anna");
+    anna.sends("/order").await;
+    anna.sends("/alarm 17").await;
+    anna.sends("/alarm 18").await;
+    anna.sends("/off 18").await;
+    anna.sends("soup").await;
+    anna.sends("/cancel").await;
+    let stage = stage.restarts().await;
+    let anna = anna.on(&stage);
+    stage.passes(MINUTE).await;
+    assert_eq!(anna.answers(), ["Cancelled.", "17: 17"]);
+}
+
+#[tokio::test]
+async fn of_two_alarm_prefixes_the_longer_one_hears() {
+    let stage = with(alarms().start(alarm("reminder:tea"), goes_off_for_tea).start(alarm("reminder:"), goes_off));
+    let anna = stage.person("Anna");
+    anna.sends("/alarm tea").await;
+    stage.passes(MINUTE).await;
+    assert_eq!(anna.answers(), ["Tea! (reminder:tea)"]);
+}
+
+#[tokio::test]
+async fn an_alarm_that_no_handler_hears_is_kept_for_the_operator() {
+    let stage = with(alarms());
+    let anna = stage.person("Anna");
+    anna.sends("/alarm tea").await;
+    stage.passes(MINUTE).await;
+    anna.sees_nothing();
+    assert_eq!(stage.unheard().await, ["no entry hears the alarm `reminder:tea`"]);
+}

@@ -1,0 +1,196 @@
+//! The table: each route, who may call it, and its fields with values that are good.
+
+/// A route. `who` has a letter for each role that may call it: employee, dispatcher, manager without permissions, manager who
+/// is *permitted* everything at the site, owner, superadmin. A star: everybody, signed in or not.
+pub struct Row {
+    pub method: &'static str,
+    pub path: &'static str,
+    pub who: &'static str,
+    pub fields: &'static [(&'static str, &'static str)],
+}
+
+type Fields = &'static [(&'static str, &'static str)];
+
+const fn get(path: &'static str, who: &'static str, fields: Fields) -> Row {
+    Row { method: "GET", path, who, fields }
+}
+
+const fn post(path: &'static str, who: &'static str, fields: Fields) -> Row {
+    Row { method: "POST", path, who, fields }
+}
+
+const ALL: &str = "edmpos";
+/// Owners, and managers who were permitted it.
+const RUN: &str = "pos";
+const OWN: &str = "os";
+
+/// A version that nothing has: what would be changed or deleted stays.
+const STALE: (&str, &str) = ("version", "0");
+
+const SITE: Fields = &[
+    ("name", "Cafe"),
+    ("address", "Street 1"),
+    ("position", "55.75, 37.61"),
+    ("time_zone", "Europe/Moscow"),
+    ("opens", "09:00"),
+    ("closes", "21:00"),
+    ("rate", "250"),
+    ("max_distance", "500"),
+    ("auto_close", "60"),
+    ("late_threshold", "5"),
+    ("late_minute", "10"),
+    ("d0", "on"),
+    STALE,
+    ("once", ""),
+];
+const TASK: Fields =
+    &[("text", "Sweep"), ("amount", "-10"), ("is_mandatory", "on"), ("needs_media", "on"), STALE, ("once", "")];
+const SLOT: Fields = &[
+    ("site", "1"),
+    ("title", "Cashier"),
+    ("day", "2026-01-06"),
+    ("starts", "09:00"),
+    ("ends", "18:00"),
+    ("rate", ""),
+    ("capacity", "2"),
+    ("penalises_lateness", "on"),
+    ("ignores_site_tasks", "on"),
+    STALE,
+];
+const FILL: Fields = &[
+    ("site", "1"),
+    ("from", "2026-01-05"),
+    ("to", "2026-01-06"),
+    ("title", "Filled"),
+    ("starts", "09:00"),
+    ("ends", "18:00"),
+    ("rate", ""),
+    ("capacity", "2"),
+];
+const CONTRACT: Fields =
+    &[("status", "active"), ("rate", ""), ("allows_spontaneous", "on"), ("site1", "on"), STALE, ("once", "")];
+const AMOUNT: Fields = &[
+    ("period", "2026-01"),
+    ("user", "2"),
+    ("kind", "bonus"),
+    ("amount", "100"),
+    ("reason", "Good work"),
+    STALE,
+    ("once", ""),
+];
+const MONTH: Fields = &[("period", "2026-01"), ("page", "1"), ("after", "2026-01-31.1")];
+
+pub const ROWS: &[Row] = &[
+    get("/health", "*", &[]),
+    get("/", ALL, &[]),
+    get("/assets/{name}", "*", &[]),
+    get("/live", ALL, &[]),
+    get("/admin", "s", &[]),
+    // Signing in and one's own page.
+    get("/sign-in", "*", &[("next", "/people?page=2")]),
+    get("/sign-in/{token}", "*", &[]),
+    post("/auth/link", "*", &[("token", "0000000000000000000000000000000000000000000")]),
+    post("/auth/send-pin", "*", &[("who", "999999"), ("next", "/")]),
+    post("/auth/login", "*", &[("who", "999999"), ("pin", "000000"), ("next", "/")]),
+    post("/auth/logout", "*", &[]),
+    get("/me", ALL, &[]),
+    post("/me/language", ALL, &[("language", "en")]),
+    post("/me/sessions/end", ALL, &[("session", "0")]),
+    post("/me/sessions/end-others", ALL, &[]),
+    // People.
+    get("/people", RUN, &[("q", "anna"), ("page", "1")]),
+    get("/people/{id}", OWN, &[]),
+    post("/people/{id}/block", OWN, &[]),
+    post("/people/{id}/unblock", OWN, &[]),
+    post("/people/{id}/export", OWN, &[]),
+    get("/people/{id}/forget", OWN, &[]),
+    post("/people/{id}/forget", OWN, &[("sure", "")]),
+    post("/people/{id}/roles/grant", OWN, &[("role", "employee")]),
+    post("/people/{id}/roles/revoke", OWN, &[("role", "master")]),
+    get("/managers", OWN, &[]),
+    get("/managers/{id}", OWN, &[]),
+    post("/managers/{id}", OWN, &[("seen", ""), ("view-1", "")]),
+    // Registrations.
+    get("/registrations", OWN, &[]),
+    post("/registrations/{id}/approve", OWN, &[("mark", "1")]),
+    post("/registrations/{id}/reject", OWN, &[("mark", "1"), ("reason", "No")]),
+    get("/documents/{id}", OWN, &[]),
+    get("/documents/{id}/file", OWN, &[]),
+    // Sites.
+    get("/sites", RUN, &[("page", "1")]),
+    post("/sites", OWN, SITE),
+    get("/sites/{id}", RUN, &[]),
+    post("/sites/{id}", RUN, SITE),
+    post("/sites/{id}/delete", RUN, &[STALE]),
+    post("/sites/{id}/restore", RUN, &[]),
+    post("/sites/{id}/open", RUN, &[]),
+    post("/sites/{id}/close", RUN, &[]),
+    post("/sites/{id}/tasks", RUN, TASK),
+    post("/sites/{id}/tasks/{task}", RUN, TASK),
+    post("/sites/{id}/tasks/{task}/delete", RUN, &[STALE]),
+    post("/sites/{id}/tasks/{task}/restore", RUN, &[]),
+    // Contracts.
+    get("/people/{id}/contracts", RUN, &[]),
+    post("/people/{id}/contracts", RUN, CONTRACT),
+    get("/contracts/new", RUN, &[]),
+    post("/contracts/new", RUN, &[("who", "1002"), ("status", "active"), ("rate", ""), ("site1", "on")]),
+    post("/contracts/{id}", RUN, CONTRACT),
+    post("/contracts/{id}/delete", OWN, &[STALE]),
+    post("/contracts/{id}/restore", OWN, &[]),
+    // The calendar.
+    get("/calendar", RUN, &[("site", "1"), ("view", "month"), ("day", "2026-01-05"), ("new", "1"), ("made", "3")]),
+    post("/calendar/slots", RUN, SLOT),
+    get("/calendar/slots/{id}", RUN, &[]),
+    post("/calendar/slots/{id}", RUN, SLOT),
+    post("/calendar/slots/{id}/move", RUN, &[("day", "2026-01-07"), STALE]),
+    post("/calendar/slots/{id}/plans", RUN, &[("user", "2")]),
+    post("/calendar/slots/{id}/plans/{plan}/cancel", RUN, &[]),
+    post("/calendar/slots/{id}/tasks", RUN, TASK),
+    post("/calendar/slots/{id}/tasks/{task}", RUN, TASK),
+    post("/calendar/slots/{id}/tasks/{task}/delete", RUN, &[STALE]),
+    post("/calendar/slots/{id}/tasks/{task}/restore", RUN, &[]),
+    post("/calendar/slots/{id}/delete", RUN, &[STALE]),
+    post("/calendar/slots/{id}/restore", RUN, &[]),
+    post("/calendar/copy-week", RUN, &[("site", "1"), ("from", "2026-01-05"), ("to", "2026-01-12")]),
+    post("/calendar/fill", RUN, FILL),
+    // Plans and shifts.
+    get("/schedule", "emp", &[("page", "1")]),
+    post("/schedule/slots/{id}/take", "emp", &[]),
+    get("/cancellations", RUN, &[]),
+    post("/cancellations/{id}/judge", RUN, &[("accepted", "true")]),
+    get("/cancellations/{id}/photo", RUN, &[]),
+    post("/cancellations/{id}/photo/again", RUN, &[]),
+    get(
+        "/shifts",
+        ALL,
+        &[
+            ("from", "2026-01-01"),
+            ("to", "2026-01-31"),
+            ("site", "1"),
+            ("mine", "1"),
+            ("before", "1767268800000-352"),
+            ("after", ""),
+        ],
+    ),
+    get("/shifts/{id}", "epos", &[]),
+    post("/shifts/{id}/close", RUN, &[("end", "at"), ("time", "2026-01-01T00:00")]),
+    post("/shifts/{id}/photos", "epos", &[]),
+    get("/shifts/{id}/media/{medium}", "epos", &[]),
+    post("/shifts/{id}/media/{medium}/again", "epos", &[]),
+    // Pay, charts and settings.
+    get("/payroll", RUN, MONTH),
+    post("/payroll/close", OWN, &[("period", "2026-01"), ("total", "1"), ("version", "1")]),
+    get("/payroll/export.csv", OWN, MONTH),
+    get("/payroll/export.xlsx", OWN, MONTH),
+    get("/payroll/people/{id}", "epos", MONTH),
+    post("/payroll/people/{id}/amounts", OWN, AMOUNT),
+    post("/payroll/people/{id}/paid", OWN, &[("period", "2026-01"), ("amount", "1"), STALE, ("is_advance", "on")]),
+    post("/payroll/amounts/{id}/change", OWN, AMOUNT),
+    post("/payroll/amounts/{id}/remove", OWN, AMOUNT),
+    post("/payroll/amounts/{id}/restore", OWN, AMOUNT),
+    post("/payroll/payments/{id}/take-back", OWN, AMOUNT),
+    get("/earnings", ALL, MONTH),
+    get("/charts", OWN, &[("period", "2026-01")]),
+    get("/settings", OWN, &[]),
+    post("/settings", OWN, &[("seen-time_zone", "Europe/Moscow"), ("time_zone", "Europe/Moscow")]),
+];
