@@ -244,8 +244,8 @@ impl Bot {
         WorldGuard { world: self.world.lock(), unwritten: Unwritten(None) }
     }
 
-    /// Stores large uploads before the world is locked, so that no other call waits for the disk. One that is not
-    /// stored here is stored with its record.
+    /// Stores large uploads before the world is locked, so that no other call waits for the disk. Small
+    /// uploads are stored with their record.
     pub(crate) async fn store_uploads(&self, uploads: &[Upload]) {
         let large: Vec<Bytes> =
             uploads.iter().map(|it| it.bytes.clone()).filter(|it| it.len() > SMALL_UPLOAD).collect();

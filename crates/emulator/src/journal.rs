@@ -132,7 +132,7 @@ fn put_into_place(folder: &Path) -> io::Result<()> {
     fs::rename(folder.join(NEW_LINES), folder.join(LINES))
 }
 
-/// An upload is stored before the call that names it has its effect, so a refused call leaves one that no record names.
+/// Removes uploads of refused calls: an upload is stored before its call has an effect, and no record names it then.
 fn remove_unnamed_uploads(folder: &Path, world: &World) {
     let named: HashSet<PathBuf> = world.files.iter().map(|(_, file)| upload_path(folder, file)).collect();
     let stored = fs::read_dir(folder.join(UPLOADS)).into_iter().flatten().flatten().map(|entry| entry.path());

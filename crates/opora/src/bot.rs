@@ -43,7 +43,7 @@ pub enum BotError {
     /// The token has not the form that Telegram gives.
     #[error("the token is not of the form <number>:<secret>")]
     BadToken,
-    /// The webhook's secret is not one that Telegram takes, or is so short that it can be guessed.
+    /// Telegram would refuse the webhook's secret, or it is so short that it can be guessed.
     #[error(
         "the webhook's secret is not 16 to 256 characters of A-Z, a-z, 0-9, _ and -; `openssl rand -hex 32` makes one"
     )]

@@ -1,9 +1,8 @@
 //! Writing a journal.
 //!
 //! Changes gather in a record while the world is locked, so only one call adds to it. `seal` ends the record under that
-//! lock and puts it behind those that wait; `write` is called after the lock was released. The first call to get at the
-//! file writes everything that waits in one `write`, its own record and those of others. The others find their records
-//! written.
+//! lock and appends it to the waiting records. `write` is called after the lock was released: the first call that reaches
+//! the file writes all waiting records by one `write`, and the other calls find theirs written.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

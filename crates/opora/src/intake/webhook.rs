@@ -84,7 +84,7 @@ impl WebhookSettings {
         }
     }
 
-    /// Whether Telegram takes the secret, and nobody guesses it.
+    /// Whether Telegram takes the secret, and it is too long to be guessed.
     pub(crate) fn has_good_secret(&self) -> bool {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         SECRET_LENGTHS.contains(&self.secret.len()) && self.secret.bytes().all(is_plain)
@@ -165,7 +165,7 @@ async fn receive(State(webhook): State<Webhook>, request: Request) -> Response {
 async fn read(body: Body, timeout: Duration) -> Result<Bytes, Response> {
     match tokio::time::timeout(timeout, to_bytes(body, LARGEST_BYTES)).await {
         Ok(Ok(body)) => Ok(body),
-        // A body whose connection broke ends here too, but then nobody reads the answer.
+        // A body whose connection broke ends here too; its answer is not read.
         Ok(Err(_)) => Err((StatusCode::PAYLOAD_TOO_LARGE, "the body is too large").into_response()),
         Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time").into_response()),
     }

@@ -32,7 +32,7 @@ pub(super) struct Item {
     pub attempts: Attempts,
     /// The broadcast that it belongs to; such rows let others go first.
     pub tally: Option<Arc<Tally>>,
-    /// A turn of this process has said it. Of a row that was read back from the store nobody knows.
+    /// A turn of this process has said it. False for rows read back from the store, which do not tell.
     pub is_of_turn: bool,
 }
 
