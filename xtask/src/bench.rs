@@ -1,6 +1,6 @@
-//! The benchmarks by name.
+//! The benchmarks by name. All of them measure the `dist` profile: what is packaged.
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -79,12 +79,12 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
             println!("cargo xtask bench frameworks [arguments]  bot frameworks side by side; see bench/README.md");
         }
         Some(Benchmark::Emulator { arguments }) => {
-            let mut bench = commands.cargo(&["bench", "--package", "opora-emulator", "--bench", "calls", "--"]);
+            let mut bench = bench(&commands, "opora-emulator", "calls");
             commands.show(bench.args(arguments))?;
         }
         Some(Benchmark::Dialogues { stores, many }) => dialogues(&commands, stores, *many)?,
         Some(Benchmark::Attack { seconds }) => {
-            let mut bench = commands.cargo(&["bench", "--package", "workforce", "--bench", "attack", "--"]);
+            let mut bench = bench(&commands, "workforce", "attack");
             commands.show(bench.arg(seconds.to_string()))?;
         }
         Some(Benchmark::Pages { seconds }) => pages(&commands, *seconds)?,
@@ -92,7 +92,8 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
         Some(Benchmark::Frameworks { arguments }) => {
             commands.show(&mut commands.cargo(&[
                 "build",
-                "--release",
+                "--profile",
+                "dist",
                 "--package",
                 "opora",
                 "--example",
@@ -115,12 +116,17 @@ pub(crate) fn run(options: &Options, environment: Environment) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
+/// A benchmark of a package, to which arguments can be added.
+fn bench(commands: &Commands, package: &str, name: &str) -> Command {
+    commands.cargo(&["bench", "--profile", "dist", "--package", package, "--bench", name, "--"])
+}
+
 /// Each store is measured by a process of its own, and beside no other. One that misses its goal keeps no other from being
 /// measured; the first such is told in the end.
 fn dialogues(commands: &Commands, stores: &[String], many: u32) -> Result<()> {
     let mut measured = Ok(());
     let mut measure = |words: &[&str]| {
-        let mut bench = commands.cargo(&["bench", "--package", "opora", "--bench", "dialogues", "--"]);
+        let mut bench = bench(commands, "opora", "dialogues");
         let outcome = commands.show(bench.args(words));
         if measured.is_ok() {
             measured = outcome;
@@ -151,7 +157,7 @@ fn dialogues(commands: &Commands, stores: &[String], many: u32) -> Result<()> {
 /// On a PostgreSQL that the caller gave, else on one of our own; only reads are measured.
 fn pages(commands: &Commands, seconds: u32) -> Result<()> {
     let servers = Servers::start(commands, Durability::None)?;
-    let mut bench = commands.cargo(&["bench", "--package", "workforce", "--bench", "pages", "--"]);
+    let mut bench = bench(commands, "workforce", "pages");
     bench.arg(seconds.to_string()).env("TEST_DATABASE_URL", &servers.database_url);
     let measured = commands.show(&mut bench);
     servers.stop()?;
@@ -162,7 +168,7 @@ fn pages(commands: &Commands, seconds: u32) -> Result<()> {
 fn registrations(commands: &Commands, stores: &[String], people: u32) -> Result<()> {
     let measure = |words: &[&str]| {
         println!("{}", words.first().map_or("sqlite", |_| "redis-and-postgres"));
-        let mut bench = commands.cargo(&["bench", "--package", "workforce", "--bench", "registrations", "--"]);
+        let mut bench = bench(commands, "workforce", "registrations");
         commands.show(bench.arg(people.to_string()).args(words))
     };
     let wants = |name: &str| stores.is_empty() || stores.iter().any(|store| store == name);
@@ -179,7 +185,7 @@ fn registrations(commands: &Commands, stores: &[String], people: u32) -> Result<
 
 /// The registration example as one more bot of the comparison: same protocol, its settings under the names it knows.
 fn our_bot(name: &str, state: &str, environment: &Environment) -> String {
-    let program = environment.target.join("release/examples/registration");
+    let program = environment.target.join("dist/examples/registration");
     let program = program.display();
     format!("{name}=BOT_TOKEN=$TOKEN BOT_API_URL=$API_URL SEND_LIMITS=off STATE_URL={state} {program}")
 }
