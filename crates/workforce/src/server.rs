@@ -22,6 +22,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -43,6 +44,8 @@ mod transport;
 
 /// The longest head of a request, and about as much of an answer waits in memory for a client to read it.
 const BUFFER_BYTES: usize = 64 * 1024;
+/// What the system holds of an answer that its client does not read. It would grow to megabytes for each connection.
+const SEND_BUFFER_BYTES: usize = 256 * 1024;
 /// The pause after the system refused to accept a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 /// How often counts are looked at that are still to be told.
@@ -187,6 +190,7 @@ fn is_of_the_client(error: &io::Error) -> bool {
 async fn serve(stream: TcpStream, peer: SocketAddr, slot: Arc<Slot>, shared: Shared) {
     // Answers are written whole: there is nothing that a delay would put together.
     let _ = stream.set_nodelay(true);
+    let _ = set_socket_send_buffer_size(&stream, SEND_BUFFER_BYTES);
     let Shared { router, timeouts, tally, closing, cutting } = shared;
     let evicted = slot.evicted();
     let transport = Transport::new(stream, Arc::clone(&slot), timeouts, Arc::clone(&tally));

@@ -7,9 +7,11 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
+use tokio::sync::Semaphore;
 
 use super::{Accepts, CHUNK_BYTES, Found, Kept, MARK, MediaType, NotKept, Pieces};
 use super::{blocking, copy_and_hash, found, is_plain, list, sniff, too_short};
@@ -18,12 +20,19 @@ use crate::private;
 /// The folder of files that are not whole yet.
 const INCOMING: &str = ".incoming";
 
+/// Pieces that are read at once. Every read runs on a thread of its own: hundreds of them would leave the threads of the
+/// bot no processor.
+const READS_AT_ONCE: usize = 2;
+
 #[derive(Clone, Debug)]
-pub(super) struct Folder(PathBuf);
+pub(super) struct Folder {
+    path: PathBuf,
+    reads: Arc<Semaphore>,
+}
 
 impl Folder {
     pub(super) fn at(path: PathBuf) -> Self {
-        Self(path)
+        Self { path, reads: Arc::new(Semaphore::new(READS_AT_ONCE)) }
     }
 
     pub(super) async fn keep(&self, name: String, source: PathBuf, accepts: Accepts) -> Result<Kept, NotKept> {
@@ -50,12 +59,15 @@ impl Folder {
             Ok(file)
         };
         let Some(file) = blocking(move || found(open())).await?? else { return Ok(None) };
-        let pieces = stream::try_unfold((file, left), async |(file, left)| match left {
+        let reads = Arc::clone(&self.reads);
+        let pieces = stream::try_unfold((file, left, reads), async |(file, left, reads)| match left {
             0 => Ok(None),
             left => {
+                let permit = Arc::clone(&reads).acquire_owned().await.map_err(io::Error::other)?;
                 let (file, piece) = blocking(move || read_piece(file, left)).await??;
+                drop(permit);
                 let left = left - piece.len() as u64;
-                Ok(Some((piece, (file, left))))
+                Ok(Some((piece, (file, left, reads))))
             }
         });
         Ok(Some(pieces.boxed()))
@@ -74,18 +86,18 @@ impl Folder {
     }
 
     pub(super) async fn all(&self) -> io::Result<Vec<Found>> {
-        list(self.0.clone()).await
+        list(self.path.clone()).await
     }
 
     pub(super) async fn mark(&self) -> io::Result<Option<Vec<u8>>> {
         let [folder, name] = MARK;
-        let path = self.0.join(folder).join(name);
+        let path = self.path.join(folder).join(name);
         blocking(move || found(fs::read(path))).await?
     }
 
     pub(super) async fn set_mark(&self, mark: String) -> io::Result<()> {
         let [folder, name] = MARK;
-        let folder = self.0.join(folder);
+        let folder = self.path.join(folder);
         blocking(move || {
             private::create_folder(&folder)?;
             // It is there whole or not at all, whoever else does the same now.
@@ -98,12 +110,12 @@ impl Folder {
     }
 
     pub(super) fn incoming(&self) -> PathBuf {
-        self.0.join(INCOMING)
+        self.path.join(INCOMING)
     }
 
     /// In the folder itself, or in the nearest one above that is there.
     pub(super) async fn try_out(&self) -> io::Result<()> {
-        let folder = self.0.clone();
+        let folder = self.path.clone();
         blocking(move || {
             let is_there = |above: &&Path| !above.as_os_str().is_empty() && above.exists();
             let nearest = folder.ancestors().find(is_there).unwrap_or(Path::new("."));
@@ -117,7 +129,7 @@ impl Folder {
 
     /// Where a file lies. A name that could lead elsewhere has no place.
     fn path(&self, name: &str) -> Option<PathBuf> {
-        is_plain(name).then(|| self.0.join(name))
+        is_plain(name).then(|| self.path.join(name))
     }
 
     fn keep_now(&self, name: &str, source: &Path, accepts: Accepts) -> Result<Kept, NotKept> {
@@ -133,7 +145,7 @@ impl Folder {
         let written = write_synced(&mut file, &temporary).and_then(|hashed| {
             fs::rename(&temporary, &path)?;
             // A rename is durable once its folder is.
-            File::open(&self.0)?.sync_all()?;
+            File::open(&self.path)?.sync_all()?;
             Ok(hashed)
         });
         let (size_bytes, sha256) = written.inspect_err(|_| {
@@ -179,7 +191,7 @@ fn write_synced(source: &mut impl Read, path: &Path) -> io::Result<(u64, String)
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use futures_util::TryStreamExt;
+    use futures_util::{FutureExt, TryStreamExt};
 
     use super::super::{Files, FilesAddress};
     use super::*;
@@ -240,6 +252,18 @@ mod tests {
         let pieces: Vec<Bytes> = pieces.into_iter().map(io::Result::unwrap).collect();
         assert!(pieces.len() > 4 && pieces.iter().all(|piece| piece.len() <= CHUNK_BYTES));
         assert_eq!(pieces.concat(), &bytes[1..299_999]);
+    }
+
+    #[tokio::test]
+    async fn only_a_few_pieces_are_read_at_once() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::at(place.path().to_owned());
+        fs::write(place.path().join("picture"), PNG).unwrap();
+        let mut pieces = folder.pieces("picture".into(), 0..1).await.unwrap().unwrap();
+        let others = folder.reads.acquire_many(READS_AT_ONCE as u32).await.unwrap();
+        assert!(pieces.next().now_or_never().is_none(), "it waits for the other reads");
+        drop(others);
+        assert_eq!(pieces.next().await.unwrap().unwrap(), PNG[..1]);
     }
 
     #[tokio::test]

@@ -15,7 +15,7 @@ use opora::telegram::Say;
 use serde::Deserialize;
 
 use self::opening::Opening;
-use self::pins::{Asker, Pin, Verdict};
+use self::pins::{Asked, Asker, Pin, Verdict};
 use super::cookies::Cookie;
 use super::oops::Oops;
 use super::visit::Visit;
@@ -92,7 +92,14 @@ pub async fn send_pin(
     let now = app.clock.now();
     let notice = |key| Some(visit.language().text(key));
     let Some(who) = Who::parse(&form.who) else {
-        limits::PINS_BY_ADDRESS.take(&app, &visit.network().to_string(), now).await?;
+        let address = visit.network().to_string();
+        let counting = app
+            .domain
+            .write_and_get(move |db| Box::pin(async move { limits::PINS_BY_ADDRESS.count(db, &address, now).await }));
+        let wait_ms = counting.await?;
+        if wait_ms > 0 {
+            return Err(too_many(wait_ms));
+        }
         let page = view::ask(&visit, &form.next, notice(key!("web-who-not-understood")).as_deref());
         return Ok((StatusCode::BAD_REQUEST, page).into_response());
     };
@@ -106,15 +113,13 @@ pub async fn send_pin(
             return Ok((StatusCode::SERVICE_UNAVAILABLE, page).into_response());
         }
     }
-    if let Err(too_many) = may_ask(&app, &asker, now).await {
-        return held_back(&visit, too_many);
-    }
-    if let Some(until) = pins::locked_until(&app, &asker).await? {
-        return Ok(locked(&visit, &form.who, &form.next, until, now));
-    }
     let pin = secrets::pin()?;
     let kept = Pin::new(&asker, person.as_ref(), &pin, now);
-    app.domain.write(move |db| Box::pin(pins::keep(db, kept, now))).await?;
+    match pins::ask(&app, asker, kept, now).await? {
+        Asked::Kept => {}
+        Asked::Locked(until) => return Ok(locked(&visit, &form.who, &form.next, until, now)),
+        Asked::TooMany { wait_ms } => return held_back(&visit, too_many(wait_ms)),
+    }
     if let Some(person) = person
         && !may_use_any_pin(&app, &person).await?
     {
@@ -135,18 +140,11 @@ pub async fn log_in(
     let who = Who::parse(&form.who).ok_or(Oops::BadRequest)?;
     let person = app.people.verified(&who).await?;
     let asker = asker(&app, &visit, &headers, &who, person.as_ref()).await?;
-    if asker.device.is_none()
-        && let Err(too_many) = limits::TRIES_BY_ADDRESS.take(&app, &asker.address, now).await
-    {
-        return held_back(&visit, too_many);
-    }
     let pin: String = form.pin.chars().filter(|c| !c.is_whitespace()).collect();
-    let notice = match (judge(&app, asker, person.as_ref(), &pin, now).await?, person) {
+    let notice = match (judge(&app, asker, person.as_ref(), &pin).await?, person) {
         (Verdict::Right, Some(person)) => return open(&app, &visit, &headers, &person, &form.next).await,
         (Verdict::Locked(until), _) => return Ok(locked(&visit, &form.who, &form.next, until, now)),
-        (Verdict::TooMany { wait_ms }, _) => {
-            return held_back(&visit, Oops::TooMany { retry_after_s: wait_ms.div_ceil(1000) });
-        }
+        (Verdict::TooMany { wait_ms }, _) => return held_back(&visit, too_many(wait_ms)),
         (Verdict::Expired, _) => text!(language, "web-pin-expired"),
         (Verdict::Wrong | Verdict::Right, _) => text!(language, "web-pin-wrong"),
     };
@@ -179,14 +177,8 @@ async fn asker(
     Ok(Asker { name: who.name(), address: visit.network().to_string(), cookie: visit.cookie().to_owned(), device })
 }
 
-/// Counts a PIN that is asked for.
-async fn may_ask(app: &App, asker: &Asker, now: Millis) -> Result<(), Oops> {
-    if let Some(device) = &asker.device {
-        return limits::PINS_BY_DEVICE.take(app, device, now).await;
-    }
-    limits::PINS_BY_ADDRESS.take(app, &asker.address, now).await?;
-    limits::PINS_BY_NAME_AND_ADDRESS.take(app, &asker.name_and_address(), now).await?;
-    limits::PINS_BY_NAME.take(app, &asker.name, now).await
+fn too_many(wait_ms: u64) -> Oops {
+    Oops::TooMany { retry_after_s: wait_ms.div_ceil(1000) }
 }
 
 /// Says how long to wait, and that the bot's link works meanwhile.
@@ -216,15 +208,13 @@ async fn sender(app: &App) -> Result<Sender, Oops> {
     }
 }
 
-async fn judge(app: &App, asker: Asker, person: Option<&Person>, pin: &str, now: Millis) -> Result<Verdict, Oops> {
+async fn judge(app: &App, asker: Asker, person: Option<&Person>, pin: &str) -> Result<Verdict, Oops> {
     let is_pin = pin.len() == 6 && pin.bytes().all(|digit| digit.is_ascii_digit());
-    if let Some(person) = person
-        && is_pin
-        && may_use_any_pin(app, person).await?
-    {
-        return Ok(Verdict::Right);
-    }
-    pins::check(app, asker, person, pin, now).await
+    let fits_any = match person {
+        Some(person) => is_pin && may_use_any_pin(app, person).await?,
+        None => false,
+    };
+    pins::check(app, asker, person, pin, fits_any).await
 }
 
 /// Removes PINs that are over, sent or not.

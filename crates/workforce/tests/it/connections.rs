@@ -29,6 +29,8 @@ const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(600);
 const PATIENT: Timeouts =
     Timeouts { head: LONG, keep_alive: LONG, body_idle: LONG, body_total: LONG, write: LONG, socket: LONG };
+/// Of what `/endless` sends.
+const PIECE_BYTES: usize = 64 * 1024;
 const HELLO: &[u8] = b"GET /hello HTTP/1.1\r\nhost: x\r\n\r\n";
 const UPLOAD: &[u8] = b"POST /upload HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n";
 
@@ -40,6 +42,8 @@ struct Office {
     sending: Arc<()>,
     /// How many calls of `/slow` have begun.
     slow_calls: Arc<AtomicUsize>,
+    /// How many pieces of `/endless` were made.
+    pieces: Arc<AtomicUsize>,
 }
 
 impl Office {
@@ -48,14 +52,17 @@ impl Office {
         let address = (Ipv4Addr::LOCALHOST, listener.local_addr().unwrap().port()).into();
         let sending = Arc::new(());
         let slow_calls = Arc::new(AtomicUsize::new(0));
-        let (held, begun) = (Arc::clone(&sending), Arc::clone(&slow_calls));
+        let pieces = Arc::new(AtomicUsize::new(0));
+        let held = Arc::clone(&sending);
+        let begun = Arc::clone(&slow_calls);
+        let made = Arc::clone(&pieces);
         let router = Router::new()
             .route("/hello", get(async || "hello"))
             .route("/upload", post(async |body: Bytes| body.len().to_string()))
             .route("/slow", get(async move || slow(begun).await))
             .route("/socket", get(async |upgrade: WebSocketUpgrade| upgrade.on_upgrade(ping)))
-            .route("/endless", get(async move || endless(held)));
-        Self { server: Server::start(listener, router, limits, timeouts), address, sending, slow_calls }
+            .route("/endless", get(async move || endless(held, made)));
+        Self { server: Server::start(listener, router, limits, timeouts), address, sending, slow_calls, pieces }
     }
 
     async fn with(timeouts: Timeouts) -> Self {
@@ -101,10 +108,11 @@ async fn ping(mut socket: WebSocket) {
     }
 }
 
-fn endless(held: Arc<()>) -> Body {
-    let piece = Bytes::from(vec![b'x'; 64 * 1024]);
+fn endless(held: Arc<()>, made: Arc<AtomicUsize>) -> Body {
+    let piece = Bytes::from(vec![b'x'; PIECE_BYTES]);
     Body::from_stream(stream::repeat_with(move || {
         let _held = &held;
+        made.fetch_add(1, Ordering::Relaxed);
         Ok::<_, Infallible>(piece.clone())
     }))
 }
@@ -213,6 +221,19 @@ async fn an_answer_that_is_not_read_is_given_up() {
     stream.readable().await.unwrap();
     assert_eq!(Arc::strong_count(&office.sending), 3);
     office.nothing_is_sent().await;
+}
+
+#[tokio::test]
+async fn an_unread_answer_holds_little_memory_of_the_system() {
+    let office = Office::with(Timeouts { write: SHORT, ..PATIENT }).await;
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(64 * 1024).unwrap();
+    let mut stream = socket.connect(office.address).await.unwrap();
+    stream.write_all(b"GET /endless HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    stream.readable().await.unwrap();
+    office.nothing_is_sent().await;
+    let taken = office.pieces.load(Ordering::Relaxed) * PIECE_BYTES;
+    assert!(taken < 1 << 20, "{taken} bytes were taken from the answer for a client that reads nothing");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use workforce::people;
 use workforce::rooms::Rooms;
 use workforce::settings;
 
-use crate::cabinet::Cabinet;
+use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS, until};
 use crate::firm::{Kind, NOON, on_every_database};
 use crate::remains;
@@ -133,21 +133,44 @@ async fn two_processes_count_together(kind: Kind) {
     let other = cabinet.beside().await;
     let here = cabinet.browser();
     let there = cabinet.browser().on(workforce::application::router(&other));
-    here.get("/sign-in").await;
-    there.get("/sign-in").await;
-    for _ in 0..20 {
-        here.log_in(NOBODY, "123456").await.is(401, "This PIN is not right");
-        there.log_in(NOBODY, "123456").await.is(401, "This PIN is not right");
+    // Four wrong tries lock no name, so ten names use up the forty tries of the address.
+    for name in 0..5 {
+        for (browser, who) in [(&here, NOBODY - name), (&there, NOBODY - 100 - name)] {
+            ask_for_pin(browser, who).await;
+            for _ in 0..4 {
+                browser.log_in(who, "123456").await.is(401, "This PIN is not right");
+            }
+        }
     }
-    for browser in [&here, &there] {
-        let refused = browser.log_in(NOBODY, "123456").await;
+    for (browser, who) in [(&here, NOBODY), (&there, NOBODY - 100)] {
+        let refused = browser.log_in(who, "123456").await;
         refused.is(429, "Too many requests");
         assert_eq!(refused.header("retry-after"), "23");
     }
     let elsewhere = cabinet.browser_at("192.0.2.2:50000");
-    elsewhere.get("/sign-in").await;
+    ask_for_pin(&elsewhere, NOBODY).await;
     elsewhere.log_in(NOBODY, "123456").await.is(401, "This PIN is not right");
     other.domain.close().await.unwrap();
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_try_without_a_pin_writes_nothing() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let browser = cabinet.browser();
+    browser.get("/sign-in").await;
+    for who in [ANNA, NOBODY] {
+        browser.log_in(who, "123456").await.is(401, "This PIN is not right");
+    }
+    let counters = async || {
+        let rows = sea_orm::Statement::from_string(sea_orm::DbBackend::Sqlite, "SELECT asker FROM sign_in_limits");
+        cabinet.app.domain.read().query_all_raw(rows).await.unwrap().len()
+    };
+    assert_eq!(counters().await, 0, "a flood of guesses would compete with the bot for the disk");
+    ask_for_pin(&browser, NOBODY).await;
+    let asked = counters().await;
+    browser.log_in(NOBODY, "123456").await.is(401, "This PIN is not right");
+    assert!(counters().await > asked, "where there is a PIN, tries are counted");
     cabinet.close().await;
 }
 
@@ -355,6 +378,11 @@ async fn a_pin_that_the_store_did_not_take_is_sent_when_it_does() {
     let _ = sending.await;
     assert_eq!(cabinet.pins(ANNA).await.len(), 1, "it is sent once");
     cabinet.close().await;
+}
+
+async fn ask_for_pin(browser: &Browser, who: i64) {
+    browser.get("/sign-in").await;
+    browser.post("/auth/send-pin", &[("who", &who.to_string())]).await.is(200, "has just sent");
 }
 
 fn other_than(pin: &str) -> String {

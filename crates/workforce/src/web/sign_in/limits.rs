@@ -1,7 +1,7 @@
 //! How often PINs may be asked for and tried.
 //!
-//! Counted in the database, so that all processes count together and a restart forgives nothing. Who asks is kept as a
-//! hash: the table tells nobody's address. Each has one number, the time at which it would be idle again.
+//! Counted in the database, so that all processes count together and a restart forgives nothing. The asker is stored as
+//! a hash, so the table holds no address. Each row has one number: the time at which the asker is idle again.
 
 use std::time::Duration;
 
@@ -10,9 +10,7 @@ use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Set};
 
-use crate::application::App;
 use crate::domain::Writing;
-use crate::web::oops::Oops;
 use crate::web::secrets;
 
 /// So many in so long, at once or spread.
@@ -47,41 +45,42 @@ pub const PINS_BY_DEVICE: Limit = Limit { what: "pins by device", most: 10, with
 pub const TRIES_BY_DEVICE: Limit = Limit { what: "tries by device", most: 20, within: HOUR };
 
 impl Limit {
-    /// Counts one, or says how long to wait.
-    pub async fn take(self, app: &App, asker: &str, now: Millis) -> Result<(), Oops> {
-        let asker = asker.to_owned();
-        let counted = app.domain.write_and_get(move |db| Box::pin(async move { self.count(db, &asker, now).await }));
-        match counted.await? {
-            0 => Ok(()),
-            too_early_ms => Err(Oops::TooMany { retry_after_s: too_early_ms.div_ceil(1000) }),
-        }
-    }
-
-    /// Counts one within a commit; answers by how much it is too early, and then counts nothing.
+    /// Counts one within a commit; answers by how many milliseconds it is too early, and then counts nothing.
     pub async fn count(self, db: &Writing<'_, '_>, asker: &str, now: Millis) -> Result<u64, WriteError> {
         let asker = secrets::hash(&["limit", self.what, asker]);
         let within_ms = i64::try_from(self.within.as_millis()).unwrap_or(i64::MAX);
         let step_ms = within_ms / self.most;
-        let row = table::ActiveModel { asker: Set(asker.clone()), idle_at: Set(now.0) };
-        let known = OnConflict::column(table::Column::Asker).do_nothing().to_owned();
-        table::Entity::insert(row).on_conflict(known).exec_without_returning(db).await?;
-        let own = table::Column::Asker.eq(asker.as_str());
-        let idle = table::ActiveModel { idle_at: Set(now.0), ..Default::default() };
-        let is_idle = own.clone().and(table::Column::IdleAt.lt(now.0));
-        table::Entity::update_many().set(idle).filter(is_idle).exec(db).await?;
+        let idle_at = || Expr::col((table::Entity, table::Column::IdleAt));
         // Asked and raised in one statement: two processes cannot both take the last one.
-        let has_room = own.clone().and(table::Column::IdleAt.lte(now.0 + within_ms - step_ms));
-        let taken = table::Entity::update_many()
-            .col_expr(table::Column::IdleAt, Expr::col(table::Column::IdleAt).add(step_ms))
-            .filter(has_room)
-            .exec(db)
-            .await?;
-        if taken.rows_affected > 0 {
+        let begins_at = Expr::case(idle_at().lt(now.0), now.0).finally(idle_at());
+        let raised = OnConflict::column(table::Column::Asker)
+            .value(table::Column::IdleAt, Expr::Case(Box::new(begins_at)).add(step_ms))
+            .action_and_where(idle_at().lte(now.0 + within_ms - step_ms))
+            .to_owned();
+        let row = table::ActiveModel { asker: Set(asker.clone()), idle_at: Set(now.0 + step_ms) };
+        let taken = table::Entity::insert(row).on_conflict(raised).exec_without_returning(db).await?;
+        if taken > 0 {
             return Ok(0);
         }
-        let idle_at = table::Entity::find().filter(own).one(db).await?.map_or(now.0, |row| row.idle_at);
+        let row = table::Entity::find_by_id(asker).one(db).await?;
+        let idle_at = row.map_or(now.0, |row| row.idle_at);
         Ok((idle_at + step_ms - now.0 - within_ms).unsigned_abs())
     }
+}
+
+/// Counts one of each in turn, up to the first that refuses; answers by how many milliseconds that is too early.
+pub async fn count_all(
+    db: &Writing<'_, '_>,
+    limits: &[(Limit, String)],
+    now: Millis,
+) -> Result<Option<u64>, WriteError> {
+    for (limit, asker) in limits {
+        let wait_ms = limit.count(db, asker, now).await?;
+        if wait_ms > 0 {
+            return Ok(Some(wait_ms));
+        }
+    }
+    Ok(None)
 }
 
 /// Removes what is over.

@@ -9,11 +9,14 @@ use std::time::Duration;
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, Set};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Set};
 
-use super::limits::{Limit, TRIES_BY_DEVICE, TRIES_BY_NAME, TRIES_BY_NAME_AND_ADDRESS};
+use super::limits::{
+    Limit, PINS_BY_ADDRESS, PINS_BY_DEVICE, PINS_BY_NAME, PINS_BY_NAME_AND_ADDRESS, TRIES_BY_ADDRESS, TRIES_BY_DEVICE,
+    TRIES_BY_NAME, TRIES_BY_NAME_AND_ADDRESS, count_all,
+};
 use crate::application::App;
-use crate::domain::Writing;
+use crate::domain::{NotWritten, Writing};
 use crate::people::Person;
 use crate::web::oops::Oops;
 use crate::web::secrets;
@@ -52,7 +55,19 @@ pub enum Verdict {
     Expired,
     /// Until then.
     Locked(Millis),
-    /// So much was tried in this name that nothing more is judged for so long.
+    /// So much was tried that nothing more is judged for so long.
+    TooMany {
+        wait_ms: u64,
+    },
+}
+
+/// What comes of asking for a PIN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// The PIN is stored and can be sent.
+    Kept,
+    /// This browser is locked out of the name until then.
+    Locked(Millis),
     TooMany {
         wait_ms: u64,
     },
@@ -64,8 +79,26 @@ impl Asker {
         secrets::hash(&["pin of", &self.name, &self.cookie])
     }
 
-    /// What its tries count against.
-    fn limits(&self) -> Vec<(Limit, String)> {
+    /// What a PIN that is asked for counts against.
+    fn pin_limits(&self) -> Vec<(Limit, String)> {
+        match &self.device {
+            Some(device) => vec![(PINS_BY_DEVICE, device.clone())],
+            None => vec![
+                (PINS_BY_ADDRESS, self.address.clone()),
+                (PINS_BY_NAME_AND_ADDRESS, self.name_and_address()),
+                (PINS_BY_NAME, self.name.clone()),
+            ],
+        }
+    }
+
+    /// What every try counts against, whether or not there is a PIN to try.
+    fn address_limit(&self) -> Vec<(Limit, String)> {
+        let is_known = self.device.is_some();
+        if is_known { Vec::new() } else { vec![(TRIES_BY_ADDRESS, self.address.clone())] }
+    }
+
+    /// What a try at a PIN counts against.
+    fn try_limits(&self) -> Vec<(Limit, String)> {
         match &self.device {
             Some(device) => vec![(TRIES_BY_DEVICE, device.clone())],
             None => vec![(TRIES_BY_NAME_AND_ADDRESS, self.name_and_address()), (TRIES_BY_NAME, self.name.clone())],
@@ -73,7 +106,7 @@ impl Asker {
     }
 
     /// The name, and from where it is used.
-    pub fn name_and_address(&self) -> String {
+    fn name_and_address(&self) -> String {
         format!("{} {}", self.name, self.address)
     }
 }
@@ -86,15 +119,28 @@ impl Pin {
     }
 }
 
-/// Until when this browser is locked out of a name, if it is.
-pub async fn locked_until(app: &App, asker: &Asker) -> Result<Option<Millis>, DbErr> {
-    let row = table::Entity::find_by_id(asker.place()).one(app.domain.read()).await?;
-    let until = row.map(|row| Millis(row.locked_until));
-    Ok(until.filter(|until| *until > app.clock.now()))
+/// Counts a PIN that is asked for and stores it, unless there were too many or the browser is locked out. One commit: a
+/// flood of requests shares the writer with the bot's turns.
+pub async fn ask(app: &App, asker: Asker, pin: Pin, now: Millis) -> Result<Asked, NotWritten> {
+    let asking = app.domain.write_and_get(move |db| {
+        Box::pin(async move {
+            if let Some(wait_ms) = count_all(db, &asker.pin_limits(), now).await? {
+                return Ok(Asked::TooMany { wait_ms });
+            }
+            let row = table::Entity::find_by_id(asker.place()).one(db).await?;
+            let locked_until = row.map(|row| Millis(row.locked_until)).filter(|until| *until > now);
+            if let Some(until) = locked_until {
+                return Ok(Asked::Locked(until));
+            }
+            keep(db, pin, now).await?;
+            Ok(Asked::Kept)
+        })
+    });
+    asking.await
 }
 
 /// Keeps a PIN in place of an earlier one. Wrong tries of one that is not over yet still count: asking anew gives no more.
-pub async fn keep(db: &Writing<'_, '_>, pin: Pin, now: Millis) -> Result<(), WriteError> {
+async fn keep(db: &Writing<'_, '_>, pin: Pin, now: Millis) -> Result<(), WriteError> {
     let over = table::Column::ExpiresAt.lte(now.0).and(table::Column::LockedUntil.lte(now.0));
     let own = table::Column::Name.eq(pin.place.as_str());
     table::Entity::delete_many().filter(own.and(over)).exec(db).await?;
@@ -111,10 +157,31 @@ pub async fn keep(db: &Writing<'_, '_>, pin: Pin, now: Millis) -> Result<(), Wri
     Ok(())
 }
 
-/// Judges a PIN, counts the try, and uses it up, in one commit.
-pub async fn check(app: &App, asker: Asker, person: Option<&Person>, pin: &str, now: Millis) -> Result<Verdict, Oops> {
+/// Judges a PIN, counts the try, and uses it up, in one commit. A browser that has asked for no PIN can guess none, so its
+/// tries are answered without a write: a flood of them costs the bot nothing. `fits_any`: any PIN signs this person in.
+pub async fn check(
+    app: &App,
+    asker: Asker,
+    person: Option<&Person>,
+    pin: &str,
+    fits_any: bool,
+) -> Result<Verdict, Oops> {
+    let has_pin = table::Entity::find_by_id(asker.place()).one(app.domain.read()).await?.is_some();
+    if !has_pin && !fits_any {
+        return Ok(Verdict::Wrong);
+    }
     let hash = person.map(|person| hash(person, pin, &asker.cookie));
-    Ok(app.domain.write_and_get(move |db| Box::pin(judge(db, asker, hash, now))).await?)
+    let now = app.clock.now();
+    let checking = app.domain.write_and_get(move |db| {
+        Box::pin(async move {
+            match count_all(db, &asker.address_limit(), now).await? {
+                Some(wait_ms) => Ok(Verdict::TooMany { wait_ms }),
+                None if fits_any => Ok(Verdict::Right),
+                None => judge(db, asker, hash, now).await,
+            }
+        })
+    });
+    Ok(checking.await?)
 }
 
 /// Removes what is over.
@@ -140,11 +207,8 @@ async fn judge(db: &Writing<'_, '_>, asker: Asker, hash: Option<String>, now: Mi
     if row.expires_at <= now.0 {
         return Ok(Verdict::Expired);
     }
-    for (limit, name) in asker.limits() {
-        let wait_ms = limit.count(db, &name, now).await?;
-        if wait_ms > 0 {
-            return Ok(Verdict::TooMany { wait_ms });
-        }
+    if let Some(wait_ms) = count_all(db, &asker.try_limits(), now).await? {
+        return Ok(Verdict::TooMany { wait_ms });
     }
     if hash.is_some_and(|hash| secrets::same(&row.pin_hash, &hash)) {
         table::Entity::delete_many().filter(own()).exec(db).await?;

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::{SinkExt, StreamExt};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::runtime;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, interval, sleep_until, timeout, timeout_at};
 use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
@@ -16,6 +19,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 use super::figures::{Figures, Times};
 use super::scene::{Answer, DOCUMENT, FIRST_PERSON, FIRST_WRITER, Guest, Member, Scene, VICTIM};
+use crate::demo;
 
 /// Each writes seldom enough to be within the limits of the chat.
 const WRITERS: usize = 40;
@@ -191,19 +195,36 @@ async fn attempts(scene: &Scene, count: usize, lasts: Duration) -> BTreeMap<u16,
     by_status
 }
 
-/// People write to the bot, one after another; how long each waits for the answer, and how many waited in vain.
+/// People write to the bot, one after another; how long each waits for the answer, and how many waited in vain. On a
+/// thread of its own: what keeps the attackers busy must not be measured as time that the bot takes.
 async fn turns(scene: &Scene, end: Instant) -> (Times, usize) {
+    let people = format!("{}/client/{}", scene.emulator.base, scene.emulator.token);
+    let (done, measured) = oneshot::channel();
+    thread::spawn(move || {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        // Nobody listens where the attack has failed, and then nothing is measured.
+        let _ = done.send(runtime.block_on(conversations(&people, end)));
+    });
+    measured.await.unwrap()
+}
+
+async fn conversations(people: &str, end: Instant) -> (Times, usize) {
+    let http = demo::http();
     let mut pace = interval(BETWEEN_TURNS);
-    let (mut times, mut unanswered) = (Vec::new(), 0);
+    let mut times = Vec::new();
+    let mut unanswered = 0;
     for number in (0..WRITERS).cycle() {
         pace.tick().await;
         if Instant::now() >= end {
             break;
         }
-        let (began, writer) = (Instant::now(), FIRST_WRITER + number as i64);
-        let sent = scene.emulator.post(&format!("/chats/{writer}/send"), json!({"from": writer, "text": "/me"})).await;
-        let path = format!("/chats/{writer}/messages?after={}&wait={}", sent["message_id"], PATIENCE.as_secs());
-        let answers = scene.emulator.get(&path).await;
+        let began = Instant::now();
+        let writer = FIRST_WRITER + number as i64;
+        let chat = format!("{people}/chats/{writer}");
+        let said = http.post(format!("{chat}/send")).json(&json!({"from": writer, "text": "/me"})).send();
+        let said: Value = said.await.unwrap().json().await.unwrap();
+        let answers = format!("{chat}/messages?after={}&wait={}", said["message_id"], PATIENCE.as_secs());
+        let answers: Value = http.get(answers).send().await.unwrap().json().await.unwrap();
         match answers.as_array().is_some_and(|answers| !answers.is_empty()) {
             true => times.push(began.elapsed()),
             false => unanswered += 1,
