@@ -6,6 +6,7 @@ mod bench;
 mod cache;
 mod clients;
 mod commands;
+mod dependencies;
 mod environment;
 mod interruption;
 mod packages;

@@ -15,7 +15,7 @@ use crate::interruption::Interruption;
 use crate::plan::{self, Step};
 use crate::report::{Done, Report};
 use crate::servers::{Durability, Servers};
-use crate::{clients, packages, tidy, tools};
+use crate::{clients, dependencies, packages, tidy, tools};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -28,6 +28,9 @@ pub(crate) struct Options {
     /// Run only the tests that this nextest filter expression selects
     #[arg(long)]
     filter: Option<String>,
+    /// Run also the tests that repeat on other stores, or with other programs, what the usual run does once
+    #[arg(long)]
+    all: bool,
     /// Install nothing; what is missing makes its step fail
     #[arg(long)]
     no_install: bool,
@@ -68,7 +71,7 @@ impl TestRun<'_> {
                 self.cargo(&["fmt", "--all", "--check"])
             }
             Step::Tools => tools::provide(&self.commands, may_install).map(Done::Well),
-            Step::Deny => self.cargo(&["deny", "check", "bans", "licenses", "sources"]),
+            Step::Dependencies => dependencies::check(&self.commands).map(Done::Well),
             Step::Clippy => {
                 tools::provide_component(&self.commands, "clippy", may_install)?;
                 self.cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
@@ -107,6 +110,9 @@ impl TestRun<'_> {
     }
 
     fn teloxide(&mut self) -> Result<Done> {
+        if !self.options.all {
+            return Ok(Done::Skipped("it takes minutes to build; --all runs it".into()));
+        }
         let Some(program) = clients::teloxide(&self.commands)? else {
             return Ok(Done::Skipped("this tree has no such bot".into()));
         };
@@ -124,6 +130,9 @@ impl TestRun<'_> {
 
     fn tests(&self) -> Result<Done> {
         let mut command = self.commands.cargo(&["nextest", "run", "--workspace"]);
+        if self.options.all {
+            command.arg("--ignore-default-filter");
+        }
         if let Some(filter) = &self.options.filter {
             command.args(["--filterset", filter]);
         }

@@ -30,9 +30,14 @@ async fn telegraf_takes_it_for_telegram() {
     walk::whole(&TELEGRAF, Way::Polling).await;
 }
 
-#[tokio::test]
-async fn teloxide_takes_it_for_telegram() {
-    walk::whole(&TELOXIDE, Way::Polling).await;
+/// Its bot takes minutes to build.
+mod all_teloxide {
+    use super::{TELOXIDE, Way, walk};
+
+    #[tokio::test]
+    async fn teloxide_takes_it_for_telegram() {
+        walk::whole(&TELOXIDE, Way::Polling).await;
+    }
 }
 
 #[tokio::test]

@@ -29,7 +29,8 @@ mod redis {
     opora::store_conformance!(|| super::redis_in_a_space(super::RedisCode::Functions));
 }
 
-mod redis_by_scripts {
+/// The Redis without functions runs the same scripts.
+mod all_redis_by_scripts {
     opora::store_conformance!(|| super::redis_in_a_space(super::RedisCode::Scripts));
 }
 

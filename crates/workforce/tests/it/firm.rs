@@ -22,11 +22,12 @@ use crate::redis_server::RedisSpace;
 pub const NOON: Millis = Millis(1_767_268_800_000);
 const SETTINGS: [(&str, &str); 2] = [("BOT_TOKEN", "7:stage"), ("PUBLIC_URL", "http://office.example")];
 
-/// Runs tests wherever conversations and tables may be; each is a function of the [`Kind`].
+/// Runs tests wherever conversations and tables may be; each is a function of the [`Kind`]. The usual run takes both
+/// databases and both kinds of conversation stores; the other two combinations are for `cargo xtask test --all`.
 macro_rules! on_every_database {
     ($($test:ident,)*) => {
-        crate::firm::on_databases! { [sqlite Sqlite, postgres Postgres] $($test,)* }
-        crate::firm::on_databases! { [redis_and_postgres RedisAndPostgres, redis_and_sqlite RedisAndSqlite] $($test,)* }
+        crate::firm::on_databases! { [sqlite Sqlite, redis_and_postgres RedisAndPostgres] $($test,)* }
+        crate::firm::on_databases! { [all_postgres Postgres, all_redis_and_sqlite RedisAndSqlite] $($test,)* }
     };
 }
 
