@@ -117,7 +117,7 @@ impl Room for Web {
     }
 
     fn links(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("cabinet", "/"), ("admin page", "/admin")]
+        vec![(key!("demo-cabinet"), "/"), (key!("demo-admin"), "/admin")]
     }
 
     fn nav(&self) -> Vec<NavItem> {
