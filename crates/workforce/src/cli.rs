@@ -77,6 +77,9 @@ pub struct Demo {
     /// Language of the demo bot and its people
     #[arg(long, value_enum, default_value_t = Language::Ru)]
     pub language: Language,
+    /// Do not open the chat page in the browser
+    #[arg(long)]
+    pub no_open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -117,10 +120,20 @@ impl From<SendLimits> for Limits {
     }
 }
 
+impl Command {
+    /// The terminal of a demo is for its welcome.
+    const fn default_log_level(&self) -> &'static str {
+        match self {
+            Self::Demo(_) => "warn",
+            _ => "info",
+        }
+    }
+}
+
 impl Cli {
     pub fn run(self) -> ExitCode {
         private::restrict_new_files();
-        config::start_log();
+        config::start_log(self.command.default_log_level());
         // Every command may make a client, and clients come without a provider of cryptography.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut runtime = tokio::runtime::Builder::new_multi_thread();

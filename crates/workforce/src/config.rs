@@ -87,11 +87,16 @@ pub struct Storage {
     pub data_dir: PathBuf,
 }
 
-/// Logs to standard error, from `info` up unless `RUST_LOG` says otherwise.
-pub fn start_log() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+/// Logs to standard error, from the default level up unless `RUST_LOG` says otherwise.
+pub fn start_log(default_level: &str) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default_level));
     let colours = std::io::stderr().is_terminal();
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colours).init();
+}
+
+/// Whether this process can show windows, under X11 or Wayland.
+pub fn has_display() -> bool {
+    ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
 /// Everything that a running application needs, checked.

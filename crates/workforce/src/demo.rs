@@ -22,8 +22,10 @@ use crate::run::Product;
 use crate::serve;
 use crate::texts::Language;
 
+mod browser;
 mod pictures;
 mod staff;
+mod welcome;
 mod work;
 
 /// Anybody may know it: it opens nothing but this demo.
@@ -48,7 +50,11 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     let product = Product::open(configuration(&base, &data, arguments.language), Rooms::all()).await?;
     staff::arrive(&emulator, &product.app, arguments.language).await?;
     work::begin(&product.app, &emulator, arguments.language).await?;
-    tell(&base, &data, &product);
+    let links = product.app.rooms.links();
+    print!("{}", welcome::text(arguments.language, &base, links, &data));
+    if !arguments.no_open {
+        browser::open(&welcome::chat_page(&base));
+    }
     let router = one_port(&emulator, pages(&product));
     product.on_this_machine_only().run(listener, router, stop).await
 }
@@ -73,25 +79,6 @@ fn configuration(base: &str, data: &Path, language: Language) -> Config {
         trusted_proxies: Networks::default(),
         language,
     }
-}
-
-fn tell(base: &str, data: &Path, product: &Product) {
-    println!("Opora {} demo", env!("CARGO_PKG_VERSION"));
-    println!("  chat page    {base}/chat");
-    for (name, path) in product.app.rooms.links() {
-        println!("  {name:<12} {base}{path}");
-    }
-    for (row, member) in staff::described(product.app.language).iter().enumerate() {
-        println!("  {:<12} {member}", if row == 0 { "people" } else { "" });
-    }
-    if product.app.rooms.links().next().is_some() {
-        let numbers = staff::who_sign_in();
-        println!("  sign in      by the number of somebody with a role ({numbers}), and any six digits as the PIN");
-    }
-    println!("  bot's token  {TOKEN}");
-    println!("  Bot API URL  {base}   (your own bot can talk here too: any token of Telegram's form)");
-    println!("  kept in      {}   (--fresh starts over)", data.display());
-    println!("Ctrl-C stops it.");
 }
 
 /// The emulator's paths are its own, the chat page is under `/chat`, and everything else is the product's.

@@ -61,7 +61,7 @@ pub fn done<T>(written: Result<T, NotWritten>, what: &'static str, id: i64) -> a
         Ok(done) => Ok(Some(done)),
         // Somebody was faster.
         Err(NotWritten::Refused(refusal)) => {
-            tracing::info!(refusal, what, id, "a job leaves one alone that does not want it any more");
+            tracing::debug!(refusal, what, id, "a job skips a row that has changed meanwhile");
             Ok(None)
         }
         Err(NotWritten::Failed(StoreError::WritesFailed(error))) => {

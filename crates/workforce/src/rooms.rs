@@ -151,8 +151,8 @@ pub trait Room: Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Pages that whoever starts the demo is told of: what to call them, and their paths. The room with `/` has the front
-    /// page.
+    /// Pages that the demo's welcome names: the key of what to call them, and their paths. The room with `/` has the
+    /// front page.
     fn links(&self) -> Vec<(&'static str, &'static str)> {
         Vec::new()
     }

@@ -18,7 +18,7 @@ pub use self::changes::{
     restore_task, site, site_to_change, tasks_for,
 };
 pub use self::contracts::{
-    AboutContract, Contract, ContractStatus, Permission, Scope, contract_for, create_contract, permit, works_at,
+    AboutContract, Contract, ContractStatus, Permission, contract_for, create_contract, permit, works_at,
 };
 pub use self::doors::{Sites, TOPIC};
 pub use self::notices::Notice;

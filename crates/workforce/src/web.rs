@@ -1,7 +1,7 @@
 //! The pages: the frame that every room's pages stand in, sign-in, and the pages that need nothing but people.
 //!
 //! A room gives its routes, its places in the [navigation](NavItem) and its [sections](Section) of a person's page. Its
-//! handlers ask for a guard ([`SignedIn`], [`Staff`], [`Owner`], [`Operator`]) and answer a page or an [`Oops`]; sessions,
+//! handlers ask for a guard ([`SignedIn`], [`Owner`], [`Operator`]) and answer a page or an [`Oops`]; sessions,
 //! CSRF tokens, limits, headers and error pages are the frame's, so no handler can forget them.
 
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub use self::asked::{AskedDay, PageNumber};
 pub use self::draw::{moment, role_label, status_label, status_name};
 pub use self::file::{Downloads, ShownFile, file};
 pub use self::frame::{Guests, framed};
-pub use self::guards::{Operator, Owner, SignedIn, Staff, Visitor};
+pub use self::guards::{Operator, Owner, SignedIn, Visitor};
 pub use self::layout::{Card, NavItem, Section};
 pub use self::limits::{Asker, Limits};
 pub use self::live::{Event, Events, across, work as live};
@@ -56,8 +56,6 @@ mod visit;
 
 /// Who decides on people.
 pub const OWNERS: &[Role] = &[Role::Owner, Role::Superadmin];
-/// Who works at a desk.
-pub const STAFF: &[Role] = &[Role::Dispatcher, Role::Manager, Role::Owner, Role::Superadmin];
 /// Who looks after the installation.
 pub const OPERATORS: &[Role] = &[Role::Superadmin];
 
@@ -117,7 +115,7 @@ impl Room for Web {
     }
 
     fn links(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("cabinet", "/"), ("admin page", "/admin")]
+        vec![(key!("demo-cabinet"), "/"), (key!("demo-admin"), "/admin")]
     }
 
     fn nav(&self) -> Vec<NavItem> {

@@ -15,7 +15,9 @@ pub(super) fn turn(took: Duration) {
     metrics::histogram!("opora_turn_seconds").record(took.as_secs_f64());
 }
 
-/// Tells of an input that a handler has heard.
+/// Logs an input that a handler has heard, and the change of state that followed.
+///
+/// What Telegram sent is logged at info. Timers, outcomes and the library's own inputs are logged at debug.
 pub(super) fn handled(
     key: &DialogueKey,
     event: &Event,
@@ -23,19 +25,17 @@ pub(super) fn handled(
     took: Duration,
 ) {
     let took_us = took.as_micros();
-    tracing::info!(
-        user = key.user,
-        chat = key.chat,
-        chat_type = chat_type(key),
-        input = event.name(),
-        took_us,
-        "input handled"
-    );
+    let (user, chat, chat_type, input) = (key.user, key.chat, chat_type(key), event.name());
+    if event.is_from_telegram() {
+        tracing::info!(user, chat, chat_type, input, took_us, "input handled");
+    } else {
+        tracing::debug!(user, chat, chat_type, input, took_us, "input handled");
+    }
     if let Some((from, to, by)) = moved {
         metrics::counter!("opora_transitions_total").increment(1);
         let name = |place: &Option<Place>| place.as_ref().map_or_else(|| "none".to_owned(), Place::to_string);
         let (from, to) = (name(from), name(to));
-        tracing::info!(user = key.user, chat = key.chat, by, "FSM State [CHANGED] user={} {from} -> {to}", key.user);
+        tracing::info!(user, chat, by, "FSM State [CHANGED] user={user} {from} -> {to}");
     }
 }
 

@@ -69,8 +69,7 @@ impl Unheard {
                 tracing::debug!(user, chat, input, "a timer fired after its state had ended");
             }
             Hearing::Ignored(why) => {
-                let is_message = matches!(event, Event::Update(_) | Event::Album(_));
-                count(if is_message { "message" } else { input }, why);
+                count(if event.is_from_telegram() { "message" } else { input }, why);
                 if let Some(more) = self.messages.lock().admit(timer_now(), 1, LINE_EVERY) {
                     tracing::info!(user, chat, input, why, more, "no handler hears an input; told once a minute");
                 }

@@ -94,6 +94,11 @@ impl Event {
         }
     }
 
+    /// Whether Telegram sent it, for a person as a rule. Timers, outcomes and what the library starts itself are not.
+    pub const fn is_from_telegram(&self) -> bool {
+        matches!(self, Self::Update(_) | Self::Album(_))
+    }
+
     /// The update behind it; of an album, the first.
     pub fn update(&self) -> Option<&Arc<Update>> {
         match self {

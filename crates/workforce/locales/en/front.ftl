@@ -43,8 +43,6 @@ front-cancel-command = Stop what we are doing
 front-me-command = My number and roles
 front-help-command = Help
 
-# Somebody of the demo who is to register.
-demo-newcomer = new here, to register
 front-too-many-toast = Too many requests at once. Please wait a moment: I will listen again in { $seconds } s.
 
 # Said in a group, where everybody reads the answer.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::application::App;
 use crate::people::{Person, Role};
-use crate::sites::{Contract, NotDone, Permission, Scope, Site, Sites, Why};
+use crate::sites::{Contract, NotDone, Permission, Site, Sites, Why};
 use crate::web::{OWNERS, Oops};
 
 /// Asked once for a page.
@@ -12,7 +12,7 @@ use crate::web::{OWNERS, Oops};
 pub struct Access {
     person_id: i64,
     is_owner: bool,
-    permitted: HashSet<(Scope, Permission)>,
+    permitted: HashSet<(i64, Permission)>,
 }
 
 impl Access {
@@ -29,7 +29,7 @@ impl Access {
     }
 
     pub fn may(&self, what: Permission, site_id: i64) -> bool {
-        self.is_owner || self.permitted.contains(&(Scope::Site(site_id), what))
+        self.is_owner || self.permitted.contains(&(site_id, what))
     }
 
     /// Whether this person may decide on somebody: everybody but themselves, which is for owners.
@@ -42,17 +42,16 @@ impl Access {
         self.is_owner || self.permitted.iter().any(|(_, permitted)| *permitted == what)
     }
 
-    /// Whether a contract may be handled so: by a permission at all of its sites, or for the contract itself.
+    /// Whether a contract may be handled so: by a permission at all of its sites.
     pub fn may_with(&self, what: Permission, contract: &Contract) -> bool {
         let sites = &contract.about.sites;
         let at_all = !sites.is_empty() && sites.iter().all(|site| self.may(what, *site));
-        self.is_owner || at_all || self.permitted.contains(&(Scope::Contract(contract.id), what))
+        self.is_owner || at_all
     }
 
-    /// Whether a contract is of somebody whom this person looks after: by one of its sites, or by itself.
+    /// Whether a contract is of somebody whom this person looks after, at one of its sites at least.
     pub fn sees(&self, contract: &Contract) -> bool {
-        let what = Permission::Employees;
-        contract.about.sites.iter().any(|site| self.may(what, *site)) || self.may_with(what, contract)
+        self.is_owner || contract.about.sites.iter().any(|site| self.may(Permission::Employees, *site))
     }
 
     /// The sites that this person may see.

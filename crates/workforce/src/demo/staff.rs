@@ -12,7 +12,6 @@ use crate::domain::Writing;
 use crate::front::role_name;
 use crate::people::{self, Grant, Role};
 use crate::settings;
-use crate::text;
 use crate::texts::Language;
 
 /// The first one's number; the others follow.
@@ -66,21 +65,20 @@ pub async fn arrive(emulator: &Emulator, app: &App, language: Language) -> anyho
     Ok(())
 }
 
-/// Who is who.
-pub fn described(language: Language) -> Vec<String> {
-    let describe = |(id, member): (i64, &Member)| {
+/// Who can sign in to the pages: number, name and roles of each person who has a role.
+pub fn who_sign_in(language: Language) -> Vec<String> {
+    let describe = |(number, member): (i64, &Member)| {
         let (first_name, last_name) = member.name(language);
         let roles: Vec<_> = member.roles.iter().map(|role| role_name(*role, language)).collect();
-        let known_as = if roles.is_empty() { text!(language, "demo-newcomer") } else { roles.join(", ") };
-        format!("{id} {first_name} {last_name} ({known_as})")
+        format!("{number}  {first_name} {last_name} ({})", roles.join(", "))
     };
-    (FIRST..).zip(&STAFF).map(describe).collect()
+    (FIRST..).zip(&STAFF).filter(|(_, member)| !member.roles.is_empty()).map(describe).collect()
 }
 
-/// The numbers of those who are let into the pages: who has no role yet has no account.
-pub fn who_sign_in() -> String {
-    let hired = (FIRST..).zip(&STAFF).filter(|(_, member)| !member.roles.is_empty());
-    hired.map(|(number, _)| number.to_string()).collect::<Vec<_>>().join(", ")
+/// The names of those who have no role yet and can register.
+pub fn newcomers(language: Language) -> String {
+    let newcomers = STAFF.iter().filter(|member| member.roles.is_empty()).map(|member| member.name(language));
+    newcomers.map(|(first_name, last_name)| format!("{first_name} {last_name}")).collect::<Vec<_>>().join(", ")
 }
 
 async fn hire(db: &Writing<'_, '_>, language: Language, at: Millis) -> Result<(), WriteError> {

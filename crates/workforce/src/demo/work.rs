@@ -16,8 +16,8 @@ use crate::payroll::Money;
 use crate::people;
 use crate::shifts::{self, ClosedBy, End, Proof, Start, tasks_of};
 use crate::sites::{
-    self, AboutContract, AboutSite, AboutSlot, AboutTask, By, ContractStatus, Hours, Permission, Position, Scope,
-    Sites, WorkingDays, local,
+    self, AboutContract, AboutSite, AboutSlot, AboutTask, By, ContractStatus, Hours, Permission, Position, Sites,
+    WorkingDays, local,
 };
 use crate::texts::Language;
 
@@ -59,7 +59,7 @@ async fn set_up(db: &Writing<'_, '_>, language: Language, pictures: Vec<Proof>, 
         if site == cafe {
             allowed.push(Permission::Finances);
         }
-        sites::permit(db, manager, Scope::Site(site), allowed, by).await?;
+        sites::permit(db, manager, site, allowed, by).await?;
     }
     for (user, places, rate_kopecks) in
         [(first, vec![cafe, store], None), (second, vec![cafe], Some(32_000)), (master, vec![store], None)]

@@ -143,7 +143,7 @@ macro_rules! take_steps {
                 done.with_context(|| format!("step {name}"))?;
                 sqlx::query($insert).bind(*name).bind(taken).execute(&mut *step).await?;
                 step.commit().await?;
-                tracing::info!(step = name, "the tables are one step further");
+                tracing::debug!(name, "migration applied");
                 names.push(*name);
             }
         }

@@ -68,6 +68,8 @@ pub struct Shift {
 pub enum ShiftStatus {
     Active,
     Completed,
+    /// Part of the data model. No command sets it: staff close a shift that was opened by mistake as of its beginning,
+    /// and correct its amounts by hand.
     Cancelled,
 }
 

@@ -7,7 +7,7 @@ use opora::store::WriteError;
 use sea_orm::sea_query::{IntoCondition, LockType, Query};
 use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::contracts::{Contract, Permission, Scope};
+use super::contracts::{Contract, Permission};
 use super::doors::Sites;
 use super::records::Site;
 use super::tables::{permission, site};
@@ -19,15 +19,10 @@ use crate::web::OWNERS;
 /// What a change needs of its actor, as it was checked before the commit.
 #[derive(Clone, Debug, Default)]
 #[must_use]
-pub struct Rights(Vec<Right>);
+pub struct Rights(Vec<Permitted>);
 
-/// A permission that a manager needs. Owners need none.
-#[derive(Clone, Debug)]
-enum Right {
-    At(Permission, i64),
-    /// At all sites that a contract had, or for the contract itself.
-    With(Permission, Box<Contract>),
-}
+/// A site, and what a manager may do there. Owners need no permission.
+pub type Permitted = (i64, Permission);
 
 impl Rights {
     /// For what a person does for themselves. The commit only checks that the person may still act.
@@ -41,7 +36,7 @@ impl Rights {
     }
 
     pub(super) fn at(what: Permission, sites: &[i64]) -> Self {
-        Self(sites.iter().map(|site| Right::At(what, *site)).collect())
+        Self(sites.iter().map(|site| (*site, what)).collect())
     }
 
     /// Checks the actor within a commit. Neither the roles nor the permissions can change before the commit is over.
@@ -53,11 +48,7 @@ impl Rights {
         let own = permission::Entity::find().filter(permission::Column::UserId.eq(actor.id));
         let rows = own.order_by_asc(permission::Column::Id).lock(LockType::Share).all(db).await?;
         let own: Vec<_> = rows.into_iter().map(permitted).collect::<Result<_, _>>()?;
-        let is_met = |right: &Right| match right {
-            Right::At(what, site) => own.contains(&(Scope::Site(*site), *what)),
-            Right::With(what, contract) => may_with(&own, *what, contract),
-        };
-        let may = actor.may(&[Role::Manager]) && self.0.iter().all(is_met);
+        let may = actor.may(&[Role::Manager]) && self.0.iter().all(|right| own.contains(right));
         if may { Ok(()) } else { Err(Why::NotAllowed.refusal()) }
     }
 }
@@ -85,7 +76,6 @@ impl Sites {
             .from(permission::Entity)
             .and_where(permission::Column::UserId.eq(person.id))
             .and_where(permission::Column::Permission.eq(what.name()))
-            .and_where(permission::Column::SiteId.is_not_null())
             .take();
         self.sites(which.add(site::Column::Id.in_subquery(permitted))).await
     }
@@ -108,11 +98,11 @@ impl Sites {
     pub async fn permitted_at(&self, sites: &[i64], what: Permission) -> Result<Vec<(i64, i64)>, DbErr> {
         let here = permission::Entity::find().filter(among(permission::Column::SiteId, sites));
         let rows = here.filter(permission::Column::Permission.eq(what.name())).all(self.reading()).await?;
-        Ok(rows.into_iter().filter_map(|row| Some((row.site_id?, row.user_id))).collect())
+        Ok(rows.into_iter().map(|row| (row.site_id, row.user_id)).collect())
     }
 
     /// What a manager may do, and where.
-    pub async fn permissions_of(&self, user_id: i64) -> Result<Vec<(Scope, Permission)>, DbErr> {
+    pub async fn permissions_of(&self, user_id: i64) -> Result<Vec<Permitted>, DbErr> {
         let own = permission::Entity::find().filter(permission::Column::UserId.eq(user_id));
         let rows = own.order_by_asc(permission::Column::Id).all(self.reading()).await?;
         rows.into_iter().map(permitted).collect()
@@ -153,8 +143,8 @@ impl Sites {
         if before == after { Ok(Rights::default()) } else { self.permitted(by, Permission::Rates, site_id).await }
     }
 
-    /// What is done with a contract is done at all of its sites, also at those that it loses. Who was permitted it for the
-    /// contract itself needs it only at those that are new.
+    /// What is done with a contract is done at all of its sites, also at those that it loses. A contract without sites is
+    /// for owners.
     pub(super) async fn permitted_with(
         &self,
         by: &Person,
@@ -164,7 +154,7 @@ impl Sites {
     ) -> Result<Rights, NotDone> {
         let had = &contract.about.sites;
         let new: Vec<i64> = sites.iter().copied().filter(|site| !had.contains(site)).collect();
-        let mut rights = Rights(vec![Right::With(what, Box::new(contract.clone()))]);
+        let mut rights = Rights::at(what, had);
         if !new.is_empty() {
             rights = rights.and(self.permitted_at_all(by, what, &new).await?);
         }
@@ -172,7 +162,8 @@ impl Sites {
             return Ok(rights);
         }
         let own = self.permissions_of(by.id).await?;
-        allowed(by.may(&[Role::Manager]) && may_with(&own, what, contract), rights)
+        let is_permitted = !had.is_empty() && had.iter().all(|site| own.contains(&(*site, what)));
+        allowed(by.may(&[Role::Manager]) && is_permitted, rights)
     }
 }
 
@@ -180,17 +171,6 @@ fn allowed(is_allowed: bool, rights: Rights) -> Result<Rights, NotDone> {
     if is_allowed { Ok(rights) } else { Err(Why::NotAllowed.into()) }
 }
 
-fn may_with(own: &[(Scope, Permission)], what: Permission, contract: &Contract) -> bool {
-    let is_permitted = |scope: Scope| own.contains(&(scope, what));
-    let had = &contract.about.sites;
-    let at_all = !had.is_empty() && had.iter().all(|site| is_permitted(Scope::Site(*site)));
-    at_all || is_permitted(Scope::Contract(contract.id))
-}
-
-fn permitted(row: permission::Model) -> Result<(Scope, Permission), DbErr> {
-    let scope = match (row.site_id, row.contract_id) {
-        (Some(id), _) => Scope::Site(id),
-        (None, id) => Scope::Contract(id.unwrap_or_default()),
-    };
-    Ok((scope, row.permission.parse().map_err(DbErr::Custom)?))
+fn permitted(row: permission::Model) -> Result<Permitted, DbErr> {
+    Ok((row.site_id, row.permission.parse().map_err(DbErr::Custom)?))
 }

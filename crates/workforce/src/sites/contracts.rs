@@ -63,13 +63,6 @@ pub enum Permission {
     Schedule,
 }
 
-/// Where a permission counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scope {
-    Site(i64),
-    Contract(i64),
-}
-
 impl ContractStatus {
     pub const ALL: [Self; 4] = [Self::Draft, Self::Active, Self::Suspended, Self::Terminated];
 
@@ -235,28 +228,20 @@ pub async fn contracts(db: &impl ConnectionTrait, which: impl IntoCondition) -> 
     rows.into_iter().map(contract).collect()
 }
 
-/// What a manager may do somewhere, in place of what was allowed before.
+/// What a manager may do at a site, in place of what was allowed before.
 pub async fn permit(
     db: &Writing<'_, '_>,
     user_id: i64,
-    scope: Scope,
+    site_id: i64,
     allowed: Vec<Permission>,
     by: By,
 ) -> Result<(), WriteError> {
-    let (site_id, contract_id) = match scope {
-        Scope::Site(id) => (Some(id), None),
-        Scope::Contract(id) => (None, Some(id)),
-    };
-    let here = match scope {
-        Scope::Site(id) => permission::Column::SiteId.eq(id),
-        Scope::Contract(id) => permission::Column::ContractId.eq(id),
-    };
+    let here = permission::Column::SiteId.eq(site_id);
     permission::Entity::delete_many().filter(permission::Column::UserId.eq(user_id)).filter(here).exec(db).await?;
     let names: Vec<_> = allowed.iter().map(|one| one.name()).collect();
     let rows = allowed.iter().map(|one| permission::ActiveModel {
         user_id: Set(user_id),
         site_id: Set(site_id),
-        contract_id: Set(contract_id),
         permission: Set(one.name().to_owned()),
         ..Default::default()
     });
@@ -265,7 +250,7 @@ pub async fn permit(
         let once = OnConflict::new().do_nothing().to_owned();
         permission::Entity::insert_many(rows).on_conflict(once).exec_without_returning(db).await?;
     }
-    let detail = json!({ "site": site_id, "contract": contract_id, "allowed": names });
+    let detail = json!({ "site": site_id, "allowed": names });
     by.note(db, "permissions changed", ("manager", user_id), detail).await
 }
 

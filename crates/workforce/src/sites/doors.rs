@@ -11,7 +11,7 @@ use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, Qu
 
 use super::allowed::Rights;
 use super::changes::{self, By};
-use super::contracts::{self, AboutContract, Contract, Permission, Scope};
+use super::contracts::{self, AboutContract, Contract, Permission};
 use super::records::{AboutSite, AboutSlot, AboutTask, Site, Slot, Task};
 use super::tables::{contract, contract_site, site, slot, task};
 use super::updates::{changed, hired, permitted_otherwise, rescheduled};
@@ -331,17 +331,17 @@ impl Sites {
         self.change(by, rights, told, move |db, by| Box::pin(contracts::restore_contract(db, id, by))).await
     }
 
-    /// What a manager may do somewhere from now on.
+    /// What a manager may do at a site from now on.
     pub async fn permit(
         &self,
         by: &Person,
         user_id: i64,
-        scope: Scope,
+        site_id: i64,
         allowed: Vec<Permission>,
     ) -> Result<(), NotDone> {
         let rights = self.owners_only(by)?;
         self.change(by, rights, permitted_otherwise(user_id), move |db, by| {
-            Box::pin(contracts::permit(db, user_id, scope, allowed, by))
+            Box::pin(contracts::permit(db, user_id, site_id, allowed, by))
         })
         .await
     }

@@ -34,9 +34,7 @@ pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
             "allows_spontaneous": one.allows_spontaneous, "created_at_ms": one.created_at,
         })
     });
-    let allowed = permissions
-        .iter()
-        .map(|one| json!({ "permission": one.permission, "site": one.site_id, "contract": one.contract_id }));
+    let allowed = permissions.iter().map(|one| json!({ "permission": one.permission, "site": one.site_id }));
     let told = notices.iter().map(|one| json!({ "at_ms": one.created_at, "notice": read(&one.body) }));
     Ok(json!({
         "contracts": contracts.collect::<Value>(), "permissions": allowed.collect::<Value>(),

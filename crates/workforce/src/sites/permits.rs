@@ -24,8 +24,8 @@ pub type Permits = BTreeMap<i64, BTreeSet<Permission>>;
 impl Sites {
     /// What each manager may do, by person.
     pub async fn permits(&self) -> Result<BTreeMap<i64, Permits>, DbErr> {
-        let rows = permission::Entity::find().filter(permission::Column::SiteId.is_not_null());
-        let rows = rows.order_by_asc(permission::Column::Id).all(self.app.domain.read()).await?;
+        let rows = permission::Entity::find().order_by_asc(permission::Column::Id);
+        let rows = rows.all(self.app.domain.read()).await?;
         let mut all: BTreeMap<i64, Permits> = BTreeMap::new();
         for row in rows {
             note(all.entry(row.user_id).or_default(), &row)?;
@@ -89,7 +89,7 @@ pub async fn permit_at_sites(
     let rows = changed.iter().flat_map(|site| wanted.get(site).into_iter().flatten().map(move |one| (*site, *one)));
     let rows = rows.map(|(site_id, allowed)| permission::ActiveModel {
         user_id: Set(user_id),
-        site_id: Set(Some(site_id)),
+        site_id: Set(site_id),
         permission: Set(allowed.name().to_owned()),
         ..Default::default()
     });
@@ -115,7 +115,7 @@ pub async fn permit_at_sites(
 async fn permits_of(db: &impl ConnectionTrait, user_id: i64) -> Result<Permits, DbErr> {
     let own = permission::Entity::find().filter(permission::Column::UserId.eq(user_id));
     let mut permits = Permits::new();
-    for row in own.filter(permission::Column::SiteId.is_not_null()).all(db).await? {
+    for row in own.all(db).await? {
         note(&mut permits, &row)?;
     }
     Ok(permits)
@@ -123,7 +123,7 @@ async fn permits_of(db: &impl ConnectionTrait, user_id: i64) -> Result<Permits, 
 
 fn note(permits: &mut Permits, row: &permission::Model) -> Result<(), DbErr> {
     let allowed = row.permission.parse().map_err(DbErr::Custom)?;
-    permits.entry(row.site_id.unwrap_or_default()).or_default().insert(allowed);
+    permits.entry(row.site_id).or_default().insert(allowed);
     Ok(())
 }
 

@@ -144,8 +144,7 @@ pub mod permission {
         #[sea_orm(primary_key)]
         pub id: i64,
         pub user_id: i64,
-        pub site_id: Option<i64>,
-        pub contract_id: Option<i64>,
+        pub site_id: i64,
         pub permission: String,
     }
 

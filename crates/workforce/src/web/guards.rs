@@ -8,7 +8,7 @@ use maud::Markup;
 
 use super::oops::Oops;
 use super::visit::Visit;
-use super::{OPERATORS, OWNERS, STAFF};
+use super::{OPERATORS, OWNERS};
 use crate::application::App;
 use crate::people::{Person, Role};
 use crate::texts::Language;
@@ -61,8 +61,6 @@ macro_rules! guards {
 guards! {
     /// Anybody who is signed in.
     SignedIn: None;
-    /// Dispatchers, managers, owners and superadmins.
-    Staff: Some(STAFF);
     /// Owners and superadmins.
     Owner: Some(OWNERS);
     /// Superadmins.

@@ -1,6 +1,6 @@
 //! Days on the pages: by the clock of each site, over midnight, and more of them than are shown at once.
 
-use workforce::sites::{Permission, Scope, Sites};
+use workforce::sites::{Permission, Sites};
 
 use crate::cabinet::Cabinet;
 use crate::demo::{ANNA, BORIS};
@@ -78,7 +78,7 @@ async fn ones_own_shifts_are_listed_wherever_they_were_and_days_that_are_left_ou
     owner.post("/sites", &changed(&[("name", "The other place")])).await;
     let there = Sites::of_app(&cabinet.app).list().await.unwrap().iter().find(|site| site.id != here).unwrap().id;
     let (doors, anna) = (Sites::of_app(&cabinet.app), cabinet.person(ANNA).await);
-    doors.permit(&anna, may.id, Scope::Site(here), vec![Permission::View]).await.unwrap();
+    doors.permit(&anna, may.id, here, vec![Permission::View]).await.unwrap();
     shift(&cabinet, here, boris, 352).await;
     shift(&cabinet, there, may.id, 353).await;
     let page = manager.get("/shifts").await;

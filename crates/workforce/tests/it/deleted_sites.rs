@@ -3,7 +3,7 @@
 use workforce::payroll::Money;
 use workforce::people::{Person, Role};
 use workforce::shifts::{ClosedBy, End, Excuse, Reason, Shifts, Start, cancel, close, open};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Permission, Scope, Sites};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Permission, Sites};
 
 use crate::cabinet::Cabinet;
 use crate::demo::{ANNA, BORIS};
@@ -16,7 +16,7 @@ const OTHERS: &str = "This page is for others";
 
 async fn permit(cabinet: &Cabinet, may: &Person, site: i64, allowed: &[Permission]) {
     let anna = cabinet.person(ANNA).await;
-    Sites::of_app(&cabinet.app).permit(&anna, may.id, Scope::Site(site), allowed.to_vec()).await.unwrap();
+    Sites::of_app(&cabinet.app).permit(&anna, may.id, site, allowed.to_vec()).await.unwrap();
 }
 
 #[tokio::test]
@@ -155,7 +155,7 @@ async fn in_the_bot_a_reason_of_a_deleted_site_still_waits_to_be_judged() {
     let ida = yard.firm.member("Ida", &[Role::Manager]).await;
     let id = person(&yard.firm, &ida).await.id;
     let allowed = vec![Permission::View, Permission::Employees];
-    yard.sites.permit(&yard.owner, id, Scope::Site(site), allowed).await.unwrap();
+    yard.sites.permit(&yard.owner, id, site, allowed).await.unwrap();
     chooses(&ida, "📋 Today").await;
     ida.sees("Anna does not come to Shop");
     ida.presses("✅ Accept").await;

@@ -2,6 +2,7 @@
 //!
 //! The page is tried with the emulator and its echo bot, which answers everything; the product has a demo of its own.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -28,8 +29,8 @@ pub struct Demo {
     /// What it printed until it was ready.
     pub printed: String,
     process: Child,
-    // Held open: whoever prints into a closed pipe dies of it.
-    _output: Lines<BufReader<ChildStdout>>,
+    // Held open: a process that prints into a closed pipe dies of it.
+    output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Demo {
@@ -49,7 +50,9 @@ impl Demo {
 
     /// With variables in its environment.
     pub async fn start_in(variables: &[(&str, &str)], port: &str, arguments: &[&str]) -> Self {
-        Self::launch(variables, &[&["emulator", "--echo", "en", "--port", port], arguments].concat()).await
+        let mut command = Command::new(OPORA);
+        command.args(["emulator", "--echo", "en", "--port", port]).args(arguments).envs(variables.iter().copied());
+        Self::launch(command).await
     }
 
     /// `opora demo`, the product itself, in English unless told otherwise.
@@ -58,22 +61,28 @@ impl Demo {
     }
 
     pub async fn product_in(variables: &[(&str, &str)], folder: &TempDir, more: &[&str]) -> Self {
-        let folder = folder.path().to_str().unwrap();
-        let english: &[&str] = if more.contains(&"--language") { &[] } else { &["--language", "en"] };
-        let whole = [&["demo", "--port", "0", "--data", folder], english, more].concat();
-        Self::launch(variables, &whole).await
+        let mut command = Self::product_command(folder.path(), more);
+        command.envs(variables.iter().copied());
+        Self::launch(command).await
     }
 
-    async fn launch(variables: &[(&str, &str)], arguments: &[&str]) -> Self {
+    pub fn product_command(folder: &Path, more: &[&str]) -> Command {
+        let english: &[&str] = if more.contains(&"--language") { &[] } else { &["--language", "en"] };
         let mut command = Command::new(OPORA);
-        command.args(arguments).envs(variables.iter().copied());
+        command.args(["demo", "--port", "0", "--data"]).arg(folder).args(english).args(more);
+        command
+    }
+
+    pub async fn launch(mut command: Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
         let printed = timeout(PATIENCE, until_ready(&mut output)).await.expect("the demo did not get ready");
-        let page = after(&printed, "chat page");
+        // The chat page is the first link of both programs.
+        let page = printed.split_whitespace().find(|word| word.starts_with("http://")).expect("a link").to_owned();
         let base = page.trim_end_matches("/chat").trim_end_matches('/').to_owned();
-        let token = after(&printed, "bot's token");
-        Self { page, base, token, http: http(), printed, process, _output: output }
+        let token = printed.split_once("bot's token").and_then(|(_, rest)| rest.split_whitespace().next());
+        let token = token.unwrap_or(workforce::demo::TOKEN).to_owned();
+        Self { page, base, token, http: http(), printed, process, output }
     }
 
     /// The bot's own side.
@@ -143,6 +152,17 @@ impl Demo {
         self.signal("TERM");
         assert_eq!(self.ended(STOPS_WITHIN).await, Some(0));
     }
+
+    /// Stops it in the same way; gives what it has printed since it was ready.
+    pub async fn stop_and_read(mut self) -> String {
+        self.signal("TERM");
+        let mut printed = String::new();
+        while let Some(line) = self.output.next_line().await.unwrap() {
+            printed.push_str(&line);
+        }
+        assert_eq!(self.ended(STOPS_WITHIN).await, Some(0));
+        printed
+    }
 }
 
 /// Asks again until there is something, up to a deadline.
@@ -172,15 +192,9 @@ async fn until_ready(output: &mut Lines<BufReader<ChildStdout>>) -> String {
     while let Some(line) = output.next_line().await.unwrap() {
         printed.push_str(&line);
         printed.push('\n');
-        if line.starts_with("Ctrl-C") {
+        if line.contains("Ctrl-C") {
             return printed;
         }
     }
     panic!("the demo ended early; it printed: {printed}")
-}
-
-/// The word that follows a label.
-fn after(printed: &str, label: &str) -> String {
-    let (_, rest) = printed.split_once(label).unwrap_or_else(|| panic!("no {label} in: {printed}"));
-    rest.split_whitespace().next().unwrap().to_owned()
 }

@@ -3,7 +3,7 @@
 use workforce::payroll::Money;
 use workforce::people::Person;
 use workforce::shifts::{Excuse, MediumKind, Reason, Shifts, cancel};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Permission, Scope, Sites};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Permission, Sites};
 
 use crate::cabinet::Cabinet;
 use crate::demo::{ANNA, BORIS};
@@ -45,7 +45,7 @@ async fn cancelled(cabinet: &Cabinet, count: i64) -> (i64, Vec<i64>) {
 
 async fn permit(cabinet: &Cabinet, may: &Person, site: i64, allowed: &[Permission]) {
     let anna = cabinet.person(ANNA).await;
-    Sites::of_app(&cabinet.app).permit(&anna, may.id, Scope::Site(site), allowed.to_vec()).await.unwrap();
+    Sites::of_app(&cabinet.app).permit(&anna, may.id, site, allowed.to_vec()).await.unwrap();
 }
 
 async fn a_reason_is_judged_once_and_costs_a_fine_only_if_it_is_rejected(kind: Kind) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use workforce::people::{Person, Role};
 use workforce::shifts::{Happened, Shifts, Update};
-use workforce::sites::{AboutContract, AboutSlot, AboutTask, ContractStatus, Hours, Permission, Scope, Sites};
+use workforce::sites::{AboutContract, AboutSlot, AboutTask, ContractStatus, Hours, Permission, Sites};
 use workforce::web::Event;
 
 use crate::cabinet::Cabinet;
@@ -57,7 +57,7 @@ impl Hall {
                 _ => None,
             };
             if let Some((site, what)) = permitted {
-                doors.permit(&anna, person.id, Scope::Site(site), vec![what]).await.unwrap();
+                doors.permit(&anna, person.id, site, vec![what]).await.unwrap();
             }
             browsers.push((name, cabinet.signed_in(id).await));
         }
@@ -172,7 +172,7 @@ async fn contracts_permissions_and_new_sites_are_told_to_few() {
     let heard = hall.heard().await;
     hall.is("a contract", &heard, &["nobody", "owner", "viewer"]);
 
-    doors.permit(&anna, nobody.id, Scope::Site(here), vec![Permission::View]).await.unwrap();
+    doors.permit(&anna, nobody.id, here, vec![Permission::View]).await.unwrap();
     let heard = hall.heard().await;
     hall.is("a permission", &heard, &["nobody", "owner"]);
     // It counts at once, and so does its end.
@@ -180,7 +180,7 @@ async fn contracts_permissions_and_new_sites_are_told_to_few() {
     doors.create_slot(&anna, here, about.clone()).await.unwrap();
     let heard = hall.heard().await;
     hall.is("a slot", &heard, &["nobody!", "owner!", "viewer!", "worker"]);
-    doors.permit(&anna, nobody.id, Scope::Site(here), Vec::new()).await.unwrap();
+    doors.permit(&anna, nobody.id, here, Vec::new()).await.unwrap();
     hall.heard().await;
     doors.create_slot(&anna, here, AboutSlot { title: "Two".into(), ..about }).await.unwrap();
     let heard = hall.heard().await;

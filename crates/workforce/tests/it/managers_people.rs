@@ -1,7 +1,7 @@
 //! Managers who look after employees: they see the people of their sites and their contracts, and of nobody else.
 
 use workforce::people::{Person, Role};
-use workforce::sites::{AboutContract, Contract, ContractStatus, Permission, Scope, Sites};
+use workforce::sites::{AboutContract, Contract, ContractStatus, Permission, Sites};
 
 use crate::cabinet::{Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
@@ -49,7 +49,7 @@ impl Chain {
     }
 
     async fn permit(&self, allowed: &[Permission]) {
-        self.sites().permit(&self.anna, self.may.id, Scope::Site(self.here), allowed.to_vec()).await.unwrap();
+        self.sites().permit(&self.anna, self.may.id, self.here, allowed.to_vec()).await.unwrap();
     }
 
     async fn stands(&self, id: i64) -> Contract {

@@ -6,7 +6,7 @@ use workforce::audit;
 use workforce::people::{Person, Role};
 use workforce::shifts::{Excuse, Reason, ShiftStatus, Shifts, Start, cancel, jobs, open};
 use workforce::sites::{
-    AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Notice, Permission, Scope, Sites, Why, notices,
+    AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Notice, Permission, Sites, Why, notices,
 };
 
 use crate::cabinet::Cabinet;
@@ -37,7 +37,7 @@ impl Cafe {
         let (anna, boris, may) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await, hire_may(&cabinet).await);
         let site = make_site(&cabinet, &cabinet.signed_in(ANNA).await).await;
         let (doors, shifts) = (Sites::of_app(&cabinet.app), Shifts::of_app(&cabinet.app));
-        doors.permit(&anna, may.id, Scope::Site(site), Permission::ALL.to_vec()).await.unwrap();
+        doors.permit(&anna, may.id, site, Permission::ALL.to_vec()).await.unwrap();
         let about = AboutSlot::usual("2026-01-01".parse().unwrap(), Hours::new(15 * 60, 17 * 60));
         let slot = doors.create_slot(&anna, site, AboutSlot { capacity: 2, ..about }).await.unwrap();
         let mut plans = [0; 2];
@@ -78,7 +78,7 @@ async fn on_the_pages_a_managers_own_reason_plan_and_contract_are_for_owners() {
     let (owner, manager) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(MAY).await);
     let (site, doors) = (make_site(&cabinet, &owner).await, Sites::of_app(&cabinet.app));
     let shifts = Shifts::of_app(&cabinet.app);
-    doors.permit(&anna, may.id, Scope::Site(site), Permission::ALL.to_vec()).await.unwrap();
+    doors.permit(&anna, may.id, site, Permission::ALL.to_vec()).await.unwrap();
     let own = doors.create_contract(&anna, may.id, contract(site)).await.unwrap();
     let theirs = doors.create_contract(&anna, boris.id, contract(site)).await.unwrap();
 
@@ -137,7 +137,7 @@ async fn in_the_bot_a_managers_own_reason_is_told_to_owners_and_judged_by_them()
     let id = person(&yard.firm, &max).await.id;
     yard.sites.create_contract(&yard.owner, id, contract(site)).await.unwrap();
     let allowed = vec![Permission::View, Permission::Employees];
-    yard.sites.permit(&yard.owner, id, Scope::Site(site), allowed).await.unwrap();
+    yard.sites.permit(&yard.owner, id, site, allowed).await.unwrap();
     plans(&max).await;
     chooses(&max, "📅 My shifts").await;
     max.presses("✖ Cancel 01.01 16:00–18:00").await;

@@ -11,7 +11,7 @@ use serde_json::json;
 use workforce::application;
 use workforce::people::{Person, Role};
 use workforce::rooms::Rooms;
-use workforce::sites::{AboutContract, AboutSlot, AboutTask, ContractStatus, Hours, Permission, Scope, Sites};
+use workforce::sites::{AboutContract, AboutSlot, AboutTask, ContractStatus, Hours, Permission, Sites};
 
 use self::rows::{ROWS, Row};
 use crate::cabinet::{Answer, Browser, Cabinet};
@@ -55,7 +55,7 @@ impl Firm {
         let doors = Sites::of_app(&cabinet.app);
         let all = [Permission::View, Permission::Edit, Permission::Delete, Permission::Employees];
         let all = [&all[..], &[Permission::Finances, Permission::Rates, Permission::Schedule]].concat();
-        doors.permit(&anna, pam.id, Scope::Site(site), all).await.unwrap();
+        doors.permit(&anna, pam.id, site, all).await.unwrap();
         let (status, sites) = (ContractStatus::Active, vec![site]);
         let contract = AboutContract { status, rate_kopecks: None, allows_spontaneous: true, sites };
         let contract = doors.create_contract(&anna, boris.id, contract).await.unwrap();

@@ -12,14 +12,43 @@ use crate::demo::{ANNA, Demo, OPORA, PATIENCE, STOPS_WITHIN, until};
 async fn it_says_where_to_click_who_is_there_and_what_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let demo = Demo::product(&folder, &[]).await;
-    let Demo { base, token, printed, .. } = &demo;
+    let Demo { base, printed, .. } = &demo;
     assert!(base.starts_with("http://127.0.0.1:"), "{printed}");
     let kept = folder.path().to_str().unwrap();
-    for expected in [&format!("{base}/chat\n"), token, "1001 Anna Peters (owner, superadmin)", kept, "Ctrl-C stops it."]
+    let person = "1001  Anna Peters (owner, superadmin)";
+    for expected in
+        [&format!("{base}/chat\n"), person, "any six digits", "Jane Wolfe, Zachary Newman", kept, "press Ctrl-C"]
     {
         assert!(printed.contains(expected), "no {expected:?} in: {printed}");
     }
     demo.stop().await;
+}
+
+#[tokio::test]
+async fn its_welcome_speaks_the_chosen_language() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::product(&folder, &["--language", "ru"]).await;
+    for expected in ["демо запущено", "Чат с ботом", "1001  Анна Петрова", "--fresh", "нажмите Ctrl-C"]
+    {
+        assert!(demo.printed.contains(expected), "no {expected:?} in: {}", demo.printed);
+    }
+    demo.stop().await;
+}
+
+#[tokio::test]
+async fn it_prints_its_welcome_and_no_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("stderr.txt");
+    // A directory that the demo makes itself: others could read a given one, which is a warning.
+    let mut command = Demo::product_command(&folder.path().join("data"), &[]);
+    command.env_remove("RUST_LOG").stderr(std::fs::File::create(&log).unwrap());
+    let demo = Demo::launch(command).await;
+    assert!(demo.printed.starts_with("Opora "), "{}", demo.printed);
+    assert!(demo.printed.lines().count() <= 20, "{}", demo.printed);
+    demo.says(ANNA, "/help").await;
+    demo.hears(ANNA, "I am the assistant").await;
+    assert_eq!(demo.stop_and_read().await, "");
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "");
 }
 
 #[tokio::test]
@@ -28,11 +57,12 @@ async fn the_links_that_it_prints_lead_somewhere_for_those_whom_it_lets_in() {
     let demo = Demo::product(&folder, &[]).await;
     let line = |label: &str| demo.printed.lines().find(|line| line.trim_start().starts_with(label)).unwrap();
     let link = |label: &str| line(label).split_whitespace().last().unwrap().to_owned();
-    let (cabinet, admin) = (link("cabinet "), link("admin page "));
+    let (cabinet, admin) = (link("Cabinet "), link("Admin page "));
     assert_eq!((cabinet.as_str(), &admin), (format!("{}/", demo.base).as_str(), &format!("{}/admin", demo.base)));
-    let numbers = line("sign in ").split(['(', ')']).nth(1).unwrap();
-    assert_eq!(numbers, "1001, 1002, 1003, 1004, 1005, 1006", "who is to register has no account");
-    for number in numbers.split(", ") {
+    let words = demo.printed.lines().filter_map(|line| line.split_whitespace().next());
+    let numbers: Vec<_> = words.filter(|word| word.parse::<i64>().is_ok()).collect();
+    assert_eq!(numbers, ["1001", "1002", "1003", "1004", "1005", "1006"], "newcomers have no account");
+    for number in numbers {
         let session = signed_in(&demo, number).await.unwrap_or_else(|| panic!("{number} is not let in"));
         let page = demo.http.get(&cabinet).header("cookie", &session).send().await.unwrap();
         assert_eq!(page.status(), 200, "{number}");

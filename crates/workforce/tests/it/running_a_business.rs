@@ -2,7 +2,7 @@
 
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::people::Role;
-use workforce::sites::{AboutContract, ContractStatus, Permission, Scope, Sites};
+use workforce::sites::{AboutContract, ContractStatus, Permission, Sites};
 
 use crate::cabinet::{Answer, Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
@@ -189,12 +189,12 @@ async fn managers_see_what_they_were_permitted_and_others_nothing() {
         browser.post(&format!("{path}/tasks"), &[("text", "x")]).await.is(403, "This page is for others");
     }
     let (doors, anna) = (Sites::of_app(&cabinet.app), cabinet.person(ANNA).await);
-    doors.permit(&anna, may.id, Scope::Site(site), vec![Permission::View]).await.unwrap();
+    doors.permit(&anna, may.id, site, vec![Permission::View]).await.unwrap();
     let page = manager.get(&path).await;
     page.is(200, "Lenin street, 1");
     assert!(!page.body.contains("save-site") && !page.body.contains("new-task"), "{}", page.body);
     manager.post(&format!("{path}/tasks"), &[("text", "x")]).await.is(403, "This page is for others");
-    doors.permit(&anna, may.id, Scope::Site(site), vec![Permission::View, Permission::Edit]).await.unwrap();
+    doors.permit(&anna, may.id, site, vec![Permission::View, Permission::Edit]).await.unwrap();
     manager.post(&format!("{path}/tasks"), &[("text", "Sweep")]).await.leads_to(&path);
     cabinet.close().await;
 }

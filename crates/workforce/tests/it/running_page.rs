@@ -5,7 +5,7 @@ use std::sync::Arc;
 use workforce::application::App;
 use workforce::people::Person;
 use workforce::settings::TIME_ZONE;
-use workforce::sites::{AboutContract, AboutSite, AboutSlot, ContractStatus, Hours, Permission, Permits, Scope, Sites};
+use workforce::sites::{AboutContract, AboutSite, AboutSlot, ContractStatus, Hours, Permission, Permits, Sites};
 
 use crate::browser::{Screen, browse};
 use crate::cabinet::Cabinet;
@@ -77,7 +77,7 @@ async fn set_up(cabinet: &Cabinet) -> Backstage {
         doors.create_slot(&anna, site, about).await.unwrap();
     }
     work(cabinet, site, &boris, 352).await;
-    doors.permit(&anna, may.id, Scope::Site(site), vec![Permission::View, Permission::Schedule]).await.unwrap();
+    doors.permit(&anna, may.id, site, vec![Permission::View, Permission::Schedule]).await.unwrap();
     Backstage { app: cabinet.app.clone(), anna, boris, may, site }
 }
 

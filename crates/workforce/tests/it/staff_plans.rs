@@ -4,7 +4,7 @@ use opora::telegram::Telegram;
 use workforce::audit;
 use workforce::people::{Person, Role};
 use workforce::shifts::{PlanStatus, Shifts};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Permission, Scope, Sites};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Permission, Sites};
 use workforce::texts::Language;
 
 use crate::cabinet::{Answer, Browser, Cabinet};
@@ -55,7 +55,7 @@ impl Cafe {
     }
 
     async fn permit(&self, allowed: &[Permission]) {
-        self.sites().permit(&self.anna, self.may.id, Scope::Site(self.site), allowed.to_vec()).await.unwrap();
+        self.sites().permit(&self.anna, self.may.id, self.site, allowed.to_vec()).await.unwrap();
     }
 
     /// What the audit says of something: who did it, and the sentence.

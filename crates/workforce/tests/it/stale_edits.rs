@@ -2,7 +2,7 @@
 
 use workforce::payroll::Money;
 use workforce::people::Role;
-use workforce::sites::{Permission, Scope, Sites};
+use workforce::sites::{Permission, Sites};
 
 use crate::cabinet::{Answer, Browser, Cabinet};
 use crate::demo::{ANNA, BORIS};
@@ -104,7 +104,7 @@ async fn a_manager_without_rates_keeps_the_typed_words_when_an_owner_has_changed
     let site = make_site(&cabinet, &owner).await;
     let (doors, anna) = (Sites::of_app(&cabinet.app), cabinet.person(ANNA).await);
     let may_do = vec![Permission::View, Permission::Edit, Permission::Schedule];
-    doors.permit(&anna, may.id, Scope::Site(site), may_do).await.unwrap();
+    doors.permit(&anna, may.id, site, may_do).await.unwrap();
 
     let path = format!("/sites/{site}");
     owner.post(&path, &[&changed(&[("rate", "120")])[..], &[("version", "1")]].concat()).await.leads_to(&path);

@@ -8,7 +8,7 @@ use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
-/// The lines of a bot's log from level info on: the message, then the fields as `name=value`.
+/// The lines of a bot's log from a level on, info unless told otherwise: the message, then the fields as `name=value`.
 ///
 /// It hears what this thread does for as long as it lives: the test's runtime must have no other.
 pub struct Journal {
@@ -18,8 +18,12 @@ pub struct Journal {
 
 impl Journal {
     pub fn begin() -> Self {
+        Self::begin_at(Level::INFO)
+    }
+
+    pub fn begin_at(level: Level) -> Self {
         let lines = Arc::<Mutex<Vec<String>>>::default();
-        let _listens = tracing::subscriber::set_default(Writer(Arc::clone(&lines)));
+        let _listens = tracing::subscriber::set_default(Writer { level, lines: Arc::clone(&lines) });
         Self { lines, _listens }
     }
 
@@ -38,18 +42,21 @@ impl Journal {
     }
 }
 
-struct Writer(Arc<Mutex<Vec<String>>>);
+struct Writer {
+    level: Level,
+    lines: Arc<Mutex<Vec<String>>>,
+}
 
 impl Subscriber for Writer {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         let target = metadata.target();
-        *metadata.level() <= Level::INFO && (target == "opora" || target.starts_with("opora::"))
+        *metadata.level() <= self.level && (target == "opora" || target.starts_with("opora::"))
     }
 
     fn event(&self, event: &Event<'_>) {
         let mut line = Line::default();
         event.record(&mut line);
-        self.0.lock().push(format!("{}{}", line.message, line.fields));
+        self.lines.lock().push(format!("{}{}", line.message, line.fields));
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {

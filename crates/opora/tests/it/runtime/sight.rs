@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
+use opora::prelude::*;
 use parking_lot::Mutex;
 use serde_json::json;
+use tracing::Level;
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
@@ -38,6 +41,45 @@ async fn changes_of_state_and_inputs_are_logged_without_what_people_say() {
         shown,
         [("command", Some("form:name".to_owned())), ("text", Some("form:age".to_owned())), ("text", None)]
     );
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
+#[states(dialogue = "bell")]
+enum Bell {
+    Set,
+}
+
+async fn set(turn: &mut Turn, _: Command) -> Step<Bell> {
+    turn.timer("bell", Duration::from_millis(1), &());
+    Ok(Next::Go(Bell::Set))
+}
+
+async fn rang(turn: &mut Turn, _: Timer) -> Step<Bell> {
+    turn.say("It rang.");
+    Ok(Next::End)
+}
+
+/// What is logged from a level on while a person sets a timer and the timer fires.
+async fn logged_at(level: Level) -> Journal {
+    let (stage, journal) = (Stage::new().await, Journal::begin_at(level));
+    let anna = stage.person("Anna").await;
+    let bell = Dialogue::new().start(command("set"), set).on(Bell::SET, timer("bell"), rang);
+    let bot = Running::start(stage.bot(&memory()).dialogue(bell));
+    anna.says("/set").await;
+    anna.hears_just(&["It rang."]).await;
+    bot.stops().await;
+    journal
+}
+
+#[tokio::test]
+async fn inputs_that_no_person_sent_are_logged_at_debug() {
+    let info = logged_at(Level::INFO).await;
+    assert!(info.has(&["input handled", "input=\"message\""]), "{:#?}", info.lines());
+    assert!(!info.has(&["input=\"timer\""]), "{:#?}", info.lines());
+    assert!(info.has(&["FSM State [CHANGED]", "bell:set -> none"]), "{:#?}", info.lines());
+    drop(info);
+    let debug = logged_at(Level::DEBUG).await;
+    assert!(debug.has(&["input handled", "input=\"timer\""]), "{:#?}", debug.lines());
 }
 
 /// Only the names of what is measured.
@@ -79,7 +121,7 @@ fn turns_latencies_queues_and_the_lease_are_measured() {
             let stage = Stage::new().await;
             let anna = stage.person("Anna").await;
             let bot = stage.bot(&memory()).dialogue(form());
-            let short = std::time::Duration::from_secs(1);
+            let short = Duration::from_secs(1);
             let bot = Running::start(bot.settings(|settings| settings.lease.ttl = short));
             anna.says("/start").await;
             anna.hears_just(&[NAME]).await;

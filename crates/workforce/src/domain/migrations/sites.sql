@@ -97,20 +97,15 @@ CREATE TABLE contract_sites (
 );
 CREATE INDEX contract_sites_by_site ON contract_sites (site_id, contract_id);
 
--- What a manager may do, for one site or one contract.
+-- What a manager may do at a site.
 CREATE TABLE manager_permissions (
   id {id},
   user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  site_id BIGINT REFERENCES sites (id),
-  contract_id BIGINT REFERENCES contracts (id) ON DELETE CASCADE,
+  site_id BIGINT NOT NULL REFERENCES sites (id),
   permission TEXT NOT NULL
     CHECK (permission IN ('view', 'edit', 'delete', 'employees', 'finances', 'rates', 'schedule')),
-  CHECK ((site_id IS NULL) <> (contract_id IS NULL))
+  UNIQUE (user_id, site_id, permission)
 );
-CREATE UNIQUE INDEX manager_permissions_of_site ON manager_permissions (user_id, site_id, permission)
-  WHERE site_id IS NOT NULL;
-CREATE UNIQUE INDEX manager_permissions_of_contract ON manager_permissions (user_id, contract_id, permission)
-  WHERE contract_id IS NOT NULL;
 
 -- News for people, written in the commit of what they tell of, and sent after it.
 CREATE TABLE notices (

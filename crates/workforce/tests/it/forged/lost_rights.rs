@@ -1,7 +1,7 @@
 //! Rights that are lost in the middle of a dialogue: what its state knows of is not told any more, and nothing is written.
 
 use workforce::people::{self, Status};
-use workforce::sites::{AboutContract, AboutSite, ContractStatus, Permission, Scope};
+use workforce::sites::{AboutContract, AboutSite, ContractStatus, Permission};
 
 use super::world::{Actor, World};
 use crate::shifts::person;
@@ -54,7 +54,7 @@ async fn who_is_not_permitted_any_more_makes_no_slot() {
     world.does(max, "owner:slot:{home}").await;
     assert_eq!(world.state(max).await.as_deref(), Some("owner_sites:new_slot"));
     let user_id = person(&yard.firm, world.of(max)).await.id;
-    yard.sites.permit(&yard.owner, user_id, Scope::Site(home), vec![]).await.unwrap();
+    yard.sites.permit(&yard.owner, user_id, home, vec![]).await.unwrap();
     rename(&world, &[home], "Zvezda by now").await;
     let rows = world.rows().await;
     for input in ["\"31.12 09:00-18:00 2", "shifts:back"] {
@@ -121,9 +121,9 @@ async fn a_commit_checks_again_what_was_permitted() {
     };
     let rights = yard.sites.permitted(&max, Permission::Schedule, home).await.unwrap();
     holds(rights.clone(), max.clone()).await.unwrap();
-    yard.sites.permit(&yard.owner, max.id, Scope::Site(home), vec![Permission::View]).await.unwrap();
+    yard.sites.permit(&yard.owner, max.id, home, vec![Permission::View]).await.unwrap();
     holds(rights.clone(), max.clone()).await.unwrap_err();
-    yard.sites.permit(&yard.owner, max.id, Scope::Site(home), vec![Permission::Schedule]).await.unwrap();
+    yard.sites.permit(&yard.owner, max.id, home, vec![Permission::Schedule]).await.unwrap();
     holds(rights.clone(), max.clone()).await.unwrap();
     let id = max.id;
     world.write(move |db| Box::pin(people::set_status(db, id, Status::Blocked, None, crate::firm::NOON))).await;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use workforce::domain::Writing;
 use workforce::people::{self, Role, Status};
 use workforce::shifts::{self, Excuse, Reason, Shifts, Start};
-use workforce::sites::{AboutSite, Permission, Position, Scope};
+use workforce::sites::{AboutSite, Permission, Position};
 
 use crate::firm::{Kind, NOON};
 use crate::registration;
@@ -164,7 +164,7 @@ impl World {
         let max = yard.firm.member("Max", &[Role::Manager]).await;
         let all = [Permission::View, Permission::Edit, Permission::Schedule, Permission::Employees, Permission::Rates];
         let max_id = person(&yard.firm, &max).await.id;
-        yard.sites.permit(&yard.owner, max_id, Scope::Site(home), all.to_vec()).await.unwrap();
+        yard.sites.permit(&yard.owner, max_id, home, all.to_vec()).await.unwrap();
         let bella = yard.worker("Bella", &[home], |_| {}).await;
         let bella_id = person(&yard.firm, &bella).await.id;
         let arina = yard.firm.member("Arina", &[Role::Applicant]).await;

@@ -7,7 +7,7 @@ use opora::clock::Millis;
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::people::Role;
 use workforce::shifts::{self, ClosedBy, End, Start};
-use workforce::sites::{AboutContract, AboutSite, ContractStatus, Permission, Scope, Sites};
+use workforce::sites::{AboutContract, AboutSite, ContractStatus, Permission, Sites};
 
 use super::{january, post_352};
 use crate::cabinet::{Browser, Cabinet};
@@ -228,7 +228,7 @@ async fn a_month_with_more_amounts_than_a_page_has_is_read_to_its_end() {
     let (owner, boris, may) = (cabinet.signed_in(ANNA).await, cabinet.person(BORIS).await.id, hire_may(&cabinet).await);
     let (site, anna) = (make_site(&cabinet, &owner).await, cabinet.person(ANNA).await);
     let finances = vec![Permission::View, Permission::Finances];
-    Sites::of_app(&cabinet.app).permit(&anna, may.id, Scope::Site(site), finances).await.unwrap();
+    Sites::of_app(&cabinet.app).permit(&anna, may.id, site, finances).await.unwrap();
     let rows = format!(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
         INSERT INTO adjustments (user_id, period, day, kind, amount_kopecks, shift_id, site_id, basis, created_at)

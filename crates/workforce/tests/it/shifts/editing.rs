@@ -6,7 +6,7 @@ use workforce::audit;
 use workforce::people::Role;
 use workforce::shifts::{PlanStatus, Shifts};
 use workforce::sites::{
-    AboutSite, AboutSlot, AboutTask, Hours, NotDone, Notice, Period, Permission, Scope, Why, monday_of, notices,
+    AboutSite, AboutSlot, AboutTask, Hours, NotDone, Notice, Period, Permission, Why, monday_of, notices,
 };
 
 use super::{Yard, about_site, person, plans, task};
@@ -28,10 +28,7 @@ async fn of_two_who_edit_at_once_the_second_is_told_and_nothing_is_lost(kind: Ki
     let renamed = AboutSite { name: "Shop by the river".into(), ..seen.about.clone() };
     let refused = yard.sites.edit(&manager, id, seen.version, renamed.clone()).await;
     assert!(matches!(refused, Err(NotDone::Refused(Why::NotAllowed))), "{refused:?}");
-    yard.sites
-        .permit(&yard.owner, manager.id, Scope::Site(id), vec![Permission::View, Permission::Edit])
-        .await
-        .unwrap();
+    yard.sites.permit(&yard.owner, manager.id, id, vec![Permission::View, Permission::Edit]).await.unwrap();
 
     yard.sites.edit(&manager, id, seen.version, renamed.clone()).await.unwrap();
     let moved = AboutSite { address: "Side Street 2".into(), ..seen.about.clone() };

@@ -2,7 +2,7 @@
 
 use opora::testing::chat::Someone;
 use workforce::people::Role;
-use workforce::sites::{Permission, Scope};
+use workforce::sites::Permission;
 
 use super::{Yard, chooses, person, plans};
 use crate::firm::{Kind, on_databases};
@@ -27,7 +27,7 @@ async fn cancels(yard: &Yard, site: i64) -> Someone {
 async fn manager(yard: &Yard, name: &str, site: i64, allowed: &[Permission]) -> Someone {
     let someone = yard.firm.member(name, &[Role::Manager]).await;
     let id = person(&yard.firm, &someone).await.id;
-    yard.sites.permit(&yard.owner, id, Scope::Site(site), allowed.to_vec()).await.unwrap();
+    yard.sites.permit(&yard.owner, id, site, allowed.to_vec()).await.unwrap();
     someone
 }
 

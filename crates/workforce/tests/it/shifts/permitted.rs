@@ -1,7 +1,7 @@
 //! Rates and contracts of managers: what they may change, and at whose sites.
 
 use workforce::people::{Person, Role};
-use workforce::sites::{AboutContract, AboutSite, AboutSlot, ContractStatus, Hours, NotDone, Permission, Scope, Why};
+use workforce::sites::{AboutContract, AboutSite, AboutSlot, ContractStatus, Hours, NotDone, Permission, Why};
 
 use super::{Yard, person};
 use crate::firm::{Kind, on_databases};
@@ -17,8 +17,8 @@ async fn manager(yard: &Yard) -> Person {
     person(&yard.firm, &someone).await
 }
 
-async fn permit(yard: &Yard, manager: &Person, scope: Scope, allowed: &[Permission]) {
-    yard.sites.permit(&yard.owner, manager.id, scope, allowed.to_vec()).await.unwrap();
+async fn permit(yard: &Yard, manager: &Person, site: i64, allowed: &[Permission]) {
+    yard.sites.permit(&yard.owner, manager.id, site, allowed.to_vec()).await.unwrap();
 }
 
 fn refused<T: std::fmt::Debug>(done: Result<T, NotDone>) {
@@ -28,7 +28,7 @@ fn refused<T: std::fmt::Debug>(done: Result<T, NotDone>) {
 async fn a_slots_own_rate_is_for_those_who_may_change_rates(kind: Kind) {
     let yard = Yard::open(kind).await;
     let (site, max) = (yard.site("Shop", 10_000).await, manager(&yard).await);
-    permit(&yard, &max, Scope::Site(site), &[Permission::View, Permission::Schedule]).await;
+    permit(&yard, &max, site, &[Permission::View, Permission::Schedule]).await;
     let day = "2026-01-05".parse().unwrap();
     let plain = AboutSlot::usual(day, Hours::new(540, 1080));
     let dear = AboutSlot { rate_kopecks: Some(100_000), title: "dear".into(), ..plain.clone() };
@@ -48,7 +48,7 @@ async fn a_slots_own_rate_is_for_those_who_may_change_rates(kind: Kind) {
     };
     assert_eq!(copies(&max, "2026-01-12").await, ["-"]);
     assert_eq!(copies(&yard.owner, "2026-01-19").await, ["100000"]);
-    permit(&yard, &max, Scope::Site(site), &[Permission::View, Permission::Schedule, Permission::Rates]).await;
+    permit(&yard, &max, site, &[Permission::View, Permission::Schedule, Permission::Rates]).await;
     yard.sites.edit_slot(&max, id, 2, AboutSlot { rate_kopecks: None, ..dear }).await.unwrap();
     let more = AboutSlot { rate_kopecks: Some(1), title: "more".into(), ..plain };
     yard.sites.create_slot(&max, site, more).await.unwrap();
@@ -58,12 +58,12 @@ async fn a_slots_own_rate_is_for_those_who_may_change_rates(kind: Kind) {
 async fn when_somebody_is_late_is_for_those_who_may_change_rates(kind: Kind) {
     let yard = Yard::open(kind).await;
     let (site, max) = (yard.site("Shop", 10_000).await, manager(&yard).await);
-    permit(&yard, &max, Scope::Site(site), &[Permission::View, Permission::Edit]).await;
+    permit(&yard, &max, site, &[Permission::View, Permission::Edit]).await;
     let about = yard.sites.of(site).await.unwrap().unwrap().about;
     let lenient = AboutSite { late_threshold_minutes: about.late_threshold_minutes + 60, ..about.clone() };
     refused(yard.sites.edit(&max, site, 1, lenient.clone()).await);
     yard.sites.edit(&max, site, 1, AboutSite { name: "The shop".into(), ..about }).await.unwrap();
-    permit(&yard, &max, Scope::Site(site), &[Permission::View, Permission::Edit, Permission::Rates]).await;
+    permit(&yard, &max, site, &[Permission::View, Permission::Edit, Permission::Rates]).await;
     yard.sites.edit(&max, site, 2, lenient).await.unwrap();
 }
 
@@ -72,7 +72,7 @@ async fn a_contract_is_changed_by_those_who_are_in_charge_wherever_it_counts(kin
     let (here, there, max) = (yard.site("Here", 10_000).await, yard.site("There", 10_000).await, manager(&yard).await);
     let anna = yard.firm.member("Anna", &[Role::Employee]).await;
     let anna = person(&yard.firm, &anna).await.id;
-    permit(&yard, &max, Scope::Site(here), &[Permission::View, Permission::Employees]).await;
+    permit(&yard, &max, here, &[Permission::View, Permission::Employees]).await;
     let about = AboutContract {
         status: ContractStatus::Active,
         rate_kopecks: None,
@@ -92,10 +92,8 @@ async fn a_contract_is_changed_by_those_who_are_in_charge_wherever_it_counts(kin
     let id = yard.sites.create_contract(&yard.owner, anna, both.clone()).await.unwrap();
     refused(yard.sites.edit_contract(&max, id, 1, ended.clone()).await);
     refused(yard.sites.edit_contract(&max, id, 1, about.clone()).await);
-    permit(&yard, &max, Scope::Contract(id), &[Permission::Employees]).await;
+    permit(&yard, &max, there, &[Permission::Employees, Permission::Rates]).await;
     yard.sites.edit_contract(&max, id, 1, ended.clone()).await.unwrap();
-    permit(&yard, &max, Scope::Contract(id), &[]).await;
-    permit(&yard, &max, Scope::Site(there), &[Permission::Employees, Permission::Rates]).await;
     yard.sites.edit_contract(&max, id, 2, both).await.unwrap();
     // A rate counts at all of its sites as well.
     let dear = AboutContract { rate_kopecks: Some(100_000), ..ended };

@@ -4,7 +4,7 @@ use sea_orm::{ConnectionTrait, Statement};
 use serde_json::json;
 use workforce::application::App;
 use workforce::people::{Person, Role};
-use workforce::sites::{AboutContract, AboutTask, ContractStatus, Permission, Scope, Sites};
+use workforce::sites::{AboutContract, AboutTask, ContractStatus, Permission, Sites};
 
 use super::killed::prepare;
 use super::photos::looks_after;
@@ -82,7 +82,7 @@ async fn a_photo_is_shown_to_those_who_may_see_the_shift_and_to_nobody_else(kind
     let site = shop(&cabinet.app, &[&cabinet.person(BORIS).await]).await;
     let (owner, manager) = (cabinet.person(ANNA).await, cabinet.person(max).await);
     let sites = Sites::of_app(&cabinet.app);
-    sites.permit(&owner, manager.id, Scope::Site(site), vec![Permission::View]).await.unwrap();
+    sites.permit(&owner, manager.id, site, vec![Permission::View]).await.unwrap();
     works(&cabinet.emulator, BORIS, "Boris", TOWER).await;
 
     let (own, path) = (cabinet.signed_in(BORIS).await, "/shifts/1/media/1");
