@@ -28,11 +28,10 @@ pub(in crate::store) use self::tables::KEEPS_CONVERSATIONS;
 const FIRST_EPOCH: i64 = 1 << 22;
 
 /// What is emptied when everything has been replayed: what only a journal has …
-const EMPTIED: [&str; 4] = [
+const EMPTIED: [&str; 3] = [
     "DELETE FROM opora_journal_effects WHERE bot = $1",
     "DELETE FROM opora_journal_entries WHERE bot = $1",
     "DELETE FROM opora_journal_settled WHERE bot = $1",
-    "DELETE FROM opora_journal_labels WHERE bot = $1",
 ];
 /// … and what every store has of a bot.
 const EMPTIED_BY_ALL: [&str; 12] = [
@@ -51,11 +50,11 @@ const EMPTIED_BY_ALL: [&str; 12] = [
 ];
 
 /// Whether a bot has left anything to replay. Labels are the store's own: whoever settles what an earlier process has noted,
-/// writes them there. An earlier version has kept them in a table of the journal's as well.
+/// writes them there.
 const IS_EMPTY: &str = "
 SELECT NOT (EXISTS (SELECT 1 FROM opora_journal_entries WHERE bot = $1)
     OR EXISTS (SELECT 1 FROM opora_journal_settled WHERE bot = $1)
-    OR EXISTS (SELECT 1 FROM opora_labels WHERE bot = $1) OR EXISTS (SELECT 1 FROM opora_journal_labels WHERE bot = $1)
+    OR EXISTS (SELECT 1 FROM opora_labels WHERE bot = $1)
     OR EXISTS (SELECT 1 FROM opora_inbox WHERE bot = $1) OR EXISTS (SELECT 1 FROM opora_outbox WHERE bot = $1)
     OR EXISTS (SELECT 1 FROM opora_failed WHERE bot = $1))";
 
@@ -132,7 +131,7 @@ impl Book {
     /// A file of its own.
     pub(super) async fn open(path: &Path) -> StoreResult<Self> {
         let database = Arc::new(SqlDatabase::from(SqliteStore::open(path).await?));
-        tables::make_in_file(&database).await?;
+        TABLES.make(&database).await?;
         Ok(Self { database, place: Place::File(path.to_owned()) })
     }
 
@@ -174,10 +173,9 @@ impl Book {
         }
     }
 
-    /// Names what was written of a bot since its journal was empty. One of nobody's is of all who have none, as an earlier
-    /// version has left it.
+    /// Names what was written of a bot since its journal was empty.
     pub(super) async fn token(&self, bot: i64) -> StoreResult<String> {
-        const TOKEN: &str = "SELECT token FROM opora_journal_outage WHERE bot IN ($1, 0) ORDER BY bot DESC LIMIT 1";
+        const TOKEN: &str = "SELECT token FROM opora_journal_outage WHERE bot = $1";
         let token = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?.pop();
         token.ok_or_else(|| unavailable(std::io::Error::other("the journal has no token")))
     }
@@ -202,7 +200,7 @@ impl Book {
     pub(super) async fn has_something(database: &SqlDatabase) -> StoreResult<bool> {
         const LEFT: &str = "
             SELECT EXISTS (SELECT 1 FROM opora_journal_entries) OR EXISTS (SELECT 1 FROM opora_journal_settled)
-                OR EXISTS (SELECT 1 FROM opora_labels) OR EXISTS (SELECT 1 FROM opora_journal_labels)
+                OR EXISTS (SELECT 1 FROM opora_labels)
                 OR EXISTS (SELECT 1 FROM opora_inbox) OR EXISTS (SELECT 1 FROM opora_outbox)
                 OR EXISTS (SELECT 1 FROM opora_failed)";
         Ok(TABLES.are_in(database).await? && read!(database, LEFT, Vec::new(), |row| row.flag(0))?.pop() == Some(true))
@@ -346,12 +344,7 @@ impl Book {
 
     /// The labels of messages that were sent while Redis was away.
     pub(super) async fn labels(&self, bot: i64) -> StoreResult<Vec<(i64, String, i64)>> {
-        // What an earlier version has kept apart was settled afterwards, or was sent again: the store knows better.
-        const KEPT: &str = "
-            SELECT chat, label, message FROM opora_labels WHERE bot = $1
-            UNION ALL SELECT chat, label, message FROM opora_journal_labels AS former
-            WHERE bot = $1 AND NOT EXISTS (SELECT 1 FROM opora_labels AS known
-                WHERE known.bot = former.bot AND known.chat = former.chat AND known.label = former.label)";
+        const KEPT: &str = "SELECT chat, label, message FROM opora_labels WHERE bot = $1";
         read!(&*self.database, KEPT, vec![Value::Number(bot)], |row| {
             Ok((row.number(0)?, row.text(1)?, row.number(2)?))
         })

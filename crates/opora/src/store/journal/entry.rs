@@ -30,7 +30,6 @@ pub(super) enum Deed {
         timers: Vec<Box<str>>,
         moved: Option<Moved>,
         /// It wrote to the application's tables, in the same commit.
-        #[serde(default)]
         has_written: bool,
     },
     /// An input was parked.
