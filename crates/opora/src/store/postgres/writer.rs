@@ -10,15 +10,13 @@
 //! because the connection was lost or others stood in each other's way, is tried once more. Whether a commit was carried
 //! out whose answer was lost, nobody knows here: whoever asked finds out by the marks and versions.
 //!
-//! Several of these work at once. What belongs to one chat goes to one of them, so its order is kept, and the numbers
-//! that they give are counted together.
+//! Two of these work at once: one writes what turns write, the other is the desk.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::{Connection, PgConnection, Row};
-use tokio::sync::Mutex;
 
 use super::bulk::{self, AtOnce};
 use super::facts::{Inquiry, PREPARE};
@@ -51,8 +49,8 @@ pub(super) struct Writer {
     rested: Stopwatch,
     /// The leases as they were when they were last asked for.
     leases: Arc<Leases>,
-    /// Those of all writers of this store.
-    numbers: Arc<Mutex<Numbers>>,
+    /// Those that are reserved.
+    numbers: Numbers,
 }
 
 /// Whether a failure came before the commit, so that nothing was written.
@@ -77,8 +75,15 @@ impl Wishes {
 
 impl Writer {
     /// It connects when it is first asked.
-    pub(super) fn new(server: Server, slot: i64, numbers: Arc<Mutex<Numbers>>) -> Self {
-        Self { server, slot, connection: None, rested: Stopwatch::start(), leases: Arc::default(), numbers }
+    pub(super) fn new(server: Server, slot: i64) -> Self {
+        Self {
+            server,
+            slot,
+            connection: None,
+            rested: Stopwatch::start(),
+            leases: Arc::default(),
+            numbers: Numbers::default(),
+        }
     }
 
     /// A connection that knows the statements of this library.
@@ -123,16 +128,18 @@ impl Writer {
     /// Decides a group by what it expects, and writes it by a statement that checks that. None: it is not as expected,
     /// and nothing was written.
     async fn at_once(
-        &self,
+        &mut self,
         connection: &mut PgConnection,
         operations: &mut VecDeque<Operation>,
     ) -> Result<Option<Vec<Verdict>>, GroupFailed> {
         let wanted = wanted_numbers(operations.make_contiguous());
-        let Ok(mut numbers) = self.numbers_for(wanted, connection).await else { return Ok(None) };
+        if self.reserve(wanted, connection).await.is_err() {
+            return Ok(None);
+        }
         let epochs: BTreeSet<Epoch> = operations.iter().filter_map(Operation::epoch).collect();
         let operations = operations.make_contiguous();
         let facts = Facts::assumed(Arc::clone(&self.leases), operations);
-        let (bulk, mut verdicts) = decide_plain(facts, &mut numbers, operations)?;
+        let (bulk, mut verdicts) = decide_plain(facts, &mut self.numbers, operations)?;
         match answered(bulk::write_at_once(bulk, &epochs, self.slot, connection)).await? {
             AtOnce::Written(places) => {
                 verdicts.iter_mut().for_each(|verdict| verdict.place(&places));
@@ -154,9 +161,9 @@ impl Writer {
             let mut connection = if is_rested { self.ready().await? } else { self.connected().await? };
             let wishes = Wishes::of(operations.make_contiguous())?;
             match self.begin(&mut connection, wishes).await {
-                Ok((session, facts, mut numbers)) => {
+                Ok((session, facts)) => {
                     self.leases = facts.leases();
-                    let verdicts = finish(session, facts, &mut numbers, operations).await?;
+                    let verdicts = finish(session, facts, &mut self.numbers, operations).await?;
                     decisions.extend(decided(operations, verdicts));
                 }
                 Err(failed) if failed.is_passing() && !is_again => {
@@ -170,32 +177,36 @@ impl Writer {
         }
     }
 
-    /// Begins a transaction and learns what operations are decided by, and under which numbers.
+    /// Begins a transaction and learns what operations are decided by. Their numbers are reserved before.
     async fn begin<'c>(
-        &self,
+        &mut self,
         connection: &'c mut PgConnection,
         Wishes { inquiry, numbers: wanted, has_writes }: Wishes,
-    ) -> Result<(Session<'c>, Facts, Numbers), GroupFailed> {
-        let numbers = self.numbers_for(wanted, connection).await?;
+    ) -> Result<(Session<'c>, Facts), GroupFailed> {
+        self.reserve(wanted, connection).await?;
         if has_writes {
             let mut session = Session::begin(connection, inquiry.begin(), self.slot).await?;
             let facts = answered(inquiry.ask(session.connection())).await?;
-            return Ok((session, facts, numbers));
+            return Ok((session, facts));
         }
         let facts = answered(inquiry.begin_and_ask(connection)).await?;
-        Ok((Session::begun(connection, self.slot), facts, numbers))
+        Ok((Session::begun(connection, self.slot), facts))
     }
 
-    async fn numbers_for(
-        &self,
-        wanted: HashMap<Epoch, i64>,
-        connection: &mut PgConnection,
-    ) -> Result<Numbers, GroupFailed> {
-        let mut numbers = Numbers::default();
-        for (epoch, count) in wanted {
-            reserve(&self.numbers, &mut numbers, connection, epoch, count).await?;
+    /// Sees to it that so many numbers can be taken under each epoch, in a transaction of its own.
+    async fn reserve(&mut self, wanted: HashMap<Epoch, i64>, connection: &mut PgConnection) -> Result<(), GroupFailed> {
+        const RESERVE: &str = "UPDATE opora_leases SET numbers = numbers + $2 WHERE epoch = $1 RETURNING numbers";
+        for (epoch, wanted) in wanted {
+            if !self.numbers.has(epoch, wanted) {
+                let size = wanted.max(BLOCK);
+                let reserved = sqlx::query(RESERVE).bind(epoch.0).bind(size).fetch_optional(&mut *connection);
+                // Without a lease the operations are refused, and take no number.
+                if let Some(row) = answered(reserved).await? {
+                    self.numbers.add(epoch, size, row.try_get(0)?);
+                }
+            }
         }
-        Ok(numbers)
+        Ok(())
     }
 
     fn keep(&mut self, connection: PgConnection) {
@@ -325,27 +336,4 @@ impl Carries for Writer {
         }
         Ok(())
     }
-}
-
-/// Sets `wanted` numbers apart. A block of them is reserved in a transaction of its own, for other writers use it too.
-async fn reserve(
-    shared: &Mutex<Numbers>,
-    numbers: &mut Numbers,
-    connection: &mut PgConnection,
-    epoch: Epoch,
-    wanted: i64,
-) -> Result<(), GroupFailed> {
-    let mut shared = shared.lock().await;
-    if !shared.has(epoch, wanted) {
-        let size = wanted.max(BLOCK);
-        let reserve = "UPDATE opora_leases SET numbers = numbers + $2 WHERE epoch = $1 RETURNING numbers";
-        let reserved = sqlx::query(reserve).bind(epoch.0).bind(size).fetch_optional(connection);
-        // Without a lease the operations are refused, and take no number.
-        let Some(row) = answered(reserved).await? else { return Ok(()) };
-        shared.add(epoch, size, row.try_get(0)?);
-    }
-    if let Some(apart) = shared.split(epoch, wanted) {
-        numbers.join(apart);
-    }
-    Ok(())
 }

@@ -33,15 +33,6 @@ impl<P: Ask> SqlStore<P> {
         Self { about, writers, opens: Opens::start(finds), reads }
     }
 
-    /// Runs writes that belong to a chat, where that chat's other writes are.
-    pub(in crate::store) fn write_for<'a>(&'a self, key: &DialogueKey, writes: DomainWrites) -> Answer<'a, ()>
-    where
-        P: Sync,
-    {
-        let (key, writes) = (key.clone(), Some(writes));
-        Box::pin(async move { self.writers.of_chat(&key, move |reply| Operation::Write { writes, reply }).await })
-    }
-
     /// Parks, and writes something more in the same step.
     pub(in crate::store) async fn park_with(
         &self,
@@ -51,9 +42,9 @@ impl<P: Ask> SqlStore<P> {
         outgoing: Vec<Outgoing>,
         writes: Option<DomainWrites>,
     ) -> StoreResult<SetAside> {
-        let (chat, parked) = (parked.key.clone(), Box::new(parked));
+        let parked = Box::new(parked);
         let park = move |reply| Operation::Park { epoch, taken, parked, outgoing, writes, reply };
-        self.writers.of_chat(&chat, park).await
+        self.writers.with_turns(park).await
     }
 
     /// Puts a conversation there at the very version that its row says, whatever was there.
@@ -108,8 +99,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
-        let receive = move |batch, reply| Operation::Receive { epoch, batch, reply };
-        Box::pin(self.writers.by_chat(batch, Receipt::Known, receive))
+        Box::pin(self.writers.with_turns(move |reply| Operation::Receive { epoch, batch, reply }))
     }
 
     fn why_alone(&self) -> Option<&'static str> {
@@ -117,8 +107,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
-        let deliver = |batch, reply| Operation::Deliver { batch, reply };
-        Box::pin(self.writers.by_chat(batch, Delivered::Known, deliver))
+        Box::pin(self.writers.with_turns(move |reply| Operation::Deliver { batch, reply }))
     }
 
     fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
@@ -139,8 +128,8 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
 
     fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
         Box::pin(async move {
-            let (chat, key, commit) = (commit.key.clone(), commit.key.to_string(), Box::new(commit));
-            self.writers.of_chat(&chat, move |reply| Operation::Commit { epoch, key, commit, reply }).await
+            let (key, commit) = (commit.key.to_string(), Box::new(commit));
+            self.writers.with_turns(move |reply| Operation::Commit { epoch, key, commit, reply }).await
         })
     }
 
@@ -177,7 +166,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         at: Millis,
     ) -> Answer<'a, Vec<OutboxId>> {
         let post = Post { once: once.to_owned(), outgoing, at };
-        Box::pin(self.writers.at_desk(move |reply| Operation::Post { epoch, post, reply }))
+        Box::pin(self.writers.with_turns(move |reply| Operation::Post { epoch, post, reply }))
     }
 
     fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>> {
@@ -189,10 +178,8 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
-        Box::pin(async move {
-            let (chat, outcome) = (outcome.key.clone(), Box::new(outcome));
-            self.writers.of_chat(&chat, move |reply| Operation::FinishEffect { epoch, effect, outcome, reply }).await
-        })
+        let outcome = Box::new(outcome);
+        Box::pin(self.writers.with_turns(move |reply| Operation::FinishEffect { epoch, effect, outcome, reply }))
     }
 
     fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<TimerRow>> {
