@@ -6,8 +6,14 @@
 use tokio::sync::{mpsc, oneshot};
 
 use super::failure::closed;
-use super::operation::{Alone, Operation, Reply, Request};
-use crate::store::StoreResult;
+use super::operation::{Alone, Operation};
+use super::request::{Answered, Reply, Request};
+use crate::store::{StoreError, StoreResult};
+
+/// What an answer holds.
+pub(super) trait Content: TryFrom<Answered, Error = StoreError> {}
+
+impl<T: TryFrom<Answered, Error = StoreError>> Content for T {}
 
 /// The queues before the writers.
 #[derive(Debug)]
@@ -30,18 +36,18 @@ impl Writers {
     }
 
     /// Asks for what is written together with turns.
-    pub(super) async fn with_turns<T>(&self, operation: impl FnOnce(Reply<T>) -> Operation) -> StoreResult<T> {
-        ask(&self.turns, |reply| Request::Grouped(operation(reply))).await
+    pub(super) async fn with_turns<T: Content>(&self, operation: Operation) -> StoreResult<T> {
+        ask(&self.turns, |reply| Request::Grouped(operation, reply)).await
     }
 
     /// Asks for what must not wait for turns.
-    pub(super) async fn at_desk<T>(&self, operation: impl FnOnce(Reply<T>) -> Operation) -> StoreResult<T> {
-        ask(&self.desk, |reply| Request::Grouped(operation(reply))).await
+    pub(super) async fn at_desk<T: Content>(&self, operation: Operation) -> StoreResult<T> {
+        ask(&self.desk, |reply| Request::Grouped(operation, reply)).await
     }
 
     /// Asks for what is carried out alone.
-    pub(super) async fn alone<T>(&self, alone: impl FnOnce(Reply<T>) -> Alone) -> StoreResult<T> {
-        ask(&self.desk, |reply| Request::Alone(alone(reply))).await
+    pub(super) async fn alone<T: Content>(&self, alone: Alone) -> StoreResult<T> {
+        ask(&self.desk, |reply| Request::Alone(alone, reply)).await
     }
 
     /// Ends them once they have done what they were asked before.
@@ -57,8 +63,8 @@ async fn end(writer: &mpsc::Sender<Request>) -> StoreResult<()> {
 }
 
 /// Asks a writer and waits until the answer is durable.
-async fn ask<T>(writer: &mpsc::Sender<Request>, request: impl FnOnce(Reply<T>) -> Request) -> StoreResult<T> {
+async fn ask<T: Content>(writer: &mpsc::Sender<Request>, request: impl FnOnce(Reply) -> Request) -> StoreResult<T> {
     let (reply, answer) = oneshot::channel();
     writer.send(request(reply)).await.map_err(|_| closed())?;
-    answer.await.map_err(|_| closed())?
+    answer.await.map_err(|_| closed())??.try_into()
 }
