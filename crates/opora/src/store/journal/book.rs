@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::entry::{Deed, Entry, Sent};
+use serde::de::DeserializeOwned;
+
+use super::entry::Entry;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::database::{Change, Each, LATEST_EPOCH, each, read};
@@ -215,8 +217,8 @@ impl Book {
         );
         let json = serde_json::to_string(entry).map_err(unavailable)?;
         // A number, for SQLite has no other yes and no.
-        let is_turn = i64::from(matches!(entry.deed, Deed::Turn { .. }));
-        let rows = rows([(entry.key.bot, entry.key.to_string(), is_turn, json)])?;
+        let is_turn = i64::from(matches!(entry, Entry::Turn { .. }));
+        let rows = rows([(entry.key().bot, entry.key().to_string(), is_turn, json)])?;
         Ok(DomainWrites::new(move |database| {
             Box::pin(async move {
                 if let Some(writes) = writes {
@@ -232,12 +234,7 @@ impl Book {
     pub(super) async fn entries(&self, bot: i64, after: i64, limit: usize) -> StoreResult<Vec<Numbered>> {
         let values = [bot, after, count(limit)].map(Value::Number).into();
         read!(&*self.database, ENTRIES, values, |row| {
-            Ok(Numbered {
-                id: row.number(0)?,
-                is_last: row.flag(2)?,
-                is_last_turn: row.flag(3)?,
-                entry: entry(row, 1)?,
-            })
+            Ok(Numbered { id: row.number(0)?, is_last: row.flag(2)?, is_last_turn: row.flag(3)?, entry: json(row, 1)? })
         })
     }
 
@@ -264,7 +261,7 @@ impl Book {
     pub(super) async fn entries_of(&self, key: String, from: i64) -> StoreResult<Vec<(i64, Entry)>> {
         const OF_KEY: &str = "SELECT id, entry FROM opora_journal_entries WHERE key = $1 AND id >= $2 ORDER BY id";
         let values = vec![Value::Text(key), Value::Number(from)];
-        read!(&*self.database, OF_KEY, values, |row| Ok((row.number(0)?, entry(row, 1)?)))
+        read!(&*self.database, OF_KEY, values, |row| Ok((row.number(0)?, json(row, 1)?)))
     }
 
     /// The names of the timers that conversations have set or cancelled.
@@ -276,11 +273,9 @@ impl Book {
             SqlDatabase::Postgres(_) => TURNS.postgres,
         };
         let mut names = TimerNames::new();
-        for Entry { key, deed, .. } in
-            read!(&*self.database, turns, vec![rows(keys.iter().map(|key| [key]))?], |row| { entry(row, 0) })?
-        {
-            if let Deed::Turn { timers, .. } = deed {
-                names.entry(key).or_default().extend(timers);
+        for entry in read!(&*self.database, turns, vec![rows(keys.iter().map(|key| [key]))?], |row| json(row, 0))? {
+            if let Entry::Turn { commit, .. } = entry {
+                names.entry(commit.key).or_default().extend(commit.timers.iter().map(|timer| timer.name().into()));
             }
         }
         Ok(names)
@@ -329,7 +324,7 @@ impl Book {
         // One statement changes a row once: the last word counts.
         let mut last = BTreeMap::new();
         for Settled { id, outcome } in settled {
-            last.insert(id.0, serde_json::to_string(&Sent::from(outcome)).map_err(unavailable)?);
+            last.insert(id.0, serde_json::to_string(outcome).map_err(unavailable)?);
         }
         self.keep(KEEP, vec![rows(last)?, Value::Number(bot)]).await
     }
@@ -337,8 +332,7 @@ impl Book {
     pub(super) async fn settled(&self, bot: i64) -> StoreResult<Vec<Settled>> {
         const KEPT: &str = "SELECT id, outcome FROM opora_journal_settled WHERE bot = $1 ORDER BY id";
         read!(&*self.database, KEPT, vec![Value::Number(bot)], |row| {
-            let sent: Sent = row.json(1)?.unwrap_or(Sent::Out { labelled: None });
-            Ok(Settled { id: OutboxId(row.number(0)?), outcome: sent.into() })
+            Ok(Settled { id: OutboxId(row.number(0)?), outcome: json(row, 1)? })
         })
     }
 
@@ -398,7 +392,7 @@ fn rows<T: serde::Serialize>(each: impl IntoIterator<Item = T>) -> StoreResult<V
     Ok(Value::Rows(rows))
 }
 
-fn entry(row: &impl Columns, column: usize) -> sqlx::Result<Entry> {
+fn json<T: DeserializeOwned>(row: &impl Columns, column: usize) -> sqlx::Result<T> {
     row.json(column)?.ok_or_else(|| sqlx::Error::Decode("an entry is empty".into()))
 }
 

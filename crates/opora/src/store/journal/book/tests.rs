@@ -3,7 +3,7 @@
 use sqlx::{Connection, SqliteConnection};
 
 use super::*;
-use crate::store::{DecidedStore, Holder, LeaseAnswer};
+use crate::store::{Commit, DecidedStore, Holder, LeaseAnswer, Version};
 
 #[tokio::test]
 async fn the_name_of_an_outage_is_one_bots_and_stays_until_everything_is_replayed() {
@@ -39,11 +39,9 @@ async fn whoever_lost_the_lease_takes_nothing_of_what_another_one_has_written_do
     assert_eq!(book.epoch(7).await.unwrap(), mine);
     let another = Holder { token: "another".into(), ..holder() };
     let theirs = claimed(&book, &another).await;
-    let mut file = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
-    let entry = r#"INSERT INTO opora_journal_entries (bot, key, is_turn, entry) VALUES
-        (7, '7:5:5', 1, '{"key":"7:5:5","at":1,"marks":[],"deed":{"Turn":{"from":3,"change":"Clear","timers":[],"moved":null,"has_written":false}}}')"#;
-    sqlx::raw_sql(entry).execute(&mut file).await.unwrap();
     let (key, keys) = (DialogueKey::private(7, 5), ["7:5:5".to_owned()]);
+    let entry = Entry::of_turn(&Commit::new(key.clone(), Version(3), Millis(1)), false);
+    book.database().write(Book::writing(&entry, None).unwrap()).await.unwrap();
     for refused in [
         book.set_effects_aside(7, mine).await,
         book.remove_replayed(7, mine, &keys).await,
