@@ -241,7 +241,7 @@ mod tests {
     use sqlx::Connection;
 
     use super::*;
-    use crate::store::{SqliteStore, StoreError};
+    use crate::store::{SqliteStore, Store, StoreError};
 
     #[tokio::test]
     async fn a_later_version_adds_its_step_once() {
