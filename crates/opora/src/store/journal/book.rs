@@ -178,8 +178,14 @@ impl Book {
     /// Names what was written of a bot since its journal was empty.
     pub(super) async fn token(&self, bot: i64) -> StoreResult<String> {
         const TOKEN: &str = "SELECT token FROM opora_journal_outage WHERE bot = $1";
-        let token = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?.pop();
-        token.ok_or_else(|| unavailable(std::io::Error::other("the journal has no token")))
+        const MAKE: &str = "INSERT INTO opora_journal_outage (bot, token) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        let mut found = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?;
+        if found.is_empty() {
+            // What became of messages in Redis is kept here also before the journal has its first lease.
+            self.database.change(vec![Change::plain(MAKE, vec![Value::Number(bot), new_token()])]).await?;
+            found = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?;
+        }
+        found.pop().ok_or_else(|| unavailable(std::io::Error::other("the journal has no token")))
     }
 
     /// Gives what is written from now on another name, if nothing is left of a bot that bears the former one: by its name
@@ -190,8 +196,7 @@ impl Book {
         if !self.is_empty(bot).await? {
             return Ok(());
         }
-        let token = format!("{:016x}", fastrand::u64(..));
-        self.database.change(vec![Change::plain(BEGIN, vec![Value::Number(bot), Value::Text(token)])]).await
+        self.database.change(vec![Change::plain(BEGIN, vec![Value::Number(bot), new_token()])]).await
     }
 
     pub(super) async fn is_empty(&self, bot: i64) -> StoreResult<bool> {
@@ -381,6 +386,10 @@ impl Book {
     async fn keep(&self, statement: Each, values: Vec<Value>) -> StoreResult<()> {
         self.database.change(vec![Change::each(statement, values)]).await
     }
+}
+
+fn new_token() -> Value {
+    Value::Text(format!("{:016x}", fastrand::u64(..)))
 }
 
 /// Rows for a statement over each of them.
