@@ -318,12 +318,10 @@ impl Shared {
         }
     }
 
-    /// What every try of a wish is known by. A wish that an earlier version has stored has only its number.
+    /// The idempotency key of a wish, the same for every try. A wish that no turn has made has only its number.
     fn key_of(&self, row: &EffectRow) -> String {
-        match turn::effect_key(&row.effect.body) {
-            Some(key) => format!("{}-{key}", self.bot),
-            None => format!("{}-{}", self.bot, row.id.0),
-        }
+        let key = turn::effect_key(&row.effect.body).unwrap_or_else(|| row.id.0.to_string());
+        format!("{}-{key}", self.bot)
     }
 
     /// Tries until it works, or for good does not.

@@ -164,6 +164,7 @@ mod schedule;
 pub mod aiogram;
 
 // Around all of it.
+mod backlog;
 pub mod clock;
 pub mod instance;
 mod progress;

@@ -26,7 +26,6 @@ pub(crate) struct Conversation {
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub front: Box<str>,
     /// The last is the one that was opened or brought to the front last.
-    #[serde(default)]
     pub slots: Vec<Slot>,
     /// Albums that were heard of late, so that stragglers are known as such.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -112,17 +112,16 @@ impl Downloads {
         format!(".{}.part", self.epoch.0)
     }
 
-    /// Removes what other epochs, or earlier versions, have left of a bot's files: they are fetched anew. Not only what
-    /// earlier ones have: a journal's epochs are higher than those of the Redis that follows it.
+    /// Removes what other epochs have left of a bot's files: they are fetched anew. Not only what earlier ones have: a
+    /// journal's epochs are higher than those of the Redis that follows it.
     async fn sweep(&self, bot: i64) -> std::io::Result<()> {
-        let begin = format!("{bot}-");
+        let (begin, ending) = (format!("{bot}-"), self.ending());
         let mut files = fs::read_dir(&self.settings.directory).await?;
         while let Some(file) = files.next_entry().await? {
             let name = file.file_name();
             let name = name.to_string_lossy();
-            let Some(name) = name.strip_suffix(".part").filter(|name| name.starts_with(&begin)) else { continue };
-            let epoch = name.rsplit_once('.').and_then(|(_, epoch)| epoch.parse::<i64>().ok());
-            if epoch != Some(self.epoch.0) {
+            let is_temporary = name.starts_with(&begin) && name.ends_with(".part");
+            if is_temporary && !name.ends_with(&ending) {
                 // Whoever was still at it may have removed it.
                 let _ = fs::remove_file(file.path()).await;
             }
@@ -325,15 +324,15 @@ mod tests {
     #[tokio::test]
     async fn a_download_that_is_given_up_for_good_leaves_nothing_and_nor_do_other_epochs() {
         let (folder, halting) = (tempfile::tempdir().unwrap(), Arc::new(Halting::default()));
-        std::fs::write(folder.path().join("1-3.part"), WHOLE).unwrap();
+        std::fs::write(folder.path().join("1-3.2.part"), WHOLE).unwrap();
         std::fs::write(folder.path().join("1-4.0.part"), WHOLE).unwrap();
         std::fs::write(folder.path().join("1-5.4194310.part"), WHOLE).unwrap();
-        std::fs::write(folder.path().join("9-3.part"), WHOLE).unwrap();
+        std::fs::write(folder.path().join("9-3.2.part"), WHOLE).unwrap();
         let downloads = downloads(folder.path(), halting.clone(), 1);
         downloads.clone().run(asked()).await.unwrap_err();
         let last = Asked { is_last: true, ..asked() };
         give_up(downloads.run(last), &halting).await;
-        assert_eq!(found(folder.path()), [("9-3.part".to_owned(), WHOLE.to_vec())], "that is another bot's");
+        assert_eq!(found(folder.path()), [("9-3.2.part".to_owned(), WHOLE.to_vec())], "that is another bot's");
     }
 
     #[tokio::test]

@@ -1,16 +1,16 @@
 //! Which wishes are held in memory, and how the rest comes from the store.
 //!
-//! The store is the truth; memory holds a bounded part of it, of each kind. No wish is taken up twice: neither one that is finished while
-//! a page is read, nor one that is read before the turn that committed it has brought it.
+//! The store is the truth; memory holds a bounded part of it, of each kind.
 
 use std::collections::{HashMap, HashSet};
 
+use crate::backlog::Backlog;
 use crate::store::EffectId;
 
 /// What is known of which wishes.
 #[derive(Debug)]
 pub(super) struct Held {
-    under_way: HashSet<EffectId>,
+    backlog: Backlog<EffectId>,
     /// How many of each kind; a kind that fills its room leaves that of others alone.
     by_kind: HashMap<Box<str>, usize>,
     /// So many of a kind, and no more.
@@ -20,77 +20,56 @@ pub(super) struct Held {
     /// The store has been asked to be read from the beginning.
     wanted: bool,
     is_loading: bool,
-    /// Finished since the page under way was asked for.
-    finished_meanwhile: Option<HashSet<EffectId>>,
-    /// Wishes of this epoch that were read before they were brought, in two generations.
-    ahead: [HashSet<EffectId>; 2],
-    /// Wishes before this are of earlier epochs: nobody will bring them.
-    first_of_epoch: EffectId,
 }
 
 impl Held {
     pub fn new(most: usize, first_of_epoch: EffectId) -> Self {
+        let most = most.max(1);
         Self {
-            under_way: HashSet::new(),
+            backlog: Backlog::new(most, first_of_epoch),
             by_kind: HashMap::new(),
-            most: most.max(1),
+            most,
             left: HashSet::new(),
             wanted: false,
             is_loading: false,
-            finished_meanwhile: None,
-            ahead: Default::default(),
-            first_of_epoch,
         }
     }
 
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.under_way.len()
+        self.backlog.len()
     }
 
     /// Takes note of a wish that a turn has committed; false if it is known, or has to stay in the store for now.
     pub fn bring(&mut self, id: EffectId, kind: &str) -> bool {
-        if self.ahead.iter_mut().any(|ids| !ids.is_empty() && ids.remove(&id)) {
-            return false;
-        }
-        self.take_up(id, kind)
+        !self.backlog.was_read(id) && self.take_up(id, kind)
     }
 
     /// Takes note of a wish that was read; false if it is known, or has to stay in the store for now.
     pub fn read(&mut self, id: EffectId, kind: &str) -> bool {
-        let is_finished = self.finished_meanwhile.as_ref().is_some_and(|ids| ids.contains(&id));
-        if is_finished || !self.take_up(id, kind) {
-            return false;
+        let is_taken_up = self.backlog.is_missing(id) && self.take_up(id, kind);
+        if is_taken_up {
+            self.backlog.note_read(id);
         }
-        if id >= self.first_of_epoch {
-            if self.ahead[0].len() >= self.most {
-                self.ahead.swap(0, 1);
-                self.ahead[0].clear();
-            }
-            self.ahead[0].insert(id);
-        }
-        true
+        is_taken_up
     }
 
     fn take_up(&mut self, id: EffectId, kind: &str) -> bool {
-        if self.under_way.contains(&id) {
-            return false;
-        }
         let count = self.by_kind.get(kind).copied().unwrap_or_default();
         if count >= self.most {
             self.left.insert(kind.into());
             return false;
         }
-        self.by_kind.insert(kind.into(), count + 1);
-        self.under_way.insert(id)
+        let is_new = self.backlog.hold(id);
+        if is_new {
+            self.by_kind.insert(kind.into(), count + 1);
+        }
+        is_new
     }
 
     /// Takes note that a wish is not worked on any more.
     pub fn finished(&mut self, id: EffectId, kind: &str) {
-        if let Some(meanwhile) = &mut self.finished_meanwhile {
-            meanwhile.insert(id);
-        }
-        if !self.under_way.remove(&id) {
+        if !self.backlog.settled(id) {
             return;
         }
         let Some(count) = self.by_kind.get_mut(kind) else { return };
@@ -120,11 +99,11 @@ impl Held {
     }
 
     pub fn begin_page(&mut self) {
-        self.finished_meanwhile = Some(HashSet::new());
+        self.backlog.begin_page();
     }
 
     pub fn end_page(&mut self) {
-        self.finished_meanwhile = None;
+        self.backlog.end_page();
     }
 }
 

@@ -2,16 +2,14 @@
 //!
 //! The store is the truth; memory holds a bounded part of it. Above the bound, rows that come are not kept but read
 //! again from the store when there is room. While that goes on, all new rows take the same way, so order per chat holds.
-//! No row is taken up twice: neither one that is settled while a page is read, nor one that is read before the turn that
-//! committed it has brought it.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::courier::Shared;
 use super::lanes::{Item, Lanes};
 use super::verdict::backoff;
+use crate::backlog::Backlog;
 use crate::store::{OutboxId, OutboxRow, Settled, Settlement};
 
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -19,17 +17,10 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// What is known of which rows.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// Rows that wait, are under way, or are not settled yet.
-    held: HashSet<OutboxId>,
+    backlog: Backlog<OutboxId>,
     most: usize,
     /// Where to read on; none if memory has everything.
     behind: Option<Behind>,
-    /// Rows settled since the page under way was asked for.
-    settled_meanwhile: Option<HashSet<OutboxId>>,
-    /// Rows of this epoch that were read before they were brought, in two generations.
-    ahead: [HashSet<OutboxId>; 2],
-    /// Rows before this are of earlier epochs: nobody will bring them.
-    first_of_epoch: OutboxId,
 }
 
 #[derive(Debug, Default)]
@@ -42,19 +33,13 @@ struct Behind {
 
 impl Memory {
     pub fn new(most: usize, first_of_epoch: OutboxId) -> Self {
-        Self {
-            held: HashSet::new(),
-            most: most.max(1),
-            behind: None,
-            settled_meanwhile: None,
-            ahead: Default::default(),
-            first_of_epoch,
-        }
+        let most = most.max(1);
+        Self { backlog: Backlog::new(most, first_of_epoch), most, behind: None }
     }
 
     /// How many rows are held.
     pub fn len(&self) -> usize {
-        self.held.len()
+        self.backlog.len()
     }
 
     /// The store has rows that are not here.
@@ -64,7 +49,7 @@ impl Memory {
 
     /// There is room for a page.
     pub fn has_room(&self, page: usize) -> bool {
-        self.held.is_empty() || self.held.len() + page <= self.most
+        self.len() == 0 || self.len() + page <= self.most
     }
 
     /// The store may have rows that are not here.
@@ -74,41 +59,31 @@ impl Memory {
 
     /// Takes note of a row that is brought; false if it is not to be kept.
     fn bring(&mut self, row: &OutboxRow) -> bool {
-        if self.ahead.iter_mut().any(|ids| !ids.is_empty() && ids.remove(&row.id)) {
+        if self.backlog.was_read(row.id) {
             return false;
         }
         // What stands outside of order need not queue up behind the rest.
-        let keep = row.outgoing.chat.is_none() || (self.behind.is_none() && self.held.len() < self.most);
+        let keep = row.outgoing.chat.is_none() || (self.behind.is_none() && self.len() < self.most);
         if !keep {
             self.miss(row.id);
             return false;
         }
-        self.held.insert(row.id)
+        self.backlog.hold(row.id)
     }
 
     /// Takes note of a row that was read; false if it is known.
     fn read(&mut self, id: OutboxId) -> bool {
-        let settled = self.settled_meanwhile.as_ref().is_some_and(|ids| ids.contains(&id));
-        if settled || !self.held.insert(id) {
-            return false;
+        let is_missing = self.backlog.is_missing(id) && self.backlog.hold(id);
+        if is_missing {
+            self.backlog.note_read(id);
         }
-        if id >= self.first_of_epoch {
-            if self.ahead[0].len() >= self.most {
-                self.ahead.swap(0, 1);
-                self.ahead[0].clear();
-            }
-            self.ahead[0].insert(id);
-        }
-        true
+        is_missing
     }
 
     /// Takes note of settled rows.
     pub fn settled(&mut self, ids: impl Iterator<Item = OutboxId>) {
         for id in ids {
-            self.held.remove(&id);
-            if let Some(meanwhile) = &mut self.settled_meanwhile {
-                meanwhile.insert(id);
-            }
+            self.backlog.settled(id);
         }
     }
 
@@ -122,12 +97,12 @@ impl Memory {
         let behind = self.behind.as_mut()?;
         let missed = behind.missed.take().map_or(OutboxId(i64::MAX), |missed| OutboxId(missed.0.saturating_sub(1)));
         behind.read_to = behind.read_to.min(missed);
-        self.settled_meanwhile = Some(HashSet::new());
+        self.backlog.begin_page();
         Some(behind.read_to)
     }
 
     fn end_page(&mut self, last: Option<OutboxId>, is_last_page: bool) {
-        self.settled_meanwhile = None;
+        self.backlog.end_page();
         let Some(behind) = &mut self.behind else { return };
         behind.read_to = last.map_or(behind.read_to, |last| last.max(behind.read_to));
         if is_last_page && behind.missed.is_none() {
@@ -213,7 +188,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
 impl Memory {
     /// A page could not be read: it is still missing.
     fn abandon_page(&mut self, after: OutboxId) {
-        self.settled_meanwhile = None;
+        self.backlog.end_page();
         self.miss(OutboxId(after.0.saturating_add(1)));
     }
 }

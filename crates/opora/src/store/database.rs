@@ -12,7 +12,6 @@ use super::{
     BoxError, ConversationRow, Database, DomainWrites, Epoch, OutboxId, OutboxRow, Outgoing, Parked, PostgresStore,
     SetAside, SqliteStore, Store, StoreError, StoreResult, Taken, WriteError, postgres, sqlite,
 };
-use crate::key::DialogueKey;
 
 /// Where the application's tables are.
 #[derive(Debug)]
@@ -104,15 +103,6 @@ impl SqlDatabase {
     /// Writes, and answers what a statement has refused as it was refused.
     pub(super) async fn write(&self, writes: DomainWrites) -> StoreResult<()> {
         self.store().write(writes).await.map_err(as_it_was)
-    }
-
-    /// Writes what belongs to a chat.
-    pub(super) async fn write_for(&self, key: &DialogueKey, writes: DomainWrites) -> StoreResult<()> {
-        let written = match self {
-            Self::Sqlite(store) => store.write(writes).await,
-            Self::Postgres(store) => store.write_for(key, writes).await,
-        };
-        written.map_err(as_it_was)
     }
 
     /// Makes changes in one step.

@@ -1,30 +1,25 @@
 //! Conversations in a PostgreSQL database: the store for production and for several instances.
 //!
 //! What was answered is committed, and as durable as the server is set to be; the application's own tables can lie in the
-//! same database and commit with its turns. A few connections write, each grouping what waits for it; what belongs to one
-//! chat goes to one of them, in order. Reads wait for nobody.
+//! same database and commit with its turns. One connection writes what turns write, in groups and in order; another one, the
+//! desk, serves leases and the operator. Reads wait for nobody.
 //!
 //! It makes no copies of the database: PostgreSQL's own tools do.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use futures_util::future::join;
-use tokio::sync::Mutex;
 
 use self::reads::{Finder, Readers};
 use self::server::{Promise, Server};
 use self::writer::Writer;
 use super::sent::{Notebook, SentNotes, forget_from, or_release};
-use super::sql::numbers::Numbers;
 use super::sql::queue;
 use super::sql::reads::Reads;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
-use super::{
-    Answer, DomainWrites, Epoch, Holder, Lease, LeaseAnswer, News, OutboxId, Settled, Store, StoreLayer, StoreResult,
-};
+use super::{Answer, Epoch, Holder, Lease, LeaseAnswer, News, OutboxId, Settled, Store, StoreLayer, StoreResult};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
@@ -46,8 +41,9 @@ pub(super) use self::reads::bound;
 pub use self::witness::PostgresLoss;
 use self::witness::VERIFIED_WITHIN_MS;
 
-/// How many connections write what turns write, beside the first.
-const MORE_WRITERS: usize = 0;
+/// Where the writer of turns and the desk count places: neither waits for the other's rows.
+const TURNS_SLOT: i64 = 1;
+const DESK_SLOT: i64 = 0;
 
 /// Keeps everything in tables named `opora_…` of one PostgreSQL database.
 #[derive(Debug)]
@@ -92,9 +88,8 @@ impl PostgresStore {
     }
 
     fn start(server: Server, promise: Promise, generation: String) -> Self {
-        let numbers = Arc::new(Mutex::new(Numbers::default()));
-        let writer = |slot| queue::start(Writer::new(server.clone(), slot, Arc::clone(&numbers)));
-        let writers = Writers::several(writer(1), (2..).take(MORE_WRITERS).map(writer), writer(0));
+        let writer = |slot| queue::start(Writer::new(server.clone(), slot));
+        let writers = Writers::with_desk(writer(TURNS_SLOT), writer(DESK_SLOT));
         let about = format!("in the PostgreSQL database {server}: {promise}");
         let sql = SqlStore::start(about, writers, Finder::of(server.clone()), Reads(Readers::of(server.clone())));
         let (verified_within_ms, sent) = (AtomicU64::new(VERIFIED_WITHIN_MS), SentNotes::default());
@@ -122,11 +117,6 @@ impl PostgresStore {
     #[must_use]
     pub fn plain_address(address: &str) -> String {
         address::without_data(address)
-    }
-
-    /// Runs writes that belong to a chat, where that chat's other writes are.
-    pub(super) fn write_for<'a>(&'a self, key: &DialogueKey, writes: DomainWrites) -> Answer<'a, ()> {
-        self.sql.write_for(key, writes)
     }
 }
 

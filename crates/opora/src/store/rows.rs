@@ -350,7 +350,8 @@ pub struct Settled {
 }
 
 /// What became of a send.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Settlement {
     /// It was sent.
     Sent {
@@ -383,6 +384,15 @@ pub enum TimerChange {
     },
     /// Cancels a timer, if there is one of that name.
     Cancel(Box<str>),
+}
+
+impl TimerChange {
+    /// The timer's name.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Set { name, .. } | Self::Cancel(name) => name,
+        }
+    }
 }
 
 /// A timer in the store.

@@ -19,6 +19,7 @@ pub(super) mod overview;
 pub(super) mod plan;
 pub(super) mod queue;
 pub(super) mod reads;
+pub(super) mod request;
 pub(super) mod rows;
 pub(super) mod store;
 pub(super) mod versions;

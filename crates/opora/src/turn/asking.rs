@@ -49,12 +49,11 @@ pub(crate) struct Wrapped<Body> {
     pub body: Body,
 }
 
-/// The body of an effect in the store. Those that were stored by earlier versions have no key.
+/// The body of an effect in the store.
 #[derive(Debug, Serialize, Deserialize)]
 struct Keyed<Body> {
     by: Asker,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    key: Option<String>,
+    key: String,
     /// No handler waits for its success.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     unawaited: bool,
@@ -67,12 +66,12 @@ pub(crate) fn effect_body(by: Asker, unawaited: bool, body: &RawValue) -> Result
     // Seeded by the system; a clock or a count may begin anew.
     let random = RandomState::new();
     let key = format!("{:016x}{:016x}", random.hash_one(0), random.hash_one(1));
-    serde_json::to_string(&Keyed { by, key: Some(key), unawaited, body })
+    serde_json::to_string(&Keyed { by, key, unawaited, body })
 }
 
-/// The key of an effect's body, if it has one.
+/// The key of an effect's body; none if no turn has made it.
 pub(crate) fn effect_key(body: &str) -> Option<String> {
-    serde_json::from_str::<Keyed<IgnoredAny>>(body).ok()?.key
+    serde_json::from_str::<Keyed<IgnoredAny>>(body).ok().map(|keyed| keyed.key)
 }
 
 /// The body of the same effect, with the same key, whose outcome no state waits for: it comes as a late one.
@@ -155,8 +154,8 @@ mod tests {
     #[test]
     fn an_outcome_knows_who_asked() {
         let by = Asker { slot: Box::default(), dialogue: "papers".into(), entry: Version(7) };
-        let asked = serde_json::to_string(&Wrapped { by: by.clone(), body: 5 }).unwrap();
-        assert_eq!(asked, r#"{"by":{"dialogue":"papers","entry":7},"body":5}"#);
+        let wish_of = RawValue::from_string("5".to_owned()).unwrap();
+        let asked = effect_body(by.clone(), false, &wish_of).unwrap();
         assert_eq!(wish(&asked), "5");
         let done = format!(r#"{{"kind":"download","asked":{asked},"ok":{{"bytes":3}},"failed":null}}"#);
         let finish = Finish::read(&done).unwrap();
@@ -188,13 +187,11 @@ mod tests {
     }
 
     #[test]
-    fn a_body_of_an_earlier_version_or_of_nobody_has_no_key() {
-        for body in [r#"{"by":{"entry":7},"body":5}"#, r#"{"key":"x"}"#, "null"] {
+    fn a_body_that_no_turn_has_made_has_no_key() {
+        for body in [r#"{"key":"x"}"#, "null"] {
             assert_eq!(effect_key(body), None);
+            assert_eq!(without_asking_state(body).unwrap(), body);
         }
-        let late = without_asking_state(r#"{"by":{"entry":7},"body":5}"#).unwrap();
-        assert_eq!(late, r#"{"by":{"entry":-1},"body":5}"#);
-        assert_eq!(without_asking_state("null").unwrap(), "null");
     }
 
     #[test]

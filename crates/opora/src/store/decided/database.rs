@@ -46,7 +46,6 @@ impl SqlDatabase {
 
     /// Runs the application's writes and keeps the record, in one transaction.
     pub(super) async fn decide(&self, record: Record, writes: DomainWrites) -> StoreResult<()> {
-        let key = record.key.clone();
         let decide = DomainWrites::new(move |database| {
             Box::pin(async move {
                 record.keep(database).await?;
@@ -55,7 +54,7 @@ impl SqlDatabase {
                 Ok(())
             })
         });
-        self.write_for(&key, decide).await
+        self.write(decide).await
     }
 
     /// Waits until no decision is on its way any more whose answer was lost.
@@ -72,7 +71,7 @@ impl SqlDatabase {
                 Ok(())
             })
         });
-        self.write_for(key, wait).await
+        self.write(wait).await
     }
 
     /// The version that the last decision of a conversation leads to.

@@ -18,7 +18,7 @@ impl SqlDatabase {
                 Ok(())
             })
         });
-        self.write_for(key, replace).await
+        self.write(replace).await
     }
 
     /// The conversations of a bot whose records hold secrets.

@@ -1,14 +1,13 @@
-//! The tables of decisions, and how older ones become newer.
+//! The tables of decisions.
 //!
 //! They lie beside the application's own, because they commit with them, and have a version of their own: a database that
 //! serves no Redis needs none of them. Ages are indexed by the hour, which most turns do not leave.
 
 use crate::store::database::{Each, Tables, tables};
 
-pub(super) static TABLES: Tables =
-    tables!("opora_decisions_schema", &[Each { sqlite: FIRST_SQLITE, postgres: FIRST_POSTGRES }]);
+pub(super) static TABLES: Tables = tables!("opora_decisions_schema", &[Each { sqlite: SQLITE, postgres: POSTGRES }]);
 
-const FIRST_SQLITE: &str = "
+const SQLITE: &str = "
 CREATE TABLE opora_fences (bot INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, generation TEXT NOT NULL);
 CREATE TABLE opora_decisions (
     key TEXT NOT NULL PRIMARY KEY,
@@ -29,7 +28,7 @@ CREATE TABLE opora_decided_inputs (
 CREATE INDEX opora_decided_inputs_age ON opora_decided_inputs (bot, hour);
 ";
 
-const FIRST_POSTGRES: &str = r#"
+const POSTGRES: &str = r#"
 CREATE TABLE opora_fences (bot BIGINT PRIMARY KEY, epoch BIGINT NOT NULL, generation TEXT NOT NULL);
 CREATE TABLE opora_decisions (
     key TEXT COLLATE "C" PRIMARY KEY,

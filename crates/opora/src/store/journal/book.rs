@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::entry::{Deed, Entry, Sent};
+use serde::de::DeserializeOwned;
+
+use super::entry::Entry;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::database::{Change, Each, LATEST_EPOCH, each, read};
@@ -28,11 +30,10 @@ pub(in crate::store) use self::tables::KEEPS_CONVERSATIONS;
 const FIRST_EPOCH: i64 = 1 << 22;
 
 /// What is emptied when everything has been replayed: what only a journal has …
-const EMPTIED: [&str; 4] = [
+const EMPTIED: [&str; 3] = [
     "DELETE FROM opora_journal_effects WHERE bot = $1",
     "DELETE FROM opora_journal_entries WHERE bot = $1",
     "DELETE FROM opora_journal_settled WHERE bot = $1",
-    "DELETE FROM opora_journal_labels WHERE bot = $1",
 ];
 /// … and what every store has of a bot.
 const EMPTIED_BY_ALL: [&str; 12] = [
@@ -51,11 +52,11 @@ const EMPTIED_BY_ALL: [&str; 12] = [
 ];
 
 /// Whether a bot has left anything to replay. Labels are the store's own: whoever settles what an earlier process has noted,
-/// writes them there. An earlier version has kept them in a table of the journal's as well.
+/// writes them there.
 const IS_EMPTY: &str = "
 SELECT NOT (EXISTS (SELECT 1 FROM opora_journal_entries WHERE bot = $1)
     OR EXISTS (SELECT 1 FROM opora_journal_settled WHERE bot = $1)
-    OR EXISTS (SELECT 1 FROM opora_labels WHERE bot = $1) OR EXISTS (SELECT 1 FROM opora_journal_labels WHERE bot = $1)
+    OR EXISTS (SELECT 1 FROM opora_labels WHERE bot = $1)
     OR EXISTS (SELECT 1 FROM opora_inbox WHERE bot = $1) OR EXISTS (SELECT 1 FROM opora_outbox WHERE bot = $1)
     OR EXISTS (SELECT 1 FROM opora_failed WHERE bot = $1))";
 
@@ -132,7 +133,7 @@ impl Book {
     /// A file of its own.
     pub(super) async fn open(path: &Path) -> StoreResult<Self> {
         let database = Arc::new(SqlDatabase::from(SqliteStore::open(path).await?));
-        tables::make_in_file(&database).await?;
+        TABLES.make(&database).await?;
         Ok(Self { database, place: Place::File(path.to_owned()) })
     }
 
@@ -174,12 +175,17 @@ impl Book {
         }
     }
 
-    /// Names what was written of a bot since its journal was empty. One of nobody's is of all who have none, as an earlier
-    /// version has left it.
+    /// Names what was written of a bot since its journal was empty.
     pub(super) async fn token(&self, bot: i64) -> StoreResult<String> {
-        const TOKEN: &str = "SELECT token FROM opora_journal_outage WHERE bot IN ($1, 0) ORDER BY bot DESC LIMIT 1";
-        let token = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?.pop();
-        token.ok_or_else(|| unavailable(std::io::Error::other("the journal has no token")))
+        const TOKEN: &str = "SELECT token FROM opora_journal_outage WHERE bot = $1";
+        const MAKE: &str = "INSERT INTO opora_journal_outage (bot, token) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        let mut found = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?;
+        if found.is_empty() {
+            // What became of messages in Redis is kept here also before the journal has its first lease.
+            self.database.change(vec![Change::plain(MAKE, vec![Value::Number(bot), new_token()])]).await?;
+            found = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?;
+        }
+        found.pop().ok_or_else(|| unavailable(std::io::Error::other("the journal has no token")))
     }
 
     /// Gives what is written from now on another name, if nothing is left of a bot that bears the former one: by its name
@@ -190,8 +196,7 @@ impl Book {
         if !self.is_empty(bot).await? {
             return Ok(());
         }
-        let token = format!("{:016x}", fastrand::u64(..));
-        self.database.change(vec![Change::plain(BEGIN, vec![Value::Number(bot), Value::Text(token)])]).await
+        self.database.change(vec![Change::plain(BEGIN, vec![Value::Number(bot), new_token()])]).await
     }
 
     pub(super) async fn is_empty(&self, bot: i64) -> StoreResult<bool> {
@@ -202,7 +207,7 @@ impl Book {
     pub(super) async fn has_something(database: &SqlDatabase) -> StoreResult<bool> {
         const LEFT: &str = "
             SELECT EXISTS (SELECT 1 FROM opora_journal_entries) OR EXISTS (SELECT 1 FROM opora_journal_settled)
-                OR EXISTS (SELECT 1 FROM opora_labels) OR EXISTS (SELECT 1 FROM opora_journal_labels)
+                OR EXISTS (SELECT 1 FROM opora_labels)
                 OR EXISTS (SELECT 1 FROM opora_inbox) OR EXISTS (SELECT 1 FROM opora_outbox)
                 OR EXISTS (SELECT 1 FROM opora_failed)";
         Ok(TABLES.are_in(database).await? && read!(database, LEFT, Vec::new(), |row| row.flag(0))?.pop() == Some(true))
@@ -217,8 +222,8 @@ impl Book {
         );
         let json = serde_json::to_string(entry).map_err(unavailable)?;
         // A number, for SQLite has no other yes and no.
-        let is_turn = i64::from(matches!(entry.deed, Deed::Turn { .. }));
-        let rows = rows([(entry.key.bot, entry.key.to_string(), is_turn, json)])?;
+        let is_turn = i64::from(matches!(entry, Entry::Turn { .. }));
+        let rows = rows([(entry.key().bot, entry.key().to_string(), is_turn, json)])?;
         Ok(DomainWrites::new(move |database| {
             Box::pin(async move {
                 if let Some(writes) = writes {
@@ -234,12 +239,7 @@ impl Book {
     pub(super) async fn entries(&self, bot: i64, after: i64, limit: usize) -> StoreResult<Vec<Numbered>> {
         let values = [bot, after, count(limit)].map(Value::Number).into();
         read!(&*self.database, ENTRIES, values, |row| {
-            Ok(Numbered {
-                id: row.number(0)?,
-                is_last: row.flag(2)?,
-                is_last_turn: row.flag(3)?,
-                entry: entry(row, 1)?,
-            })
+            Ok(Numbered { id: row.number(0)?, is_last: row.flag(2)?, is_last_turn: row.flag(3)?, entry: json(row, 1)? })
         })
     }
 
@@ -266,7 +266,7 @@ impl Book {
     pub(super) async fn entries_of(&self, key: String, from: i64) -> StoreResult<Vec<(i64, Entry)>> {
         const OF_KEY: &str = "SELECT id, entry FROM opora_journal_entries WHERE key = $1 AND id >= $2 ORDER BY id";
         let values = vec![Value::Text(key), Value::Number(from)];
-        read!(&*self.database, OF_KEY, values, |row| Ok((row.number(0)?, entry(row, 1)?)))
+        read!(&*self.database, OF_KEY, values, |row| Ok((row.number(0)?, json(row, 1)?)))
     }
 
     /// The names of the timers that conversations have set or cancelled.
@@ -278,11 +278,9 @@ impl Book {
             SqlDatabase::Postgres(_) => TURNS.postgres,
         };
         let mut names = TimerNames::new();
-        for Entry { key, deed, .. } in
-            read!(&*self.database, turns, vec![rows(keys.iter().map(|key| [key]))?], |row| { entry(row, 0) })?
-        {
-            if let Deed::Turn { timers, .. } = deed {
-                names.entry(key).or_default().extend(timers);
+        for entry in read!(&*self.database, turns, vec![rows(keys.iter().map(|key| [key]))?], |row| json(row, 0))? {
+            if let Entry::Turn { commit, .. } = entry {
+                names.entry(commit.key).or_default().extend(commit.timers.iter().map(|timer| timer.name().into()));
             }
         }
         Ok(names)
@@ -331,7 +329,7 @@ impl Book {
         // One statement changes a row once: the last word counts.
         let mut last = BTreeMap::new();
         for Settled { id, outcome } in settled {
-            last.insert(id.0, serde_json::to_string(&Sent::from(outcome)).map_err(unavailable)?);
+            last.insert(id.0, serde_json::to_string(outcome).map_err(unavailable)?);
         }
         self.keep(KEEP, vec![rows(last)?, Value::Number(bot)]).await
     }
@@ -339,19 +337,13 @@ impl Book {
     pub(super) async fn settled(&self, bot: i64) -> StoreResult<Vec<Settled>> {
         const KEPT: &str = "SELECT id, outcome FROM opora_journal_settled WHERE bot = $1 ORDER BY id";
         read!(&*self.database, KEPT, vec![Value::Number(bot)], |row| {
-            let sent: Sent = row.json(1)?.unwrap_or(Sent::Out { labelled: None });
-            Ok(Settled { id: OutboxId(row.number(0)?), outcome: sent.into() })
+            Ok(Settled { id: OutboxId(row.number(0)?), outcome: json(row, 1)? })
         })
     }
 
     /// The labels of messages that were sent while Redis was away.
     pub(super) async fn labels(&self, bot: i64) -> StoreResult<Vec<(i64, String, i64)>> {
-        // What an earlier version has kept apart was settled afterwards, or was sent again: the store knows better.
-        const KEPT: &str = "
-            SELECT chat, label, message FROM opora_labels WHERE bot = $1
-            UNION ALL SELECT chat, label, message FROM opora_journal_labels AS former
-            WHERE bot = $1 AND NOT EXISTS (SELECT 1 FROM opora_labels AS known
-                WHERE known.bot = former.bot AND known.chat = former.chat AND known.label = former.label)";
+        const KEPT: &str = "SELECT chat, label, message FROM opora_labels WHERE bot = $1";
         read!(&*self.database, KEPT, vec![Value::Number(bot)], |row| {
             Ok((row.number(0)?, row.text(1)?, row.number(2)?))
         })
@@ -396,6 +388,10 @@ impl Book {
     }
 }
 
+fn new_token() -> Value {
+    Value::Text(format!("{:016x}", fastrand::u64(..)))
+}
+
 /// Rows for a statement over each of them.
 fn rows<T: serde::Serialize>(each: impl IntoIterator<Item = T>) -> StoreResult<Value> {
     let mut rows = Rows::default();
@@ -405,7 +401,7 @@ fn rows<T: serde::Serialize>(each: impl IntoIterator<Item = T>) -> StoreResult<V
     Ok(Value::Rows(rows))
 }
 
-fn entry(row: &impl Columns, column: usize) -> sqlx::Result<Entry> {
+fn json<T: DeserializeOwned>(row: &impl Columns, column: usize) -> sqlx::Result<T> {
     row.json(column)?.ok_or_else(|| sqlx::Error::Decode("an entry is empty".into()))
 }
 

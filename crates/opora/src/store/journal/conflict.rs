@@ -24,11 +24,10 @@ impl Replay<'_> {
         );
         let mut takes = vec![Taken::Fresh(self.mark(key.bot, from, ":conflict"))];
         let entries = self.shared.book.entries_of(key.to_string(), from).await?;
-        for (_, entry) in &entries {
-            for mark in entry.marks() {
-                if !self.is_taken(key, &mark).await? {
-                    takes.push(Taken::Fresh(mark));
-                }
+        let asked: Vec<_> = entries.iter().filter_map(|(id, _)| self.effects.get(id)).flatten().cloned().collect();
+        for mark in entries.into_iter().flat_map(|(_, entry)| entry.marks()) {
+            if !self.is_taken(key, &mark).await? {
+                takes.push(Taken::Fresh(mark));
             }
         }
         // Names and numbers can always be written.
@@ -38,7 +37,6 @@ impl Replay<'_> {
             tracing::error!(%key, here, there, "a conversation is in conflict: what the journal has is parked");
             metrics::counter!("opora_journal_conflicts_total").increment(1);
         }
-        let asked: Vec<_> = entries.iter().filter_map(|(id, _)| self.effects.get(id)).flatten().cloned().collect();
         self.ask_all_the_same(key, from, asked).await?;
         let again = vec![Taken::Fresh(self.mark(key.bot, from, ":again"))];
         if let Some(id) = self.set_aside(key, "again", String::new(), "the person is asked again", again).await? {

@@ -9,13 +9,13 @@ use futures_util::future::{try_join, try_join_all};
 
 use super::Shared;
 use super::book::{Numbered, TimerNames};
-use super::entry::{Deed, Entry};
+use super::entry::Entry;
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, DomainWrites, Effect, Epoch, Holder, InboxRow, Mark, Opened, Origin, OutboxId, OutboxRow, RedisStore, Seq,
-    Settled, Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
+    DomainWrites, Effect, Epoch, Holder, InboxRow, Mark, Opened, Origin, OutboxId, OutboxRow, RedisStore, Seq, Settled,
+    Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
 };
 
 /// How many rows are replayed at once.
@@ -146,12 +146,12 @@ impl Replay<'_> {
             after = last.id;
             count.turns += page.len();
             // What a conversation's last turn needs to know stands in its other entries: they go together.
-            let finished = page.iter().filter(|one| one.is_last).map(|one| one.entry.key.to_string());
+            let finished = page.iter().filter(|one| one.is_last).map(|one| one.entry.key().to_string());
             let finished: Vec<_> = finished.collect();
-            let last_turns = page.iter().filter(|one| one.is_last_turn).map(|one| one.entry.key.to_string());
+            let last_turns = page.iter().filter(|one| one.is_last_turn).map(|one| one.entry.key().to_string());
             let timers = self.shared.book.timers_of(last_turns.collect()).await?;
             // Conversations are on their way at once, the turns of each one after another.
-            let of_keys = by_key(page, |numbered| numbered.entry.key.clone());
+            let of_keys = by_key(page, |numbered| numbered.entry.key().clone());
             let conflicts =
                 try_join_all(of_keys.into_values().map(|entries| self.conversation(entries, &timers))).await?;
             count.conflicts += conflicts.iter().sum::<usize>();
@@ -163,11 +163,24 @@ impl Replay<'_> {
 
     /// The entries of one conversation; answers how many conflicts there were.
     async fn conversation(&self, entries: Vec<Numbered>, timers: &TimerNames) -> StoreResult<usize> {
-        for numbered in entries {
-            let (id, key) = (numbered.id, numbered.entry.key.clone());
-            let done = match numbered.entry.deed {
-                Deed::Parked(_) => self.parked(numbered).await?,
-                Deed::Turn { .. } => self.turn(numbered, timers).await?,
+        for Numbered { id, is_last_turn, entry, .. } in entries {
+            let (key, takes) = (entry.key().clone(), self.takes(id, &entry));
+            let done = match entry {
+                Entry::Parked { parked, .. } => self.redis.park(self.epoch, takes, *parked, Vec::new()).await.map(drop),
+                Entry::Turn { mut commit, has_written } => {
+                    commit.takes = takes;
+                    commit.timers = if is_last_turn { self.timers_of(&key, timers) } else { Vec::new() };
+                    commit.effects = self.effects.get(&id).cloned().unwrap_or_default();
+                    // They are done. But what a turn was that wrote is kept beside what it wrote, should this Redis
+                    // forget it.
+                    commit.writes = has_written.then(|| DomainWrites::new(|_| Box::pin(async { Ok(()) })));
+                    self.there.commit(self.epoch, *commit).await.map(drop)
+                }
+            };
+            let done = match done {
+                Ok(()) => Done::Replayed,
+                Err(StoreError::Overtaken(_) | StoreError::AlreadyTaken) => self.again_or_conflict(&key, id).await?,
+                Err(error) => return Err(error),
             };
             failpoints::hit(failpoints::JOURNAL_AFTER_ENTRY).await;
             if let Done::Conflict = done {
@@ -178,38 +191,6 @@ impl Replay<'_> {
         Ok(0)
     }
 
-    async fn turn(&self, Numbered { id, is_last_turn, entry, .. }: Numbered, timers: &TimerNames) -> StoreResult<Done> {
-        let takes = self.takes(id, &entry);
-        let Entry { key, at, deed: Deed::Turn { from, change, moved, has_written, .. }, .. } = entry else {
-            return Ok(Done::Replayed);
-        };
-        let mut commit = Commit::new(key.clone(), from, at);
-        (commit.takes, commit.state, commit.transition) = (takes, change.into(), moved.map(Into::into));
-        if is_last_turn {
-            commit.timers = self.timers_of(&key, timers);
-        }
-        commit.effects = self.effects.get(&id).cloned().unwrap_or_default();
-        if has_written {
-            // It is done. But what a turn was that wrote is kept beside what it wrote, should this Redis forget it.
-            commit.writes = Some(DomainWrites::new(|_| Box::pin(async { Ok(()) })));
-        }
-        match self.there.commit(self.epoch, commit).await {
-            Ok(_) => Ok(Done::Replayed),
-            Err(StoreError::Overtaken(_) | StoreError::AlreadyTaken) => self.again_or_conflict(&key, id).await,
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn parked(&self, Numbered { id, entry, .. }: Numbered) -> StoreResult<Done> {
-        let takes = self.takes(id, &entry);
-        let Entry { key, deed: Deed::Parked(parked), .. } = entry else { return Ok(Done::Replayed) };
-        match self.redis.park(self.epoch, takes, parked, Vec::new()).await {
-            Ok(_) => Ok(Done::Replayed),
-            Err(StoreError::AlreadyTaken) => self.again_or_conflict(&key, id).await,
-            Err(error) => Err(error),
-        }
-    }
-
     /// A refused entry was replayed before, or does not fit.
     async fn again_or_conflict(&self, key: &DialogueKey, id: i64) -> StoreResult<Done> {
         let opened = self.redis.open(key, Some(&self.mark(key.bot, id, ""))).await?;
@@ -218,7 +199,7 @@ impl Replay<'_> {
 
     /// The marks of an entry's updates, and its own.
     fn takes(&self, id: i64, entry: &Entry) -> Vec<Taken> {
-        std::iter::once(self.mark(entry.key.bot, id, "")).chain(entry.marks()).map(Taken::Fresh).collect()
+        std::iter::once(self.mark(entry.key().bot, id, "")).chain(entry.marks()).map(Taken::Fresh).collect()
     }
 
     /// What tells that an entry was replayed.

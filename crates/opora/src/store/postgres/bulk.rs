@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, PgConnection, Row};
 use super::reads::is_lost;
 use super::texts::json;
 use crate::store::Epoch;
-use crate::store::sql::bulk::Bulk;
+use crate::store::sql::bulk::{Bulk, Kind, Part};
 use crate::store::sql::failure::GroupFailed;
 use crate::store::sql::rows::Rows;
 
@@ -35,15 +35,17 @@ enum Places {
 pub(super) async fn write(mut bulk: Bulk, slot: i64, connection: &mut PgConnection) -> Result<(), GroupFailed> {
     // A timer that fired may be set anew by the same turn: it goes before.
     let mut before = Statement::default();
-    before.add("timers_gone", &[IDS_GONE, FIRED], Some(COUNTED), std::mem::take(&mut bulk.timers_gone));
+    before.add(&[IDS_GONE, FIRED], Some(COUNTED), bulk.timers_gone.take());
     before.run(connection).await?;
-    let moved = std::mem::take(&mut bulk.moved);
+    let moved = bulk.moved.take();
     let mut statement = Statement::default();
-    let delivered = std::mem::take(&mut bulk.delivered_places);
+    let delivered = bulk.delivered_places.take();
     statement.add_all(bulk, slot, Places::Given);
     statement.run(connection).await?;
     if !delivered.is_empty() {
-        sqlx::query(TAKEN_MEANWHILE).bind(json(delivered)).execute(&mut *connection).await?;
+        let statement = TAKEN_MEANWHILE.replace("$rows", &table(&delivered, 1));
+        let query = sqlx::query(AssertSqlSafe(statement)).bind(json(delivered.into_rows()));
+        query.execute(&mut *connection).await?;
     }
     super::moved::write(moved, connection).await
 }
@@ -58,11 +60,11 @@ pub(super) async fn write_at_once(
     if !bulk.timers_gone.is_empty() || !bulk.moved.is_empty() {
         return Ok(AtOnce::NotAsExpected);
     }
-    let mut held = Rows::default();
+    let mut held = Part::new("lease", &[("epoch", Kind::Number)], Rows::default());
     epochs.iter().try_for_each(|epoch| held.add(epoch))?;
     let mut statement = Statement::default();
     // First of all, before anything else is locked.
-    statement.add("lease", &[EPOCHS, EPOCHS_LOCKED, LEASES], Some(LEASES_HELD), held);
+    statement.add(&[EPOCHS, EPOCHS_LOCKED, LEASES], Some(LEASES_HELD), held);
     statement.add_all(bulk, slot, Places::ToBeGiven);
     match statement.run_alone(connection).await {
         Ok(places) => Ok(AtOnce::Written(places)),
@@ -88,44 +90,47 @@ impl Statement {
     /// Adds every table that has rows.
     fn add_all(&mut self, bulk: Bulk, slot: i64, places: Places) {
         let takes_fresh = !bulk.fresh_gone.is_empty();
-        self.add("renewed", &[RENEWED], None, bulk.renewed);
+        self.add(&[RENEWED], None, bulk.renewed);
         let placed = PLACED.replace("$slot", &slot.to_string());
-        self.add("changed", &[CHANGED_ROWS, CHANGED_OLD, CHANGED_NEW, &placed], Some(TURNED), bulk.changed);
-        self.add("kept", &[KEPT_ROWS, KEPT_OLD, KEPT_NEW], Some(TURNED), bulk.kept);
-        self.add("inputs_gone", &[IDS_GONE, INPUTS_GONE], Some(COUNTED), bulk.inputs_gone);
-        self.add("fresh", &[FRESH_ROWS, FRESH_GONE], None, bulk.fresh_gone);
-        self.add("marks", &[MARKS], takes_fresh.then_some(FRESH_MARKED), bulk.marks);
+        self.add(&[CHANGED_ROWS, CHANGED_OLD, CHANGED_NEW, &placed], Some(TURNED), bulk.changed);
+        self.add(&[KEPT_ROWS, KEPT_OLD, KEPT_NEW], Some(TURNED), bulk.kept);
+        self.add(&[IDS_GONE, INPUTS_GONE], Some(COUNTED), bulk.inputs_gone);
+        self.add(&[FRESH_ROWS, FRESH_GONE], None, bulk.fresh_gone);
+        self.add(&[MARKS], takes_fresh.then_some(FRESH_MARKED), bulk.marks);
         self.gives_places = matches!(places, Places::ToBeGiven) && !bulk.inputs.is_empty();
         let came = if self.gives_places { INPUTS_PLACED } else { INPUTS_CAME };
         let input_rows = if takes_fresh { INPUT_ROWS_NOT_FRESH } else { INPUT_ROWS };
-        self.add("inputs", &[came, input_rows, INPUTS], Some(RECEIVED), bulk.inputs);
-        self.add("delivered", &[INPUTS_CAME, INPUT_ROWS, DELIVERED], None, bulk.delivered);
-        self.add("outbox", &[OUTBOX], None, bulk.outbox);
-        self.add("posts", &[POST_ROWS, POSTS], Some(COUNTED), bulk.posts);
-        self.add("sending", &[SENDING], None, bulk.sending);
-        self.add("not_sent", &[NOT_SENT], None, bulk.not_sent);
-        self.add("unsent_gone", &[UNSENT_GONE], None, bulk.unsent_gone);
-        self.add("failed", &[FAILED], None, bulk.failed);
-        self.add("labels", &[LABELS], None, bulk.labels);
-        self.add("timers_cancelled", &[TIMERS_CANCELLED], None, bulk.timers_cancelled);
-        self.add("timers", &[TIMERS], None, bulk.timers);
-        self.add("effects_gone", &[IDS_GONE, EFFECTS_GONE], Some(COUNTED), bulk.effects_gone);
-        self.add("effects", &[EFFECTS], None, bulk.effects);
-        self.add("transitions", &[TRANSITIONS], None, bulk.transitions);
-        self.add("parked_gone", &[IDS_GONE, PARKED_GONE], Some(COUNTED), bulk.parked_gone);
-        self.add("parked", &[PARKED], None, bulk.parked);
+        self.add(&[came, input_rows, INPUTS], Some(RECEIVED), bulk.inputs);
+        self.add(&[INPUTS_CAME, INPUT_ROWS, DELIVERED], None, bulk.delivered);
+        self.add(&[OUTBOX], None, bulk.outbox);
+        self.add(&[POST_ROWS, POSTS], Some(COUNTED), bulk.posts);
+        self.add(&[SENDING], None, bulk.sending);
+        self.add(&[NOT_SENT], None, bulk.not_sent);
+        self.add(&[UNSENT_GONE], None, bulk.unsent_gone);
+        self.add(&[FAILED], None, bulk.failed);
+        self.add(&[LABELS], None, bulk.labels);
+        self.add(&[TIMERS_CANCELLED], None, bulk.timers_cancelled);
+        self.add(&[TIMERS], None, bulk.timers);
+        self.add(&[IDS_GONE, EFFECTS_GONE], Some(COUNTED), bulk.effects_gone);
+        self.add(&[EFFECTS], None, bulk.effects);
+        self.add(&[TRANSITIONS], None, bulk.transitions);
+        self.add(&[IDS_GONE, PARKED_GONE], Some(COUNTED), bulk.parked_gone);
+        self.add(&[PARKED], None, bulk.parked);
     }
 
-    /// Adds parts that have rows, and what must be true of them. `@` stands for the name, `$rows` for the rows.
-    fn add(&mut self, name: &str, parts: &[&str], check: Option<&str>, rows: Rows) {
-        if rows.is_empty() {
+    /// Adds what happens to a part, if it has rows, and what must be true then. `@` stands for its name, `$rows` for its
+    /// rows as a table, `$columns` for the names of its columns.
+    fn add(&mut self, statements: &[&str], check: Option<&str>, part: Part) {
+        if part.is_empty() {
             return;
         }
-        self.arguments.push(json(rows));
-        let elements = format!("jsonb_array_elements(${}::jsonb)", self.arguments.len());
-        let named = |text: &&str| text.trim().replace('@', name).replace("$rows", &elements);
-        self.parts.extend(parts.iter().map(named));
+        let rows = table(&part, self.arguments.len() + 1);
+        let named = |text: &&str| {
+            text.trim().replace('@', part.name).replace("$rows", &rows).replace("$columns", &part.columns())
+        };
+        self.parts.extend(statements.iter().map(named));
         self.checks.extend(check.iter().map(named));
+        self.arguments.push(json(part.into_rows()));
     }
 
     /// Runs it within a transaction.
@@ -159,6 +164,19 @@ impl Statement {
     }
 }
 
+/// The rows of a part, which are bound at a place, as a table named `said`; `place` says where a row stands.
+pub(super) fn table(part: &Part, argument: usize) -> String {
+    let columns = part.selected(|place, kind| {
+        let text = place.map_or("value #>> '{}'".to_owned(), |place| format!("value->>{place}"));
+        match kind {
+            Kind::Number => format!("({text})::bigint"),
+            Kind::Text => text,
+        }
+    });
+    let elements = format!("jsonb_array_elements(${argument}::jsonb) WITH ORDINALITY AS element (value, place)");
+    format!("(SELECT {columns}, place FROM {elements}) AS said")
+}
+
 /// A text is no number, and what is read in the server's log then is this one.
 const OR_FAILS: &str = "
 SELECT CASE WHEN $holds THEN 1
@@ -170,7 +188,7 @@ const NO_PLACES: &str = "'{}'::bigint[]";
 const PLACES_GIVEN: &str = "ARRAY(SELECT seq FROM inputs_came ORDER BY count)";
 
 /// Those of `$rows`.
-const EPOCHS: &str = "@_epochs AS MATERIALIZED (SELECT (value #>> '{}')::bigint AS epoch FROM $rows)";
+const EPOCHS: &str = "@_epochs AS MATERIALIZED (SELECT epoch FROM $rows)";
 
 /// A takeover needs this lock alone, and waits for everybody who shares it.
 const EPOCHS_LOCKED: &str = "
@@ -206,42 +224,34 @@ AND NOT EXISTS (SELECT 1 FROM @_rows AS r JOIN opora_inbox AS i
                 ON i.bot = r.bot AND i.update_id = r.update_id AND i.identity = r.identity)";
 
 /// Nobody else has taken an update that did not wait for the inbox.
-const FRESH_MARKED: &str = "NOT EXISTS (SELECT bot, update_id, identity FROM fresh_rows EXCEPT SELECT * FROM marks)";
+const FRESH_MARKED: &str =
+    "NOT EXISTS (SELECT bot, update_id, identity FROM fresh_gone_rows EXCEPT SELECT * FROM marks)";
 
 const RENEWED: &str = "
 @ AS (UPDATE opora_leases SET renewals = renewals + 1
-      WHERE bot = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM $rows)))";
+      WHERE bot = ANY (ARRAY(SELECT bot FROM $rows)))";
 
-const IDS_GONE: &str = "@_rows AS MATERIALIZED (SELECT (value #>> '{}')::bigint AS id FROM $rows)";
+const IDS_GONE: &str = "@_rows AS MATERIALIZED (SELECT id FROM $rows)";
 
 const INPUTS_GONE: &str = "
 @ AS (DELETE FROM opora_inbox WHERE seq = ANY (ARRAY(SELECT id FROM @_rows)) RETURNING 1)";
 
-const FRESH_ROWS: &str = "
-@_rows AS MATERIALIZED (
-    SELECT (value->>0)::bigint AS bot, (value->>1)::bigint AS update_id, value->>2 AS identity FROM $rows)";
+const FRESH_ROWS: &str = "@_rows AS MATERIALIZED (SELECT bot, update_id, identity FROM $rows)";
 
 const FRESH_GONE: &str = "
 @ AS (DELETE FROM opora_inbox AS i USING @_rows AS r
       WHERE i.bot = r.bot AND i.update_id = r.update_id AND i.identity = r.identity)";
 
 const MARKS: &str = "
-@ AS (INSERT INTO opora_marks (bot, update_id, identity, taken_at)
-      SELECT (value->>0)::bigint, (value->>1)::bigint, value->>2, (value->>3)::bigint FROM $rows
+@ AS (INSERT INTO opora_marks ($columns) SELECT $columns FROM $rows
       ON CONFLICT DO NOTHING RETURNING bot, update_id, identity)";
 
-const INPUTS_CAME: &str = "
-@_came AS MATERIALIZED (
-    SELECT (value->>0)::bigint AS seq, (value->>1)::bigint AS bot, value->>2 AS key, (value->>3)::bigint AS update_id,
-           value->>4 AS identity, (value->>5)::bigint AS effect, value->>6 AS body, (value->>7)::bigint AS at
-    FROM $rows)";
+const INPUTS_CAME: &str = "@_came AS MATERIALIZED (SELECT * FROM $rows)";
 
 /// Inputs that were only counted: the sequence says where they stand, behind everything that was answered before.
 const INPUTS_PLACED: &str = "
 @_came AS MATERIALIZED (
-    SELECT nextval('opora_inbox_places') AS seq, (value->>0)::bigint AS count, (value->>1)::bigint AS bot,
-           value->>2 AS key, (value->>3)::bigint AS update_id, value->>4 AS identity, (value->>5)::bigint AS effect,
-           value->>6 AS body, (value->>7)::bigint AS at
+    SELECT nextval('opora_inbox_places') AS seq, seq AS count, bot, key, update_id, identity, effect, body, at
     FROM $rows)";
 
 const INPUT_ROWS: &str = "@_rows AS MATERIALIZED (SELECT * FROM @_came)";
@@ -250,39 +260,31 @@ const INPUT_ROWS: &str = "@_rows AS MATERIALIZED (SELECT * FROM @_came)";
 const INPUT_ROWS_NOT_FRESH: &str = "
 @_rows AS MATERIALIZED (
     SELECT came.* FROM @_came AS came
-    WHERE NOT EXISTS (SELECT 1 FROM fresh_rows AS f
+    WHERE NOT EXISTS (SELECT 1 FROM fresh_gone_rows AS f
                       WHERE f.bot = came.bot AND f.update_id = came.update_id AND f.identity = came.identity))";
 
 const INPUTS: &str = "
-@ AS (INSERT INTO opora_inbox (seq, bot, key, update_id, identity, effect, body, at)
-      SELECT seq, bot, key, update_id, identity, effect, body, at FROM @_rows
+@ AS (INSERT INTO opora_inbox ($columns) SELECT $columns FROM @_rows
       ON CONFLICT DO NOTHING RETURNING 1)";
 
 /// Of what another instance delivers at the same time one is kept, in an order in which nobody waits for each other.
 const DELIVERED: &str = "
-@ AS (INSERT INTO opora_inbox (seq, bot, key, update_id, identity, effect, body, at)
-      SELECT seq, bot, key, update_id, identity, effect, body, at FROM @_rows ORDER BY bot, update_id, identity
+@ AS (INSERT INTO opora_inbox ($columns) SELECT $columns FROM @_rows ORDER BY bot, update_id, identity
       ON CONFLICT DO NOTHING)";
 
 /// Another instance may have delivered the same, and its turn may have been committed, since the group has asked. Then
 /// the row went in after that commit, so a statement that begins now sees the mark.
 const TAKEN_MEANWHILE: &str = "
 DELETE FROM opora_inbox AS i USING opora_marks AS m
-WHERE i.seq = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM jsonb_array_elements($1::jsonb)))
+WHERE i.seq = ANY (ARRAY(SELECT seq FROM $rows))
   AND m.bot = i.bot AND m.update_id = i.update_id AND m.identity = i.identity";
 
 /// Each conversation is looked up once; where there are many, most of what a turn costs more is the way down the index.
 /// Whoever changes its row meanwhile changes its version too.
 const CHANGED_ROWS: &str = "
 @_rows AS MATERIALIZED (
-    SELECT r.*, c.ctid AS row_at, c.value IS NOT NULL AS was_placed, c.dialogue AS was_dialogue, c.state AS was_state
-    FROM (SELECT value->>0 AS key, (value->>1)::bigint AS bot, (value->>2)::bigint AS chat,
-                 (value->>3)::bigint AS \"user\", (value->>4)::bigint AS thread, value->>5 AS business,
-                 (value->>6)::bigint AS version, value->>7 AS value, value->>8 AS places, value->>9 AS dialogue,
-                 value->>10 AS state, (value->>11)::bigint AS expires_at, (value->>12)::bigint AS updated_at,
-                 (value->>13)::bigint AS from_version, (value->>14)::bigint AS expires_minute
-          FROM $rows) AS r
-    LEFT JOIN opora_conversations AS c ON c.key = r.key)";
+    SELECT said.*, c.ctid AS row_at, c.value IS NOT NULL AS was_placed, c.dialogue AS was_dialogue, c.state AS was_state
+    FROM $rows LEFT JOIN opora_conversations AS c ON c.key = said.key)";
 
 const CHANGED_OLD: &str = "
 @_old AS (
@@ -314,12 +316,7 @@ const PLACED: &str = "
 
 const KEPT_ROWS: &str = "
 @_rows AS MATERIALIZED (
-    SELECT r.*, c.ctid AS row_at
-    FROM (SELECT value->>0 AS key, (value->>1)::bigint AS bot, (value->>2)::bigint AS chat,
-                 (value->>3)::bigint AS \"user\", (value->>4)::bigint AS thread, value->>5 AS business,
-                 (value->>6)::bigint AS version, (value->>7)::bigint AS updated_at, (value->>8)::bigint AS from_version
-          FROM $rows) AS r
-    LEFT JOIN opora_conversations AS c ON c.key = r.key)";
+    SELECT said.*, c.ctid AS row_at FROM $rows LEFT JOIN opora_conversations AS c ON c.key = said.key)";
 
 const KEPT_OLD: &str = "
 @_old AS (
@@ -334,73 +331,59 @@ const KEPT_NEW: &str = "
     FROM @_rows WHERE row_at IS NULL AND from_version = (SELECT floor FROM opora_version_floor)
     ON CONFLICT DO NOTHING RETURNING 1)";
 
-const OUTBOX: &str = "
-@ AS (INSERT INTO opora_outbox (id, bot, key, chat, method, body, rest, at)
-      SELECT (value->>0)::bigint, (value->>1)::bigint, value->>2, (value->>3)::bigint, value->>4, value->>5, value->>6,
-             (value->>7)::bigint FROM $rows)";
+const OUTBOX: &str = "@ AS (INSERT INTO opora_outbox ($columns) SELECT $columns FROM $rows)";
 
-const POST_ROWS: &str = "
-@_rows AS MATERIALIZED (
-    SELECT value->>0 AS once, (value->>1)::bigint AS bot, (value->>2)::bigint AS at FROM $rows)";
+const POST_ROWS: &str = "@_rows AS MATERIALIZED (SELECT once, bot, at FROM $rows)";
 
 const POSTS: &str = "
-@ AS (INSERT INTO opora_posts (once, bot, at) SELECT once, bot, at FROM @_rows ON CONFLICT DO NOTHING RETURNING 1)";
+@ AS (INSERT INTO opora_posts ($columns) SELECT $columns FROM @_rows ON CONFLICT DO NOTHING RETURNING 1)";
 
 const SENDING: &str = "
 @ AS (UPDATE opora_outbox SET sending = true
-      WHERE id = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM $rows)))";
+      WHERE id = ANY (ARRAY(SELECT id FROM $rows)))";
 
 const NOT_SENT: &str = "
 @ AS (UPDATE opora_outbox SET sending = false
-      WHERE id = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM $rows)))";
+      WHERE id = ANY (ARRAY(SELECT id FROM $rows)))";
 
 const UNSENT_GONE: &str = "
-@ AS (DELETE FROM opora_outbox WHERE id = ANY (ARRAY(SELECT (value #>> '{}')::bigint FROM $rows)) RETURNING *)";
+@ AS (DELETE FROM opora_outbox WHERE id = ANY (ARRAY(SELECT id FROM $rows)) RETURNING *)";
 
 /// What failed is among what is unsent no more. A secret message leaves no body.
 const FAILED: &str = "
 @ AS (INSERT INTO opora_failed (id, bot, key, chat, method, body, rest, reason, at)
       SELECT o.id, o.bot, o.key, o.chat, o.method,
-             CASE WHEN (o.rest::jsonb->>'secret')::boolean THEN '{}' ELSE o.body END, o.rest, said.value->>1, o.at
-      FROM $rows AS said JOIN unsent_gone AS o ON o.id = (said.value->>0)::bigint
+             CASE WHEN (o.rest::jsonb->>'secret')::boolean THEN '{}' ELSE o.body END, o.rest, said.reason, o.at
+      FROM $rows JOIN unsent_gone AS o ON o.id = said.id
       ON CONFLICT DO NOTHING)";
 
 /// Of several messages under one label the last one counts.
 const LABELS: &str = "
-@ AS (INSERT INTO opora_labels (bot, chat, label, message, at)
-      SELECT DISTINCT ON (1, 2, 3) (value->>0)::bigint, (value->>1)::bigint, value->>2, (value->>3)::bigint,
-             (value->>4)::bigint
-      FROM $rows WITH ORDINALITY AS said (value, place) ORDER BY 1, 2, 3, place DESC
+@ AS (INSERT INTO opora_labels ($columns)
+      SELECT DISTINCT ON (bot, chat, label) $columns FROM $rows ORDER BY bot, chat, label, place DESC
       ON CONFLICT (bot, chat, label) DO UPDATE SET message = excluded.message, at = excluded.at)";
 
 const FIRED: &str = "
 @ AS (DELETE FROM opora_timers WHERE id = ANY (ARRAY(SELECT id FROM @_rows)) RETURNING 1)";
 
 const TIMERS_CANCELLED: &str = "
-@ AS (DELETE FROM opora_timers WHERE (key, name) IN (SELECT value->>0, value->>1 FROM $rows))";
+@ AS (DELETE FROM opora_timers WHERE (key, name) IN (SELECT key, name FROM $rows))";
 
 const TIMERS: &str = "
-@ AS (INSERT INTO opora_timers (id, bot, key, name, due_at, body)
-      SELECT (value->>0)::bigint, (value->>1)::bigint, value->>2, value->>3, (value->>4)::bigint, value->>5 FROM $rows
+@ AS (INSERT INTO opora_timers ($columns) SELECT $columns FROM $rows
       ON CONFLICT (key, name) DO UPDATE
       SET id = excluded.id, bot = excluded.bot, due_at = excluded.due_at, body = excluded.body)";
 
 const EFFECTS_GONE: &str = "
 @ AS (DELETE FROM opora_effects WHERE id = ANY (ARRAY(SELECT id FROM @_rows)) RETURNING 1)";
 
-const EFFECTS: &str = "
-@ AS (INSERT INTO opora_effects (id, bot, key, kind, body, at)
-      SELECT (value->>0)::bigint, (value->>1)::bigint, value->>2, value->>3, value->>4, (value->>5)::bigint FROM $rows)";
+const EFFECTS: &str = "@ AS (INSERT INTO opora_effects ($columns) SELECT $columns FROM $rows)";
 
-const TRANSITIONS: &str = "
-@ AS (INSERT INTO opora_transitions (id, bot, key, version, at, from_place, to_place, cause, took_us)
-      SELECT (value->>0)::bigint, (value->>1)::bigint, value->>2, (value->>3)::bigint, (value->>4)::bigint, value->>5,
-             value->>6, value->>7, (value->>8)::bigint FROM $rows)";
+const TRANSITIONS: &str = "@ AS (INSERT INTO opora_transitions ($columns) SELECT $columns FROM $rows)";
 
 const PARKED_GONE: &str = "
 @ AS (DELETE FROM opora_parked WHERE id = ANY (ARRAY(SELECT id FROM @_rows)) RETURNING 1)";
 
 const PARKED: &str = "
-@ AS (INSERT INTO opora_parked (id, bot, key, kind, body, reason, attempts, at, retry)
-      SELECT (value->>0)::bigint, (value->>1)::bigint, value->>2, value->>3, value->>4, value->>5,
-             (value->>6)::bigint, (value->>7)::bigint, (value->>8)::bigint <> 0 FROM $rows)";
+@ AS (INSERT INTO opora_parked ($columns)
+      SELECT id, bot, key, kind, body, reason, attempts, at, retry <> 0 FROM $rows)";

@@ -4,18 +4,17 @@
 //! JSON knows neither every text nor the order of a call's parameters.
 
 use serde_json::Value;
-use sqlx::{PgConnection, Row};
+use sqlx::{AssertSqlSafe, PgConnection, Row};
 
+use super::bulk::table;
 use super::texts::{json, said};
+use crate::store::sql::bulk::Part;
 use crate::store::sql::failure::GroupFailed;
 use crate::store::sql::rows::Rows;
 
 const FIND: &str = "
-SELECT o.id, o.body, moved.new, o.id = moved.id
-FROM (SELECT (value->>0)::bigint AS bot, (value->>1)::bigint AS id, (value->>2)::bigint AS old,
-             (value->>3)::bigint AS new
-      FROM jsonb_array_elements($1::jsonb)) AS moved
-JOIN opora_outbox AS o ON o.id >= moved.id AND o.bot = moved.bot AND o.chat = moved.old
+SELECT o.id, o.body, said.to_chat, o.id = said.first
+FROM $rows JOIN opora_outbox AS o ON o.id >= said.first AND o.bot = said.bot AND o.chat = said.from_chat
 ORDER BY o.id FOR UPDATE OF o";
 
 const CHANGE: &str = "
@@ -23,12 +22,13 @@ UPDATE opora_outbox AS o
 SET chat = (said.value->>1)::bigint, body = said.value->>2, sending = o.sending AND NOT (said.value->>3)::boolean
 FROM jsonb_array_elements($1::jsonb) AS said WHERE o.id = (said.value->>0)::bigint";
 
-/// Writes rows of `bot, id, from, to`.
-pub(super) async fn write(moved: Rows, connection: &mut PgConnection) -> Result<(), GroupFailed> {
+/// Lets messages follow their chats.
+pub(super) async fn write(moved: Part, connection: &mut PgConnection) -> Result<(), GroupFailed> {
     if moved.is_empty() {
         return Ok(());
     }
-    let found = sqlx::query(FIND).bind(json(moved)).fetch_all(&mut *connection).await?;
+    let find = sqlx::query(AssertSqlSafe(FIND.replace("$rows", &table(&moved, 1))));
+    let found = find.bind(json(moved.into_rows())).fetch_all(&mut *connection).await?;
     let mut changed = Rows::default();
     for row in found {
         let (id, chat): (i64, i64) = (row.try_get(0)?, row.try_get(2)?);

@@ -1,11 +1,13 @@
-//! The tables, and how an older database becomes a newer one.
+//! The tables, and the version that a database has of them.
 //!
-//! Migrations only go forward and in order, one instance at a time. A database of a newer library is refused.
+//! Scripts only go forward and in order, one instance at a time. A database of a newer library is refused.
 //!
 //! The tables are SQLite's, with these differences. Texts are compared byte by byte, as the library compares them. What
 //! changes with every turn is in no index, nor in the condition of one, so that a turn rewrites a row within its page:
 //! the end of a conversation has a column of its own. Places are counted by each writer in rows of its own, which no
-//! other writer waits for. Tables whose rows come and go are swept early.
+//! other writer waits for. Tables whose rows come and go are swept early. An index that serves only cleaning begins with
+//! the age: one that began with the bot would seem to the planner, while a table is new, as good as any for finding a row
+//! of a bot, and would read all of them. A generation tells these tables from others that are made at the same place.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,10 +19,10 @@ use crate::store::sql::failure::unavailable;
 use crate::store::sql::versions;
 use crate::store::{Epoch, StoreResult};
 
-/// One script for each version of the schema, the first one first.
-const MIGRATIONS: [&str; 6] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
+/// One script for each version of the schema, the first one first. A later version adds its script behind them.
+const SCRIPTS: [&str; 1] = [TABLES];
 
-const FIRST: &str = r#"
+const TABLES: &str = r#"
 CREATE TABLE opora_leases (
     bot BIGINT PRIMARY KEY,
     epoch BIGINT NOT NULL UNIQUE,
@@ -66,7 +68,7 @@ CREATE TABLE opora_marks (
     taken_at BIGINT NOT NULL,
     PRIMARY KEY (bot, update_id, identity)
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
-CREATE INDEX opora_marks_age ON opora_marks (bot, taken_at);
+CREATE INDEX opora_marks_age ON opora_marks (taken_at);
 CREATE TABLE opora_inbox (
     seq BIGINT PRIMARY KEY,
     bot BIGINT NOT NULL,
@@ -79,6 +81,7 @@ CREATE TABLE opora_inbox (
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 5000);
 CREATE UNIQUE INDEX opora_inbox_mark ON opora_inbox (bot, update_id, identity) WHERE update_id IS NOT NULL;
 CREATE INDEX opora_inbox_key ON opora_inbox (key, seq);
+CREATE SEQUENCE opora_inbox_places;
 CREATE TABLE opora_outbox (
     id BIGINT PRIMARY KEY,
     bot BIGINT NOT NULL,
@@ -108,7 +111,7 @@ CREATE TABLE opora_posts (
     at BIGINT NOT NULL,
     PRIMARY KEY (once, bot)
 );
-CREATE INDEX opora_posts_age ON opora_posts (bot, at);
+CREATE INDEX opora_posts_age ON opora_posts (at);
 CREATE TABLE opora_labels (
     bot BIGINT NOT NULL,
     chat BIGINT NOT NULL,
@@ -117,7 +120,7 @@ CREATE TABLE opora_labels (
     at BIGINT NOT NULL,
     PRIMARY KEY (bot, chat, label)
 );
-CREATE INDEX opora_labels_age ON opora_labels (bot, at);
+CREATE INDEX opora_labels_age ON opora_labels (at);
 CREATE TABLE opora_timers (
     id BIGINT PRIMARY KEY,
     bot BIGINT NOT NULL,
@@ -147,8 +150,8 @@ CREATE TABLE opora_transitions (
     cause TEXT NOT NULL,
     took_us BIGINT NOT NULL
 );
-CREATE INDEX opora_transitions_age ON opora_transitions (bot, at);
-CREATE INDEX opora_transitions_key ON opora_transitions (key, id);
+CREATE INDEX opora_transitions_age ON opora_transitions (at);
+CREATE INDEX opora_transitions_key ON opora_transitions ((id >> 12), key, id);
 CREATE TABLE opora_parked (
     id BIGINT PRIMARY KEY,
     bot BIGINT NOT NULL,
@@ -162,41 +165,9 @@ CREATE TABLE opora_parked (
 );
 CREATE INDEX opora_parked_bot ON opora_parked (bot, id);
 CREATE INDEX opora_parked_retry ON opora_parked (bot, id) WHERE retry;
-"#;
-
-/// An index that begins with the bot seems, while a table is new, as good as any for finding a row of a bot, and reads
-/// all of them. So what is only for cleaning begins with the age.
-const SECOND: &str = "
-DROP INDEX opora_marks_age;
-CREATE INDEX opora_marks_age ON opora_marks (taken_at);
-DROP INDEX opora_labels_age;
-CREATE INDEX opora_labels_age ON opora_labels (at);
-DROP INDEX opora_posts_age;
-CREATE INDEX opora_posts_age ON opora_posts (at);
-DROP INDEX opora_transitions_age;
-CREATE INDEX opora_transitions_age ON opora_transitions (at);
-";
-
-/// Places in the inbox are given by the server, to all instances. They begin above every number that an epoch has given.
-const THIRD: &str = "CREATE SEQUENCE opora_inbox_places START WITH 4611686018427387905;";
-
-/// With an index by key alone every turn of somebody else writes to another page, of which there are more the more people
-/// there are. Numbers grow, so by stretches of them it is the pages of the newest stretch.
-const FOURTH: &str = "
-DROP INDEX opora_transitions_key;
-CREATE INDEX opora_transitions_key ON opora_transitions ((id >> 16), key, id);
-";
-
-/// Tells these tables from others that are made at the same place.
-const FIFTH: &str = "
 CREATE TABLE opora_generation (generation TEXT NOT NULL);
-INSERT INTO opora_generation VALUES (gen_random_uuid());";
-
-/// Shorter stretches: the turns of a group share the pages of the newest.
-const SIXTH: &str = "
-DROP INDEX opora_transitions_key;
-CREATE INDEX opora_transitions_key ON opora_transitions ((id >> 12), key, id);
-";
+INSERT INTO opora_generation VALUES (gen_random_uuid());
+"#;
 
 /// Others that migrate wait here, and wait longer than a statement may. The lock is of this schema alone, and of this
 /// database.
@@ -212,7 +183,7 @@ const CHANGED_WITHIN: Duration = Duration::from_secs(15 * 60);
 
 /// Brings the tables to this library's version. Where they are, no right to make tables is needed.
 pub(super) async fn migrate(connection: &mut PgConnection) -> StoreResult<()> {
-    if found(connection).await.map_err(unavailable)? == Some(MIGRATIONS.len()) {
+    if found(connection).await.map_err(unavailable)? == Some(SCRIPTS.len()) {
         return Ok(());
     }
     let mut transaction = within(ANSWER_TIMEOUT, connection.begin()).await.map_err(unavailable)?;
@@ -225,8 +196,8 @@ pub(super) async fn migrate(connection: &mut PgConnection) -> StoreResult<()> {
             0
         }
     };
-    versions::not_newer(version, MIGRATIONS.len())?;
-    for (done, script) in MIGRATIONS.iter().enumerate().skip(version) {
+    versions::not_newer(version, SCRIPTS.len())?;
+    for (done, script) in SCRIPTS.iter().enumerate().skip(version) {
         within(CHANGED_WITHIN, sqlx::raw_sql(*script).execute(&mut *transaction)).await.map_err(unavailable)?;
         let version = i64::try_from(done).unwrap_or(i64::MAX).saturating_add(1);
         let noted = sqlx::query("INSERT INTO opora_schema VALUES ($1)").bind(version);
@@ -235,20 +206,17 @@ pub(super) async fn migrate(connection: &mut PgConnection) -> StoreResult<()> {
     within(CHANGED_WITHIN, transaction.commit()).await.map_err(unavailable)
 }
 
-/// Whether tables that bear a generation are there: 1 or 0.
+/// Whether the tables are there, by the one that has their generation: 1 or 0.
 pub(super) const HAS_GENERATION: &str = "
     SELECT count(*) FROM pg_catalog.pg_class
     WHERE relname = 'opora_generation' AND pg_catalog.pg_table_is_visible(oid)";
 pub(super) const GENERATION: &str = "SELECT generation FROM opora_generation";
 
-/// The generation of tables that bear none yet.
-pub(super) const UNMARKED: &str = "";
-
 /// The generation of the tables that this connection finds; none if there are none.
 pub(super) async fn generation(connection: &mut PgConnection) -> sqlx::Result<Option<String>> {
     let counted = sqlx::query_scalar::<_, i64>(HAS_GENERATION).fetch_one(&mut *connection);
     match within(ANSWER_TIMEOUT, counted).await? {
-        0 => Ok(found(connection).await?.map(|_| UNMARKED.to_owned())),
+        0 => Ok(None),
         _ => within(ANSWER_TIMEOUT, sqlx::query_scalar(GENERATION).fetch_optional(connection)).await,
     }
 }
@@ -278,7 +246,7 @@ pub(super) async fn go_on_above(connection: &mut PgConnection, leases: &BTreeMap
 
 /// Refuses tables that are not of this library's version, and changes nothing.
 pub(super) async fn check(connection: &mut PgConnection) -> StoreResult<()> {
-    versions::exactly(found(connection).await.map_err(unavailable)?, MIGRATIONS.len())
+    versions::exactly(found(connection).await.map_err(unavailable)?, SCRIPTS.len())
 }
 
 /// The version of the tables that this connection finds by their names; none if there are none.

@@ -87,10 +87,6 @@ impl Server {
             None => format!(
                 "the PostgreSQL database {self} is empty: a bot has kept conversations there, and there are none"
             ),
-            Some(schema::UNMARKED) => format!(
-                "the PostgreSQL database {self} is a copy from before a bot last worked with it: its tables are of an \
-                 older version"
-            ),
             Some(_) => format!(
                 "the PostgreSQL database {self} is another one than a bot has worked with, or was made anew: its tables \
                  are not those that were seen"

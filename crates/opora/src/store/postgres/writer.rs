@@ -10,15 +10,13 @@
 //! because the connection was lost or others stood in each other's way, is tried once more. Whether a commit was carried
 //! out whose answer was lost, nobody knows here: whoever asked finds out by the marks and versions.
 //!
-//! Several of these work at once. What belongs to one chat goes to one of them, so its order is kept, and the numbers
-//! that they give are counted together.
+//! Two of these work at once: one writes what turns write, the other is the desk.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::{Connection, PgConnection, Row};
-use tokio::sync::Mutex;
 
 use super::bulk::{self, AtOnce};
 use super::facts::{Inquiry, PREPARE};
@@ -32,8 +30,9 @@ use crate::store::sql::decide::{decide_group, decide_plain};
 use crate::store::sql::facts::{Facts, Leases};
 use crate::store::sql::failure::GroupFailed;
 use crate::store::sql::numbers::{BLOCK, Numbers};
-use crate::store::sql::operation::{Alone, Decided, Import, Operation, Verdict, decided, kept};
+use crate::store::sql::operation::{Alone, Import, Operation};
 use crate::store::sql::queue::{Carries, Step, wanted_numbers};
+use crate::store::sql::request::{Decided, Group, Reply, Verdict, refuse};
 
 /// A connection that has rested so long may be lost: it is asked first, for a lost answer to a group costs more.
 const RESTED: Duration = Duration::from_millis(20);
@@ -51,8 +50,8 @@ pub(super) struct Writer {
     rested: Stopwatch,
     /// The leases as they were when they were last asked for.
     leases: Arc<Leases>,
-    /// Those of all writers of this store.
-    numbers: Arc<Mutex<Numbers>>,
+    /// Those that are reserved.
+    numbers: Numbers,
 }
 
 /// Whether a failure came before the commit, so that nothing was written.
@@ -77,8 +76,15 @@ impl Wishes {
 
 impl Writer {
     /// It connects when it is first asked.
-    pub(super) fn new(server: Server, slot: i64, numbers: Arc<Mutex<Numbers>>) -> Self {
-        Self { server, slot, connection: None, rested: Stopwatch::start(), leases: Arc::default(), numbers }
+    pub(super) fn new(server: Server, slot: i64) -> Self {
+        Self {
+            server,
+            slot,
+            connection: None,
+            rested: Stopwatch::start(),
+            leases: Arc::default(),
+            numbers: Numbers::default(),
+        }
     }
 
     /// A connection that knows the statements of this library.
@@ -93,22 +99,18 @@ impl Writer {
 
     /// Carries operations out in one transaction. The connection is kept only if all went well: otherwise it may be
     /// anywhere in a transaction.
-    async fn together(
-        &mut self,
-        operations: &mut VecDeque<Operation>,
-        decisions: &mut Vec<Decided>,
-    ) -> Result<(), GroupFailed> {
-        if self.may_assume(operations.make_contiguous()) {
+    async fn together(&mut self, group: &mut Group, decisions: &mut Vec<Decided>) -> Result<(), GroupFailed> {
+        if self.may_assume(group.operations()) {
             let is_rested = self.rested.elapsed() >= RESTED;
             let mut connection = if is_rested { self.ready().await? } else { self.connected().await? };
-            let written = self.at_once(&mut connection, operations).await?;
+            let written = self.at_once(&mut connection, group.operations()).await?;
             self.keep(connection);
             if let Some(verdicts) = written {
-                decisions.extend(decided(operations, verdicts));
+                decisions.extend(group.decided(verdicts));
                 return Ok(());
             }
         }
-        self.step_by_step(operations, decisions).await
+        self.step_by_step(group, decisions).await
     }
 
     /// Whether a group may be decided without asking: its leases were held a moment ago, and it has nothing that one
@@ -123,41 +125,38 @@ impl Writer {
     /// Decides a group by what it expects, and writes it by a statement that checks that. None: it is not as expected,
     /// and nothing was written.
     async fn at_once(
-        &self,
+        &mut self,
         connection: &mut PgConnection,
-        operations: &mut VecDeque<Operation>,
+        operations: &mut [Operation],
     ) -> Result<Option<Vec<Verdict>>, GroupFailed> {
-        let wanted = wanted_numbers(operations.make_contiguous());
-        let Ok(mut numbers) = self.numbers_for(wanted, connection).await else { return Ok(None) };
+        let wanted = wanted_numbers(operations);
+        if self.reserve(wanted, connection).await.is_err() {
+            return Ok(None);
+        }
         let epochs: BTreeSet<Epoch> = operations.iter().filter_map(Operation::epoch).collect();
-        let operations = operations.make_contiguous();
         let facts = Facts::assumed(Arc::clone(&self.leases), operations);
-        let (bulk, mut verdicts) = decide_plain(facts, &mut numbers, operations)?;
+        let (bulk, mut verdicts) = decide_plain(facts, &mut self.numbers, operations)?;
         match answered(bulk::write_at_once(bulk, &epochs, self.slot, connection)).await? {
             AtOnce::Written(places) => {
-                verdicts.iter_mut().for_each(|verdict| verdict.place(&places));
+                verdicts.iter_mut().flatten().for_each(|answered| answered.place(&places));
                 Ok(Some(verdicts))
             }
             AtOnce::NotAsExpected => Ok(None),
         }
     }
 
-    async fn step_by_step(
-        &mut self,
-        operations: &mut VecDeque<Operation>,
-        decisions: &mut Vec<Decided>,
-    ) -> Result<(), GroupFailed> {
+    async fn step_by_step(&mut self, group: &mut Group, decisions: &mut Vec<Decided>) -> Result<(), GroupFailed> {
         let mut is_again = false;
         loop {
             // One that was lost is told by an error, and tried again; one that is half dead is told by nothing.
             let is_rested = self.rested.elapsed() >= RESTED_LONG;
             let mut connection = if is_rested { self.ready().await? } else { self.connected().await? };
-            let wishes = Wishes::of(operations.make_contiguous())?;
+            let wishes = Wishes::of(group.operations())?;
             match self.begin(&mut connection, wishes).await {
-                Ok((session, facts, mut numbers)) => {
+                Ok((session, facts)) => {
                     self.leases = facts.leases();
-                    let verdicts = finish(session, facts, &mut numbers, operations).await?;
-                    decisions.extend(decided(operations, verdicts));
+                    let verdicts = finish(session, facts, &mut self.numbers, group).await?;
+                    decisions.extend(group.decided(verdicts));
                 }
                 Err(failed) if failed.is_passing() && !is_again => {
                     is_again = true;
@@ -170,32 +169,36 @@ impl Writer {
         }
     }
 
-    /// Begins a transaction and learns what operations are decided by, and under which numbers.
+    /// Begins a transaction and learns what operations are decided by. Their numbers are reserved before.
     async fn begin<'c>(
-        &self,
+        &mut self,
         connection: &'c mut PgConnection,
         Wishes { inquiry, numbers: wanted, has_writes }: Wishes,
-    ) -> Result<(Session<'c>, Facts, Numbers), GroupFailed> {
-        let numbers = self.numbers_for(wanted, connection).await?;
+    ) -> Result<(Session<'c>, Facts), GroupFailed> {
+        self.reserve(wanted, connection).await?;
         if has_writes {
             let mut session = Session::begin(connection, inquiry.begin(), self.slot).await?;
             let facts = answered(inquiry.ask(session.connection())).await?;
-            return Ok((session, facts, numbers));
+            return Ok((session, facts));
         }
         let facts = answered(inquiry.begin_and_ask(connection)).await?;
-        Ok((Session::begun(connection, self.slot), facts, numbers))
+        Ok((Session::begun(connection, self.slot), facts))
     }
 
-    async fn numbers_for(
-        &self,
-        wanted: HashMap<Epoch, i64>,
-        connection: &mut PgConnection,
-    ) -> Result<Numbers, GroupFailed> {
-        let mut numbers = Numbers::default();
-        for (epoch, count) in wanted {
-            reserve(&self.numbers, &mut numbers, connection, epoch, count).await?;
+    /// Sees to it that so many numbers can be taken under each epoch, in a transaction of its own.
+    async fn reserve(&mut self, wanted: HashMap<Epoch, i64>, connection: &mut PgConnection) -> Result<(), GroupFailed> {
+        const RESERVE: &str = "UPDATE opora_leases SET numbers = numbers + $2 WHERE epoch = $1 RETURNING numbers";
+        for (epoch, wanted) in wanted {
+            if !self.numbers.has(epoch, wanted) {
+                let size = wanted.max(BLOCK);
+                let reserved = sqlx::query(RESERVE).bind(epoch.0).bind(size).fetch_optional(&mut *connection);
+                // Without a lease the operations are refused, and take no number.
+                if let Some(row) = answered(reserved).await? {
+                    self.numbers.add(epoch, size, row.try_get(0)?);
+                }
+            }
         }
-        Ok(numbers)
+        Ok(())
     }
 
     fn keep(&mut self, connection: PgConnection) {
@@ -203,29 +206,33 @@ impl Writer {
         self.rested = Stopwatch::start();
     }
 
-    async fn alone(&mut self, alone: Alone, decisions: &mut Vec<Decided>) -> Result<(), GroupFailed> {
+    async fn alone(&mut self, alone: Alone, reply: Reply, decisions: &mut Vec<Decided>) -> Result<(), GroupFailed> {
         let mut connection = match self.ready().await {
             Ok(connection) => connection,
             Err(failed) => {
-                alone.refuse(&failed);
+                refuse(reply, &failed);
                 return Err(failed);
             }
         };
         let mut session = match Session::begin(&mut connection, "BEGIN".to_owned(), self.slot).await {
             Ok(session) => session,
             Err(failed) => {
-                alone.refuse(&failed);
+                refuse(reply, &failed);
                 return Err(failed);
             }
         };
-        decisions.push(alone::carry_out(alone, &mut session).await?);
+        decisions.push(alone::carry_out(alone, reply, &mut session).await?);
         session.commit().await?;
         self.keep(connection);
         Ok(())
     }
 
     /// Imports conversations in one transaction, in which each is told for itself.
-    async fn import(&mut self, page: Vec<Import>, decisions: &mut Vec<Decided>) -> Result<(), GroupFailed> {
+    async fn import(
+        &mut self,
+        (page, replies): (Vec<Import>, Vec<Reply>),
+        decisions: &mut Vec<Decided>,
+    ) -> Result<(), GroupFailed> {
         let mut done = self.try_import(&page).await;
         if matches!(done, Err((BeforeCommit(true), _))) {
             // Somebody may have begun one of these conversations meanwhile: now it is there, and is waited for.
@@ -235,7 +242,7 @@ impl Writer {
             Ok(done) => (done, None),
             Err((_, failed)) => (vec![false; page.len()], Some(failed)),
         };
-        decisions.extend(page.into_iter().zip(done).map(|(import, done)| kept(import.reply, Ok(done))));
+        decisions.extend(replies.into_iter().zip(done).map(|(reply, done)| Decided::new(reply, Ok(done.into()))));
         failed.map_or(Ok(()), Err)
     }
 
@@ -258,22 +265,21 @@ impl Writer {
 }
 
 /// Imports that stand one after another go together, each conversation once, and in the order in which groups lock them.
-fn page_of(first: Import, steps: &mut VecDeque<Step>) -> Vec<Import> {
-    let mut page = BTreeMap::from([(first.row.key.to_string(), first)]);
+fn page_of(first: Import, reply: Reply, steps: &mut VecDeque<Step>) -> (Vec<Import>, Vec<Reply>) {
+    let mut page = BTreeMap::from([(first.row.key.to_string(), (first, reply))]);
     loop {
-        let next = steps.pop_front();
-        match next {
-            Some(Step::Alone(alone)) => match *alone {
+        match steps.pop_front() {
+            Some(Step::Alone(alone, reply)) => match *alone {
                 Alone::Import(next) if !page.contains_key(&next.row.key.to_string()) => {
-                    page.insert(next.row.key.to_string(), next);
+                    page.insert(next.row.key.to_string(), (next, reply));
                     continue;
                 }
-                other => steps.push_front(Step::Alone(Box::new(other))),
+                other => steps.push_front(Step::Alone(Box::new(other), reply)),
             },
             Some(other) => steps.push_front(other),
             None => {}
         }
-        return page.into_values().collect();
+        return page.into_values().unzip();
     }
 }
 
@@ -282,9 +288,9 @@ async fn finish(
     mut session: Session<'_>,
     facts: Facts,
     numbers: &mut Numbers,
-    operations: &mut VecDeque<Operation>,
+    group: &mut Group,
 ) -> Result<Vec<Verdict>, GroupFailed> {
-    let (bulk, verdicts) = decide_group(&mut session, facts, numbers, operations).await?;
+    let (bulk, verdicts) = decide_group(&mut session, facts, numbers, group).await?;
     session.end_of_writes().await?;
     let slot = session.slot;
     answered(bulk::write(bulk, slot, session.connection())).await?;
@@ -298,22 +304,22 @@ impl Carries for Writer {
         while let Some(step) = steps.pop_front() {
             let mut decisions = Vec::new();
             let done = match step {
-                Step::Together(mut operations) => {
-                    let done = self.together(&mut operations, &mut decisions).await;
+                Step::Together(mut group) => {
+                    let done = self.together(&mut group, &mut decisions).await;
                     match &done {
-                        Err(failed) => operations.into_iter().for_each(|operation| operation.refuse(failed)),
+                        Err(failed) => group.refuse(failed),
                         // The application has written for long enough. Leases are the desk's, so the rest need not wait.
-                        Ok(()) if !operations.is_empty() => steps.push_front(Step::Together(operations)),
+                        Ok(()) if !group.is_empty() => steps.push_front(Step::Together(group)),
                         Ok(()) => {}
                     }
                     done
                 }
-                Step::Alone(alone) => match *alone {
-                    Alone::Import(first) => self.import(page_of(first, &mut steps), &mut decisions).await,
-                    alone => self.alone(alone, &mut decisions).await,
+                Step::Alone(alone, reply) => match *alone {
+                    Alone::Import(first) => self.import(page_of(first, reply, &mut steps), &mut decisions).await,
+                    alone => self.alone(alone, reply, &mut decisions).await,
                 },
             };
-            decisions.into_iter().for_each(|answer: Decided| answer(done.as_ref().err()));
+            decisions.into_iter().for_each(|decided: Decided| decided.answer(done.as_ref().err()));
         }
         steps
     }
@@ -325,27 +331,4 @@ impl Carries for Writer {
         }
         Ok(())
     }
-}
-
-/// Sets `wanted` numbers apart. A block of them is reserved in a transaction of its own, for other writers use it too.
-async fn reserve(
-    shared: &Mutex<Numbers>,
-    numbers: &mut Numbers,
-    connection: &mut PgConnection,
-    epoch: Epoch,
-    wanted: i64,
-) -> Result<(), GroupFailed> {
-    let mut shared = shared.lock().await;
-    if !shared.has(epoch, wanted) {
-        let size = wanted.max(BLOCK);
-        let reserve = "UPDATE opora_leases SET numbers = numbers + $2 WHERE epoch = $1 RETURNING numbers";
-        let reserved = sqlx::query(reserve).bind(epoch.0).bind(size).fetch_optional(connection);
-        // Without a lease the operations are refused, and take no number.
-        let Some(row) = answered(reserved).await? else { return Ok(()) };
-        shared.add(epoch, size, row.try_get(0)?);
-    }
-    if let Some(apart) = shared.split(epoch, wanted) {
-        numbers.join(apart);
-    }
-    Ok(())
 }

@@ -65,11 +65,9 @@ impl RedisStore {
             // One of our own, whose answer was lost, is claimed again.
             !is_over && lost.as_deref() != Some(&*held.holder.token)
         };
-        let (lease, view) = self.lease_and_view(bot).await?;
-        if let Some(lease) = &lease {
-            self.witness.saw_lease(bot, lease.epoch.0, view.as_ref());
-        }
-        Ok(lease.filter(is_in_the_way))
+        let Some((lease, view)) = self.lease_and_view(bot).await? else { return Ok(None) };
+        self.witness.saw_lease(bot, lease.epoch.0, &view);
+        Ok(Some(lease).filter(is_in_the_way))
     }
 
     /// Claims under an epoch, or under the next one as often as somebody else was faster.
@@ -136,19 +134,20 @@ impl RedisStore {
     }
 
     pub(super) async fn lease_of(&self, bot: i64) -> StoreResult<Option<Lease>> {
-        self.lease_and_view(bot).await.map(|(lease, _)| lease)
+        Ok(self.lease_and_view(bot).await?.map(|(lease, _)| lease))
     }
 
-    /// The lease, and what its holder has seen; that of an earlier version of this store says nothing of it.
-    async fn lease_and_view(&self, bot: i64) -> StoreResult<(Option<Lease>, Option<View>)> {
+    /// The lease, and what its holder has seen.
+    async fn lease_and_view(&self, bot: i64) -> StoreResult<Option<(Lease, View)>> {
         type Fields = (Option<i64>, Option<i64>, Option<String>, Option<String>);
         let mut command = redis::cmd("HMGET");
         command.arg(self.keys.lease(bot)).arg(&["epoch", "renewals", "holder", "view"]);
         let (epoch, renewals, holder, view): Fields = self.wire.ask(&command).await?;
-        let Some(holder) = holder else { return Ok((None, None)) };
+        let Some(holder) = holder else { return Ok(None) };
         let holder = serde_json::from_str(&holder).map_err(unreadable)?;
+        let view = serde_json::from_str(&view.unwrap_or_default()).map_err(unreadable)?;
         let lease = Lease { epoch: Epoch(epoch.unwrap_or_default()), holder, renewals: renewals.unwrap_or_default() };
-        Ok((Some(lease), view.and_then(|view| serde_json::from_str(&view).ok())))
+        Ok(Some((lease, view)))
     }
 
     /// What was seen here, as a lease says it.

@@ -16,8 +16,9 @@ use super::{RedisCode, RedisStore};
 use crate::store::{StoreError, StoreResult};
 
 /// The form of the keys and rows that this version reads and writes.
-const LAYOUT: &str = "2";
-const OTHER_LAYOUT: &str = "what lies in this Redis was made by another version of the store";
+const LAYOUT: &str = "1";
+const OTHER_LAYOUT: &str = "what lies in this Redis has another layout than this version of the library knows: use the \
+                            program that made it, or another prefix";
 const JOURNAL_ELSEWHERE: &str = "the address of Redis names a journal, which only `store::open`, `store::open_with_database` and `Journal` keep, and \
     not with `layout=aiogram`: leave `journal` out, or open the store by one of them";
 const NOT_THERE: &str = "there is no store in this Redis (under this prefix and in this database)";

@@ -174,12 +174,9 @@ impl Witness {
     }
 
     /// Takes note of another's lease, and of what its holder has seen. Of another content nothing is to be known here.
-    pub(super) fn saw_lease(&self, bot: i64, epoch: i64, view: Option<&View>) {
-        if view.is_some_and(|view| view.generation != self.generation()) {
-            return;
-        }
-        self.saw_epoch(epoch);
-        if let Some(view) = view {
+    pub(super) fn saw_lease(&self, bot: i64, epoch: i64, view: &View) {
+        if view.generation == self.generation() {
+            self.saw_epoch(epoch);
             self.of(bot).note_view(&view.commits, view.top, self.clock.now());
         }
     }
@@ -360,14 +357,11 @@ mod tests {
         leader.of(7).note_version(5);
         standby.note(7, 4, 1);
         for watching in [&standby, &other] {
-            watching.saw_lease(7, 9, Some(&leader.view(7)));
+            watching.saw_lease(7, 9, &leader.view(7));
         }
         let Record { epoch, bots, .. } = standby.record();
         assert_eq!((epoch, bots[&7].commits[3], bots[&7].commits[4], bots[&7].top), (9, 12, 1, 5));
         assert_eq!(other.record(), Record { generation: "b".to_owned(), ..Record::default() });
-        // Of a leader of an earlier version no more is known than that there is one.
-        other.saw_lease(7, 9, None);
-        assert_eq!(other.epoch(), 9);
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::future::Future;
 
 use super::bulk::Bulk;
 use super::columns::{Columns, Value, count};
-use super::decide::told;
 use super::facts::Facts;
 use super::failure::GroupFailed;
 use super::forget::forget;
-use super::operation::{Alone, Decided, Import, Old};
+use super::operation::{Alone, Import, Old};
 use super::reads::{self, LEASE, is_unchanged};
+use super::request::{Answered, Decided, Reply, Verdict, blame};
 use super::rows::Rows;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -62,24 +62,33 @@ pub(in crate::store) trait Session: Send {
     fn write(&mut self, bulk: Bulk) -> impl Future<Output = Result<(), GroupFailed>> + Send;
 }
 
-/// Carries it out and keeps its answer for the commit.
-pub(in crate::store) async fn carry_out(alone: Alone, session: &mut impl Session) -> Result<Decided, GroupFailed> {
-    match alone {
-        Alone::Claim { bot, holder, seen, reply } => {
-            told(reply, claim(session, bot, &holder, seen.as_deref()).await.map(Ok))
+/// Carries it out and keeps its answer for the commit, or answers at once why there will be none.
+pub(in crate::store) async fn carry_out(
+    alone: Alone,
+    reply: Reply,
+    session: &mut impl Session,
+) -> Result<Decided, GroupFailed> {
+    match run(alone, session).await {
+        Ok(verdict) => Ok(Decided::new(reply, verdict)),
+        Err(failed) => {
+            blame(reply, &failed);
+            Err(failed)
         }
-        Alone::Release { bot, epoch, reply } => told(reply, release(session, bot, epoch).await),
-        Alone::ClearLease { bot, reply } => told(reply, clear(session, bot).await.map(Ok)),
-        Alone::Clean { epoch, bounds, old, reply } => told(reply, clean(session, epoch, bounds, old).await),
-        Alone::Reset { key, now, reply } => told(reply, reset(session, &key, now).await.map(Ok)),
-        Alone::Forget { bot, user, now, reply } => told(reply, forget(session, bot, user, now).await.map(Ok)),
-        Alone::Import(import) => {
-            let done = import_all(session, std::slice::from_ref(&import)).await;
-            told(import.reply, done.map(|done| Ok(done.contains(&true))))
-        }
-        Alone::RetryParked { id, reply } => told(reply, touch(session, RETRY_PARKED, id).await.map(Ok)),
-        Alone::DropParked { id, reply } => told(reply, touch(session, DROP_PARKED, id).await.map(Ok)),
     }
+}
+
+async fn run(alone: Alone, session: &mut impl Session) -> Result<Verdict, GroupFailed> {
+    Ok(match alone {
+        Alone::Claim { bot, holder, seen } => Ok(claim(session, bot, &holder, seen.as_deref()).await?.into()),
+        Alone::Release { bot, epoch } => release(session, bot, epoch).await?.map(Answered::from),
+        Alone::ClearLease { bot } => Ok(clear(session, bot).await?.into()),
+        Alone::Clean { epoch, bounds, old } => clean(session, epoch, bounds, old).await?.map(Answered::from),
+        Alone::Reset { key, now } => Ok(reset(session, &key, now).await?.into()),
+        Alone::Forget { bot, user, now } => Ok(forget(session, bot, user, now).await?.into()),
+        Alone::Import(import) => Ok(import_all(session, std::slice::from_ref(&import)).await?.contains(&true).into()),
+        Alone::RetryParked { id } => Ok(touch(session, RETRY_PARKED, id).await?.into()),
+        Alone::DropParked { id } => Ok(touch(session, DROP_PARKED, id).await?.into()),
+    })
 }
 
 async fn claim(

@@ -1,4 +1,9 @@
 //! What a group writes: for each table the rows of all its operations.
+//!
+//! The list of parts is the only place that says which columns rows have, and in which order. Both databases make their
+//! statements from it.
+
+use serde::Serialize;
 
 use super::failure::GroupFailed;
 use super::rows::Rows;
@@ -9,64 +14,130 @@ use crate::store::{Stored, Version};
 /// The unit by which ends of life are indexed.
 const MINUTE_MS: i64 = 60_000;
 
-/// Rows by what happens to them.
-#[derive(Debug, Default)]
-pub(in crate::store) struct Bulk {
-    /// `bot`.
-    pub(in crate::store) renewed: Rows,
-    /// `seq`.
-    pub(in crate::store) inputs_gone: Rows,
-    /// `bot, update_id, identity, taken_at`.
-    pub(in crate::store) marks: Rows,
-    /// `seq, bot, key, update_id, identity, effect, body, at`.
-    pub(in crate::store) inputs: Rows,
+/// Rows to which the same happens, and their columns.
+#[derive(Clone, Debug)]
+pub(in crate::store) struct Part {
+    pub(in crate::store) name: &'static str,
+    columns: &'static [(&'static str, Kind)],
+    rows: Rows,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::store) enum Kind {
+    Number,
+    Text,
+}
+
+impl Part {
+    pub(in crate::store) fn new(name: &'static str, columns: &'static [(&'static str, Kind)], rows: Rows) -> Self {
+        Self { name, columns, rows }
+    }
+
+    /// Adds a row: a tuple of its columns in their order, or the value of the only one.
+    pub(in crate::store) fn add(&mut self, row: &(impl Serialize + ?Sized)) -> Result<(), serde_json::Error> {
+        self.rows.add(row)
+    }
+
+    pub(in crate::store) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(in crate::store) fn into_rows(self) -> Rows {
+        self.rows
+    }
+
+    /// Takes the rows out.
+    pub(in crate::store) fn take(&mut self) -> Self {
+        Self { rows: std::mem::take(&mut self.rows), ..*self }
+    }
+
+    /// The names of its columns, as a statement lists them.
+    pub(in crate::store) fn columns(&self) -> String {
+        self.columns.iter().map(|(name, _)| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The same with what each is read from; `read` is told its place in a row, or none if it is the only one.
+    pub(in crate::store) fn selected(&self, read: impl Fn(Option<usize>, Kind) -> String) -> String {
+        let place = |place| (self.columns.len() > 1).then_some(place);
+        let column = |(at, (name, kind)): (usize, &(&str, Kind))| format!("{} AS \"{name}\"", read(place(at), *kind));
+        self.columns.iter().enumerate().map(column).collect::<Vec<_>>().join(", ")
+    }
+}
+
+macro_rules! parts {
+    ($($(#[$about:meta])* $part:ident: $($column:ident $kind:ident),+;)+) => {
+        /// Rows by what happens to them.
+        #[derive(Debug)]
+        pub(in crate::store) struct Bulk {
+            $($(#[$about])* pub(in crate::store) $part: Part,)+
+        }
+
+        impl Default for Bulk {
+            fn default() -> Self {
+                Self {
+                    $($part: Part::new(
+                        stringify!($part),
+                        &[$((stringify!($column), Kind::$kind)),+],
+                        Rows::default(),
+                    ),)+
+                }
+            }
+        }
+
+        impl Bulk {
+            /// All of them, in the order of the list.
+            pub(in crate::store) fn into_parts(self) -> Vec<Part> {
+                vec![$(self.$part),+]
+            }
+        }
+    };
+}
+
+parts! {
+    renewed: bot Number;
+    inputs_gone: id Number;
+    marks: bot Number, update_id Number, identity Text, taken_at Number;
+    inputs: seq Number, bot Number, key Text, update_id Number, identity Text, effect Number, body Text, at Number;
     /// The same, of inputs that any instance delivers: another one may deliver the same at the same time.
-    pub(in crate::store) delivered: Rows,
-    /// `seq`, of those.
-    pub(in crate::store) delivered_places: Rows,
+    delivered: seq Number, bot Number, key Text, update_id Number, identity Text, effect Number, body Text, at Number;
+    /// Of those once more.
+    delivered_places: seq Number;
     /// The last place in the inbox that was given, for a store that counts them in a row of its own.
-    pub(in crate::store) last_place: Rows,
-    /// `bot, update_id, identity`, of inputs that may be there, also since a moment ago.
-    pub(in crate::store) fresh_gone: Rows,
-    /// `key, bot, chat, user, thread, business, version, value, places, dialogue, state, expires_at, updated_at, from,
-    /// expires_minute`.
-    pub(in crate::store) changed: Rows,
-    /// `key, bot, chat, user, thread, business, version, updated_at, from`, of conversations whose state stays.
-    pub(in crate::store) kept: Rows,
-    /// `key, expires_minute`, of conversations that changed: once more, for a store that writes it apart.
-    pub(in crate::store) expiry: Rows,
-    /// `id, bot, key, chat, method, body, rest, at`.
-    pub(in crate::store) outbox: Rows,
-    /// `once, bot, at`.
-    pub(in crate::store) posts: Rows,
-    /// `id`.
-    pub(in crate::store) sending: Rows,
-    /// `id`, of what surely was not sent.
-    pub(in crate::store) not_sent: Rows,
-    /// `id, reason`.
-    pub(in crate::store) failed: Rows,
-    /// `id`, of what was sent and what failed.
-    pub(in crate::store) unsent_gone: Rows,
-    /// `bot, chat, label, message, at`.
-    pub(in crate::store) labels: Rows,
-    /// `bot, id, from, to`.
-    pub(in crate::store) moved: Rows,
-    /// `id`.
-    pub(in crate::store) timers_gone: Rows,
-    /// `key, name`, of timers that are not set anew.
-    pub(in crate::store) timers_cancelled: Rows,
-    /// `id, bot, key, name, due_at, body`; each replaces one of its name.
-    pub(in crate::store) timers: Rows,
-    /// `id`.
-    pub(in crate::store) effects_gone: Rows,
-    /// `id, bot, key, kind, body, at`.
-    pub(in crate::store) effects: Rows,
-    /// `id, bot, key, version, at, from_place, to_place, cause, took_us`.
-    pub(in crate::store) transitions: Rows,
-    /// `id`.
-    pub(in crate::store) parked_gone: Rows,
-    /// `id, bot, key, kind, body, reason, attempts, at, retry`.
-    pub(in crate::store) parked: Rows,
+    last_place: last Number;
+    /// Inputs that may be there, also since a moment ago.
+    fresh_gone: bot Number, update_id Number, identity Text;
+    changed: key Text, bot Number, chat Number, user Number, thread Number, business Text, version Number, value Text,
+        places Text, dialogue Text, state Text, expires_at Number, updated_at Number, from_version Number,
+        expires_minute Number;
+    /// Conversations whose state stays.
+    kept: key Text, bot Number, chat Number, user Number, thread Number, business Text, version Number,
+        updated_at Number, from_version Number;
+    /// Of conversations that changed once more, for a store that writes it apart.
+    expiry: key Text, expires_minute Number;
+    outbox: id Number, bot Number, key Text, chat Number, method Text, body Text, rest Text, at Number;
+    posts: once Text, bot Number, at Number;
+    sending: id Number;
+    /// What surely was not sent.
+    not_sent: id Number;
+    failed: id Number, reason Text;
+    /// What was sent and what failed.
+    unsent_gone: id Number;
+    labels: bot Number, chat Number, label Text, message Number, at Number;
+    /// Messages from one on follow a chat that became another one.
+    moved: bot Number, first Number, from_chat Number, to_chat Number;
+    timers_gone: id Number;
+    /// Timers that are not set anew.
+    timers_cancelled: key Text, name Text;
+    /// Each replaces one of its name.
+    timers: id Number, bot Number, key Text, name Text, due_at Number, body Text;
+    effects_gone: id Number;
+    effects: id Number, bot Number, key Text, kind Text, body Text, at Number;
+    transitions: id Number, bot Number, key Text, version Number, at Number, from_place Text, to_place Text,
+        cause Text, took_us Number;
+    parked_gone: id Number;
+    parked: id Number, bot Number, key Text, kind Text, body Text, reason Text, attempts Number, at Number,
+        retry Number;
 }
 
 impl Bulk {

@@ -1,6 +1,5 @@
 //! Decides the operations of a group, and lets the application write where its turn has come.
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -11,8 +10,9 @@ use super::bulk::Bulk;
 use super::facts::Facts;
 use super::failure::{GroupFailed, is_passing, unavailable};
 use super::numbers::Numbers;
-use super::operation::{Decided, Operation, Reply, Verdict, kept};
+use super::operation::Operation;
 use super::plan::Plan;
+use super::request::{Answered, Group, Verdict};
 use crate::clock::Stopwatch;
 use crate::store::{Database, DomainWrites, StoreError, StoreResult, WriteError};
 
@@ -33,16 +33,14 @@ pub(in crate::store) async fn decide_group(
     connection: &mut impl RunsWrites,
     facts: Facts,
     numbers: &mut Numbers,
-    operations: &mut VecDeque<Operation>,
+    group: &mut Group,
 ) -> Result<(Bulk, Vec<Verdict>), GroupFailed> {
     let mut plan = Plan::new(facts, numbers);
-    match decide_all(connection, &mut plan, operations.make_contiguous()).await {
+    match decide_all(connection, &mut plan, group.operations()).await {
         Ok(verdicts) => Ok((plan.into_bulk()?, verdicts)),
         Err((place, failed)) => {
             drop(plan);
-            if let Some(cause) = operations.remove(place) {
-                cause.blame(&failed);
-            }
+            group.blame(place, &failed);
             Err(failed)
         }
     }
@@ -84,39 +82,24 @@ async fn decide_all<'a>(
 /// Decides an operation by the plan; the application's writes, if it has any, have run.
 fn decide<'a>(plan: &mut Plan<'_, 'a>, operation: &'a Operation) -> Result<Verdict, GroupFailed> {
     Ok(match operation {
-        Operation::Receive { epoch, batch, .. } => Verdict::Received(plan.receive(*epoch, batch)?),
-        Operation::Deliver { batch, .. } => Verdict::Delivered(Ok(plan.deliver(batch)?)),
-        Operation::Commit { epoch, key, commit, .. } => Verdict::Committed(match plan.check(*epoch, key, commit) {
-            Ok(()) => Ok(plan.commit(*epoch, key, commit)?),
+        Operation::Receive { epoch, batch } => plan.receive(*epoch, batch)?.map(Answered::from),
+        Operation::Deliver { batch } => Ok(plan.deliver(batch)?.into()),
+        Operation::Commit { epoch, key, commit } => match plan.check(*epoch, key, commit) {
+            Ok(()) => Ok(plan.commit(*epoch, key, commit)?.into()),
             Err(refused) => Err(refused),
-        }),
+        },
         Operation::Park { epoch, taken, parked, outgoing, .. } => {
-            Verdict::SetAside(plan.park(*epoch, taken, parked, outgoing)?)
+            plan.park(*epoch, taken, parked, outgoing)?.map(Answered::from)
         }
-        Operation::Write { .. } => Verdict::Done(Ok(())),
-        Operation::Settle { epoch, settled, at, .. } => Verdict::Done(plan.settle(*epoch, settled, *at)?),
-        Operation::Sending { epoch, ids, may_be_sent, .. } => Verdict::Done(plan.sending(*epoch, ids, *may_be_sent)?),
-        Operation::Post { epoch, post, .. } => Verdict::Posted(plan.post(*epoch, post)?),
-        Operation::FinishEffect { epoch, effect, outcome, .. } => {
-            Verdict::Finished(plan.finish_effect(*epoch, *effect, outcome)?)
+        Operation::Write { .. } => Ok(().into()),
+        Operation::Settle { epoch, settled, at, .. } => plan.settle(*epoch, settled, *at)?.map(Answered::from),
+        Operation::Sending { epoch, ids, may_be_sent } => plan.sending(*epoch, ids, *may_be_sent)?.map(Answered::from),
+        Operation::Post { epoch, post } => plan.post(*epoch, post)?.map(Answered::from),
+        Operation::FinishEffect { epoch, effect, outcome } => {
+            plan.finish_effect(*epoch, *effect, outcome)?.map(Answered::from)
         }
-        Operation::Renew { bot, epoch, .. } => Verdict::Done(plan.renew(*bot, *epoch)?),
+        Operation::Renew { bot, epoch } => plan.renew(*bot, *epoch)?.map(Answered::from),
     })
-}
-
-/// Keeps an answer for the commit, or answers at once why there will be none.
-pub(in crate::store) fn told<T: Send + 'static>(
-    reply: Reply<T>,
-    done: Result<StoreResult<T>, GroupFailed>,
-) -> Result<Decided, GroupFailed> {
-    match done {
-        Ok(result) => Ok(kept(reply, result)),
-        Err(failed) => {
-            // Nobody may be waiting any more.
-            let _ = reply.send(Err(failed.for_its_cause()));
-            Err(failed)
-        }
-    }
 }
 
 /// Runs the application's writes of an operation; the verdict, if that decides it.
@@ -126,13 +109,13 @@ async fn run_writes(
     operation: &mut Operation,
 ) -> Result<Option<Verdict>, GroupFailed> {
     match operation {
-        Operation::Commit { epoch, key, commit, .. } => {
+        Operation::Commit { epoch, key, commit } => {
             let Some(writes) = commit.writes.take() else { return Ok(None) };
             let refused = match plan.check(*epoch, key, commit) {
                 Ok(()) => connection.run_writes(writes).await?.err(),
                 Err(refused) => Some(refused),
             };
-            Ok(refused.map(|refused| Verdict::Committed(Err(refused))))
+            Ok(refused.map(Err))
         }
         Operation::Park { epoch, taken, parked, writes, .. } => {
             let Some(writes) = writes.take() else { return Ok(None) };
@@ -140,10 +123,10 @@ async fn run_writes(
                 Ok(()) => connection.run_writes(writes).await?.err(),
                 Err(refused) => Some(refused),
             };
-            Ok(refused.map(|refused| Verdict::SetAside(Err(refused))))
+            Ok(refused.map(Err))
         }
-        Operation::Write { writes, .. } => match writes.take() {
-            Some(writes) => Ok(Some(Verdict::Done(connection.run_writes(writes).await?))),
+        Operation::Write { writes } => match writes.take() {
+            Some(writes) => Ok(Some(connection.run_writes(writes).await?.map(Answered::from))),
             None => Ok(None),
         },
         _ => Ok(None),

@@ -29,19 +29,6 @@ impl Numbers {
         self.0.insert(epoch, Block { last: end - size, end });
     }
 
-    /// Sets so many apart for somebody else to count, if they are reserved.
-    pub(in crate::store) fn split(&mut self, epoch: Epoch, wanted: i64) -> Option<Self> {
-        let block = self.0.get_mut(&epoch).filter(|block| block.end - block.last >= wanted)?;
-        let apart = Block { last: block.last, end: block.last + wanted };
-        block.last = apart.end;
-        Some(Self(HashMap::from([(epoch, apart)])))
-    }
-
-    /// Takes up what was set apart.
-    pub(in crate::store) fn join(&mut self, apart: Self) {
-        self.0.extend(apart.0);
-    }
-
     /// Whether so many are reserved already.
     pub(in crate::store) fn has(&self, epoch: Epoch, wanted: i64) -> bool {
         self.0.get(&epoch).is_some_and(|block| block.end - block.last >= wanted)

@@ -4,38 +4,27 @@
 //! alone: they may change what the others are decided by.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
-use tokio::sync::oneshot;
-
-use super::failure::GroupFailed;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, Epoch, Holder, Incoming,
-    Lease, LeaseAnswer, OutboxId, Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, StateChange,
-    StoreResult, Taken,
+    Bounds, Commit, ConversationRow, DomainWrites, EffectId, Epoch, Holder, Incoming, Lease, OutboxId, Outgoing,
+    Parked, ParkedId, Settled, StateChange, Taken,
 };
-
-/// Where an answer goes.
-pub(in crate::store) type Reply<T> = oneshot::Sender<StoreResult<T>>;
 
 /// An operation that is decided with others.
 pub(in crate::store) enum Operation {
     Receive {
         epoch: Epoch,
         batch: Vec<Incoming>,
-        reply: Reply<Vec<Receipt>>,
     },
     Deliver {
         batch: Vec<Incoming>,
-        reply: Reply<Vec<Delivered>>,
     },
     Commit {
         epoch: Epoch,
         key: String,
         commit: Box<Commit>,
-        reply: Reply<Committed>,
     },
     Park {
         epoch: Epoch,
@@ -44,42 +33,35 @@ pub(in crate::store) enum Operation {
         outgoing: Vec<Outgoing>,
         /// Taken out to be run.
         writes: Option<DomainWrites>,
-        reply: Reply<SetAside>,
     },
     /// The writes are taken out to be run.
     Write {
         writes: Option<DomainWrites>,
-        reply: Reply<()>,
     },
     Settle {
         epoch: Epoch,
         settled: Vec<Settled>,
         at: Millis,
         is_noted: bool,
-        reply: Reply<()>,
     },
     Sending {
         epoch: Epoch,
         ids: Vec<OutboxId>,
         /// Otherwise they surely were not sent.
         may_be_sent: bool,
-        reply: Reply<()>,
     },
     Post {
         epoch: Epoch,
         post: Post,
-        reply: Reply<Vec<OutboxId>>,
     },
     FinishEffect {
         epoch: Epoch,
         effect: EffectId,
         outcome: Box<Incoming>,
-        reply: Reply<Receipt>,
     },
     Renew {
         bot: i64,
         epoch: Epoch,
-        reply: Reply<()>,
     },
 }
 
@@ -97,20 +79,19 @@ pub(in crate::store) struct Import {
     pub(in crate::store) replace: bool,
     /// Whether it gets the version that its row says, also if that was there before.
     pub(in crate::store) is_exact: bool,
-    pub(in crate::store) reply: Reply<bool>,
 }
 
 /// An operation that is carried out alone.
 pub(in crate::store) enum Alone {
-    Claim { bot: i64, holder: Box<Holder>, seen: Option<Box<Lease>>, reply: Reply<LeaseAnswer> },
-    Release { bot: i64, epoch: Epoch, reply: Reply<()> },
-    ClearLease { bot: i64, reply: Reply<()> },
-    Clean { epoch: Epoch, bounds: Bounds, old: Old, reply: Reply<Cleaned> },
-    Reset { key: DialogueKey, now: Millis, reply: Reply<bool> },
-    Forget { bot: i64, user: i64, now: Millis, reply: Reply<u64> },
+    Claim { bot: i64, holder: Box<Holder>, seen: Option<Box<Lease>> },
+    Release { bot: i64, epoch: Epoch },
+    ClearLease { bot: i64 },
+    Clean { epoch: Epoch, bounds: Bounds, old: Old },
+    Reset { key: DialogueKey, now: Millis },
+    Forget { bot: i64, user: i64, now: Millis },
     Import(Import),
-    RetryParked { id: ParkedId, reply: Reply<bool> },
-    DropParked { id: ParkedId, reply: Reply<bool> },
+    RetryParked { id: ParkedId },
+    DropParked { id: ParkedId },
 }
 
 /// What is removed when it is old, or too much. Each goes alone: between two of them others have their turn, and the
@@ -131,89 +112,9 @@ impl Old {
         [Self::Marks, Self::Posts, Self::Transitions, Self::Failed, Self::Labels, Self::Ended, Self::Parked];
 }
 
-/// What arrives at the writer.
-pub(in crate::store) enum Request {
-    Grouped(Operation),
-    Alone(Alone),
-    Close(Reply<()>),
-}
-
-/// What an operation will be answered, once its group is durable.
-pub(in crate::store) enum Verdict {
-    Received(StoreResult<Vec<Receipt>>),
-    Delivered(StoreResult<Vec<Delivered>>),
-    Committed(StoreResult<Committed>),
-    SetAside(StoreResult<SetAside>),
-    Posted(StoreResult<Vec<OutboxId>>),
-    Finished(StoreResult<Receipt>),
-    Done(StoreResult<()>),
-}
-
-impl Verdict {
-    /// What it says of places in the inbox are counts so far; these are the places.
-    pub(in crate::store) fn place(&mut self, places: &[i64]) {
-        let receipts = match self {
-            Self::Received(Ok(receipts)) => &mut receipts[..],
-            Self::Finished(Ok(receipt)) => std::slice::from_mut(receipt),
-            _ => return,
-        };
-        for receipt in receipts {
-            if let Receipt::New(Seq(count)) = receipt
-                && let Some(place) = usize::try_from(*count).ok().and_then(|count| places.get(count))
-            {
-                *count = *place;
-            }
-        }
-    }
-}
-
-/// A decided operation that waits for its group's commit.
-pub(in crate::store) type Decided = Box<dyn FnOnce(Option<&GroupFailed>) + Send>;
-
-/// Keeps the answers of the first operations for their group's commit; those without a verdict stay.
-pub(in crate::store) fn decided(
-    operations: &mut VecDeque<Operation>,
-    verdicts: Vec<Verdict>,
-) -> impl Iterator<Item = Decided> {
-    operations.drain(..verdicts.len()).zip(verdicts).map(|(operation, verdict)| operation.decided(verdict))
-}
-
-/// Answers with `result` once the group is durable, or with the group's failure.
-pub(in crate::store) fn kept<T: Send + 'static>(reply: Reply<T>, result: StoreResult<T>) -> Decided {
-    Box::new(move |failed| {
-        // Nobody may be waiting any more; what was done is done.
-        let _ = reply.send(match failed {
-            None => result,
-            Some(failed) => Err(failed.clone().into()),
-        });
-    })
-}
-
-impl Request {
-    /// About how much there is to write, so that a group does not grow without limit.
-    pub(in crate::store) fn bytes(&self) -> usize {
-        match self {
-            Self::Grouped(operation) => 64 + operation.bytes(),
-            Self::Alone(Alone::Import(import)) => {
-                256 + import.row.stored.as_ref().map_or(0, |stored| stored.value.len())
-            }
-            Self::Alone(_) | Self::Close(_) => 64,
-        }
-    }
-
-    /// It only says that a lease is held on: it may go before everything else.
-    pub(in crate::store) fn is_renewal(&self) -> bool {
-        matches!(self, Self::Grouped(Operation::Renew { .. }))
-    }
-
-    /// It says only of sends what is noted already: others need not pay for its durability.
-    pub(in crate::store) fn may_linger(&self) -> bool {
-        matches!(self, Self::Grouped(Operation::Settle { is_noted: true, .. }))
-    }
-}
-
 impl Operation {
-    fn bytes(&self) -> usize {
+    /// About how much there is to write.
+    pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Receive { batch, .. } | Self::Deliver { batch, .. } => {
                 batch.iter().map(|incoming| 128 + incoming.body.len()).sum()
@@ -288,6 +189,16 @@ impl Operation {
             _ => 0,
         }
     }
+
+    /// A timer of it has fired.
+    pub(in crate::store) fn takes_timer(&self) -> bool {
+        let takes = match self {
+            Self::Commit { commit, .. } => &commit.takes,
+            Self::Park { taken, .. } => taken,
+            _ => return false,
+        };
+        takes.iter().any(|taken| matches!(taken, Taken::Timer(_)))
+    }
 }
 
 fn bytes_of(commit: &Commit) -> usize {
@@ -301,86 +212,4 @@ fn bytes_of(commit: &Commit) -> usize {
 
 fn bytes_said(outgoing: &[Outgoing]) -> usize {
     outgoing.iter().map(|outgoing| 128 + outgoing.body.len()).sum()
-}
-
-impl Operation {
-    /// Keeps its answer for the commit.
-    pub(in crate::store) fn decided(self, verdict: Verdict) -> Decided {
-        match (self, verdict) {
-            (Self::Receive { reply, .. }, Verdict::Received(result)) => kept(reply, result),
-            (Self::Deliver { reply, .. }, Verdict::Delivered(result)) => kept(reply, result),
-            (Self::Commit { reply, .. }, Verdict::Committed(result)) => kept(reply, result),
-            (Self::Park { reply, .. }, Verdict::SetAside(result)) => kept(reply, result),
-            (Self::Post { reply, .. }, Verdict::Posted(result)) => kept(reply, result),
-            (Self::FinishEffect { reply, .. }, Verdict::Finished(result)) => kept(reply, result),
-            (
-                Self::Write { reply, .. }
-                | Self::Settle { reply, .. }
-                | Self::Sending { reply, .. }
-                | Self::Renew { reply, .. },
-                Verdict::Done(result),
-            ) => kept(reply, result),
-            // A verdict is of its operation's kind. If ever one were not, nobody would hear more than that.
-            (operation, _) => Box::new(|_| operation.refuse(&GroupFailed::because("decided as something else"))),
-        }
-    }
-
-    /// A timer of it has fired.
-    pub(in crate::store) fn takes_timer(&self) -> bool {
-        let takes = match self {
-            Self::Commit { commit, .. } => &commit.takes,
-            Self::Park { taken, .. } => taken,
-            _ => return false,
-        };
-        takes.iter().any(|taken| matches!(taken, Taken::Timer(_)))
-    }
-
-    /// Answers that it failed its group.
-    pub(in crate::store) fn blame(self, failed: &GroupFailed) {
-        let cause = || failed.for_its_cause();
-        match self {
-            // Nobody may be waiting any more.
-            Self::Commit { reply, .. } => drop(reply.send(Err(cause()))),
-            Self::Park { reply, .. } => drop(reply.send(Err(cause()))),
-            Self::Write { reply, .. } => drop(reply.send(Err(cause()))),
-            other => other.refuse(failed),
-        }
-    }
-
-    /// Answers that its group failed before it was decided.
-    pub(in crate::store) fn refuse(self, failed: &GroupFailed) {
-        match self {
-            Self::Receive { reply, .. } => refuse(reply, failed),
-            Self::Deliver { reply, .. } => refuse(reply, failed),
-            Self::Commit { reply, .. } => refuse(reply, failed),
-            Self::Post { reply, .. } => refuse(reply, failed),
-            Self::FinishEffect { reply, .. } => refuse(reply, failed),
-            Self::Park { reply, .. } => refuse(reply, failed),
-            Self::Write { reply, .. }
-            | Self::Settle { reply, .. }
-            | Self::Sending { reply, .. }
-            | Self::Renew { reply, .. } => refuse(reply, failed),
-        }
-    }
-}
-
-impl Alone {
-    /// Answers that its group failed before it was its turn.
-    pub(in crate::store) fn refuse(self, failed: &GroupFailed) {
-        match self {
-            Self::Claim { reply, .. } => refuse(reply, failed),
-            Self::Release { reply, .. } | Self::ClearLease { reply, .. } => refuse(reply, failed),
-            Self::Clean { reply, .. } => refuse(reply, failed),
-            Self::Forget { reply, .. } => refuse(reply, failed),
-            Self::Reset { reply, .. }
-            | Self::Import(Import { reply, .. })
-            | Self::RetryParked { reply, .. }
-            | Self::DropParked { reply, .. } => refuse(reply, failed),
-        }
-    }
-}
-
-fn refuse<T>(reply: Reply<T>, failed: &GroupFailed) {
-    // Nobody may be waiting any more.
-    let _ = reply.send(Err(failed.clone().into()));
 }

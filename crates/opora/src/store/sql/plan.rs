@@ -5,12 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::bulk::Bulk;
+use super::bulk::{Bulk, Part};
 use super::facts::Facts;
 use super::failure::GroupFailed;
 use super::numbers::Numbers;
 use super::operation::Post;
-use super::rows::Rows;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
@@ -353,7 +352,7 @@ impl<'n, 'a> Plan<'n, 'a> {
     }
 }
 
-fn add_input(rows: &mut Rows, seq: i64, incoming: &Incoming) -> Result<(), GroupFailed> {
+fn add_input(rows: &mut Part, seq: i64, incoming: &Incoming) -> Result<(), GroupFailed> {
     let (mark, effect) = match &incoming.origin {
         Origin::Update(mark) => (Some(mark), None),
         Origin::Outcome(effect) => (None, Some(effect)),

@@ -11,7 +11,8 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::failure::GroupFailed;
-use super::operation::{Alone, Operation, Request};
+use super::operation::{Alone, Operation};
+use super::request::{Answered, Group, Reply, Request, refuse};
 use crate::store::{Epoch, StoreError};
 
 /// Operations in a group.
@@ -25,8 +26,8 @@ const LINGER: Duration = Duration::from_millis(50);
 
 /// A part of a group.
 pub(in crate::store) enum Step {
-    Together(VecDeque<Operation>),
-    Alone(Box<Alone>),
+    Together(Group),
+    Alone(Box<Alone>, Reply),
 }
 
 /// Carries groups out, on a connection of its own.
@@ -58,8 +59,8 @@ async fn run<C: Carries>(mut carries: C, mut requests: mpsc::Receiver<Request>) 
         let mut steps = VecDeque::new();
         for request in arrived.drain(..size) {
             match request {
-                Request::Grouped(operation) => add(&mut steps, operation),
-                Request::Alone(alone) => steps.push_back(Step::Alone(Box::new(alone))),
+                Request::Grouped(operation, reply) => add(&mut steps, operation, reply),
+                Request::Alone(alone, reply) => steps.push_back(Step::Alone(Box::new(alone), reply)),
                 Request::Close(reply) => {
                     // What was asked before is still done; what is asked from now on is not.
                     requests.close();
@@ -77,7 +78,7 @@ async fn run<C: Carries>(mut carries: C, mut requests: mpsc::Receiver<Request>) 
     let closed = carries.close().await;
     for reply in closing {
         // Nobody may be waiting any more.
-        let _ = reply.send(closed.clone().map_err(StoreError::from));
+        let _ = reply.send(closed.clone().map(Answered::from).map_err(StoreError::from));
     }
 }
 
@@ -85,15 +86,15 @@ impl Step {
     /// Answers that the group failed before it was decided.
     pub(in crate::store) fn refuse(self, failed: &GroupFailed) {
         match self {
-            Self::Together(operations) => operations.into_iter().for_each(|operation| operation.refuse(failed)),
-            Self::Alone(alone) => alone.refuse(failed),
+            Self::Together(group) => group.refuse(failed),
+            Self::Alone(_, reply) => refuse(reply, failed),
         }
     }
 
     fn into_requests(self) -> Vec<Request> {
         match self {
-            Self::Together(operations) => operations.into_iter().map(Request::Grouped).collect(),
-            Self::Alone(alone) => vec![Request::Alone(*alone)],
+            Self::Together(group) => group.into_requests().collect(),
+            Self::Alone(alone, reply) => vec![Request::Alone(*alone, reply)],
         }
     }
 }
@@ -133,11 +134,13 @@ fn group_size(arrived: &[Request]) -> usize {
     arrived.iter().take(GROUP_LIMIT).take_while(fits).count().max(1)
 }
 
-fn add(steps: &mut VecDeque<Step>, operation: Operation) {
-    match steps.back_mut() {
-        Some(Step::Together(operations)) => operations.push_back(operation),
-        _ => steps.push_back(Step::Together([operation].into())),
+fn add(steps: &mut VecDeque<Step>, operation: Operation, reply: Reply) {
+    if let Some(Step::Together(group)) = steps.back_mut() {
+        return group.push(operation, reply);
     }
+    let mut group = Group::default();
+    group.push(operation, reply);
+    steps.push_back(Step::Together(group));
 }
 
 /// How many numbers these operations may need, by epoch.

@@ -33,15 +33,6 @@ impl<P: Ask> SqlStore<P> {
         Self { about, writers, opens: Opens::start(finds), reads }
     }
 
-    /// Runs writes that belong to a chat, where that chat's other writes are.
-    pub(in crate::store) fn write_for<'a>(&'a self, key: &DialogueKey, writes: DomainWrites) -> Answer<'a, ()>
-    where
-        P: Sync,
-    {
-        let (key, writes) = (key.clone(), Some(writes));
-        Box::pin(async move { self.writers.of_chat(&key, move |reply| Operation::Write { writes, reply }).await })
-    }
-
     /// Parks, and writes something more in the same step.
     pub(in crate::store) async fn park_with(
         &self,
@@ -51,15 +42,14 @@ impl<P: Ask> SqlStore<P> {
         outgoing: Vec<Outgoing>,
         writes: Option<DomainWrites>,
     ) -> StoreResult<SetAside> {
-        let (chat, parked) = (parked.key.clone(), Box::new(parked));
-        let park = move |reply| Operation::Park { epoch, taken, parked, outgoing, writes, reply };
-        self.writers.of_chat(&chat, park).await
+        let parked = Box::new(parked);
+        self.writers.with_turns(Operation::Park { epoch, taken, parked, outgoing, writes }).await
     }
 
     /// Puts a conversation there at the very version that its row says, whatever was there.
     pub(in crate::store) async fn import_exactly(&self, row: Box<ConversationRow>) -> StoreResult<()> {
-        let import = move |reply| Alone::Import(Import { row, replace: true, is_exact: true, reply });
-        self.writers.alone(import).await.map(drop)
+        let import = Alone::Import(Import { row, replace: true, is_exact: true });
+        self.writers.alone::<bool>(import).await.map(drop)
     }
 
     /// Says what became of sends; `is_noted` if an end of the process cannot take it any more, so that it may wait.
@@ -70,7 +60,7 @@ impl<P: Ask> SqlStore<P> {
         at: Millis,
         is_noted: bool,
     ) -> StoreResult<()> {
-        self.writers.with_turns(move |reply| Operation::Settle { epoch, settled, at, is_noted, reply }).await
+        self.writers.with_turns(Operation::Settle { epoch, settled, at, is_noted }).await
     }
 }
 
@@ -87,16 +77,16 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
                 return Ok(LeaseAnswer::Held(Box::new(held)));
             }
             let (holder, seen) = (Box::new(holder.clone()), seen.cloned().map(Box::new));
-            self.writers.alone(move |reply| Alone::Claim { bot, holder, seen, reply }).await
+            self.writers.alone(Alone::Claim { bot, holder, seen }).await
         })
     }
 
     fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        Box::pin(self.writers.at_desk(move |reply| Operation::Renew { bot, epoch, reply }))
+        Box::pin(self.writers.at_desk(Operation::Renew { bot, epoch }))
     }
 
     fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
-        Box::pin(self.writers.alone(move |reply| Alone::Release { bot, epoch, reply }))
+        Box::pin(self.writers.alone(Alone::Release { bot, epoch }))
     }
 
     fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>> {
@@ -104,12 +94,11 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
-        Box::pin(self.writers.alone(move |reply| Alone::ClearLease { bot, reply }))
+        Box::pin(self.writers.alone(Alone::ClearLease { bot }))
     }
 
     fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
-        let receive = move |batch, reply| Operation::Receive { epoch, batch, reply };
-        Box::pin(self.writers.by_chat(batch, Receipt::Known, receive))
+        Box::pin(self.writers.with_turns(Operation::Receive { epoch, batch }))
     }
 
     fn why_alone(&self) -> Option<&'static str> {
@@ -117,8 +106,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
-        let deliver = |batch, reply| Operation::Deliver { batch, reply };
-        Box::pin(self.writers.by_chat(batch, Delivered::Known, deliver))
+        Box::pin(self.writers.with_turns(Operation::Deliver { batch }))
     }
 
     fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
@@ -139,8 +127,8 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
 
     fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
         Box::pin(async move {
-            let (chat, key, commit) = (commit.key.clone(), commit.key.to_string(), Box::new(commit));
-            self.writers.of_chat(&chat, move |reply| Operation::Commit { epoch, key, commit, reply }).await
+            let (key, commit) = (commit.key.to_string(), Box::new(commit));
+            self.writers.with_turns(Operation::Commit { epoch, key, commit }).await
         })
     }
 
@@ -149,8 +137,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn write(&self, writes: DomainWrites) -> Answer<'_, ()> {
-        let writes = Some(writes);
-        Box::pin(self.writers.with_turns(move |reply| Operation::Write { writes, reply }))
+        Box::pin(self.writers.with_turns(Operation::Write { writes: Some(writes) }))
     }
 
     fn unsent(&self, bot: i64, after: OutboxId, limit: usize) -> Answer<'_, Vec<OutboxRow>> {
@@ -158,11 +145,11 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.writers.at_desk(move |reply| Operation::Sending { epoch, ids, may_be_sent: true, reply }))
+        Box::pin(self.writers.at_desk(Operation::Sending { epoch, ids, may_be_sent: true }))
     }
 
     fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.writers.at_desk(move |reply| Operation::Sending { epoch, ids, may_be_sent: false, reply }))
+        Box::pin(self.writers.at_desk(Operation::Sending { epoch, ids, may_be_sent: false }))
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
@@ -177,7 +164,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         at: Millis,
     ) -> Answer<'a, Vec<OutboxId>> {
         let post = Post { once: once.to_owned(), outgoing, at };
-        Box::pin(self.writers.at_desk(move |reply| Operation::Post { epoch, post, reply }))
+        Box::pin(self.writers.with_turns(Operation::Post { epoch, post }))
     }
 
     fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>> {
@@ -189,10 +176,8 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {
-        Box::pin(async move {
-            let (chat, outcome) = (outcome.key.clone(), Box::new(outcome));
-            self.writers.of_chat(&chat, move |reply| Operation::FinishEffect { epoch, effect, outcome, reply }).await
-        })
+        let outcome = Box::new(outcome);
+        Box::pin(self.writers.with_turns(Operation::FinishEffect { epoch, effect, outcome }))
     }
 
     fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<TimerRow>> {
@@ -211,7 +196,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         Box::pin(async move {
             let mut cleaned = Cleaned::default();
             for old in Old::ALL {
-                cleaned += self.writers.alone(move |reply| Alone::Clean { epoch, bounds, old, reply }).await?;
+                cleaned += self.writers.alone::<Cleaned>(Alone::Clean { epoch, bounds, old }).await?;
             }
             Ok(cleaned)
         })
@@ -228,16 +213,16 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
 
     fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
         let key = key.clone();
-        Box::pin(self.writers.alone(move |reply| Alone::Reset { key, now, reply }))
+        Box::pin(self.writers.alone(Alone::Reset { key, now }))
     }
 
     fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
-        Box::pin(self.writers.alone(move |reply| Alone::Forget { bot, user, now, reply }))
+        Box::pin(self.writers.alone(Alone::Forget { bot, user, now }))
     }
 
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         let row = Box::new(row.clone());
-        Box::pin(self.writers.alone(move |reply| Alone::Import(Import { row, replace, is_exact: false, reply })))
+        Box::pin(self.writers.alone(Alone::Import(Import { row, replace, is_exact: false })))
     }
 
     fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
@@ -261,7 +246,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        Box::pin(self.writers.alone(move |reply| Alone::RetryParked { id, reply }))
+        Box::pin(self.writers.alone(Alone::RetryParked { id }))
     }
 
     fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
@@ -269,7 +254,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        Box::pin(self.writers.alone(move |reply| Alone::DropParked { id, reply }))
+        Box::pin(self.writers.alone(Alone::DropParked { id }))
     }
 
     fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {

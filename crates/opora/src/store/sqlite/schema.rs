@@ -1,6 +1,6 @@
-//! The tables, and how an older file becomes a newer one.
+//! The tables, and the version that a file has of them.
 //!
-//! Migrations only go forward and in order. A file of a newer library is refused: its rows may mean something else.
+//! Scripts only go forward and in order. A file of a newer library is refused: its rows may mean something else.
 //!
 //! What the tables leave out is on purpose. Waiting rows are read in the order of their numbers, and several bots share
 //! a file only in small set-ups, so inbox and outbox have no index by bot. Failed sends have a table of their own, so
@@ -8,7 +8,8 @@
 //!
 //! A turn costs about as much as the pages that it changes, so what changes with every turn is in no index that is as
 //! large as the number of conversations: places are counted by triggers, and ends of life are indexed by the minute,
-//! which an active conversation's turns rarely leave.
+//! which an active conversation's turns rarely leave. Transitions of a conversation are found by ranges of numbers: the
+//! turns of a group then write to the same index pages, and not each to a page of its own.
 
 use sqlx::{Row, SqliteConnection};
 
@@ -16,10 +17,10 @@ use crate::store::StoreResult;
 use crate::store::sql::failure::unavailable;
 use crate::store::sql::versions;
 
-/// One script for each version of the schema, the first one first.
-const MIGRATIONS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
+/// One script for each version of the schema, the first one first. A later version adds its script behind them.
+const SCRIPTS: [&str; 1] = [TABLES];
 
-const FIRST: &str = "
+const TABLES: &str = "
 CREATE TABLE opora_leases (
     bot INTEGER PRIMARY KEY,
     epoch INTEGER NOT NULL UNIQUE,
@@ -96,6 +97,8 @@ CREATE TABLE opora_inbox (
 );
 CREATE UNIQUE INDEX opora_inbox_mark ON opora_inbox (bot, update_id, identity) WHERE update_id IS NOT NULL;
 CREATE INDEX opora_inbox_key ON opora_inbox (key);
+CREATE TABLE opora_inbox_places (last INTEGER NOT NULL);
+INSERT INTO opora_inbox_places VALUES (0);
 CREATE TABLE opora_outbox (
     id INTEGER PRIMARY KEY,
     bot INTEGER NOT NULL,
@@ -130,8 +133,10 @@ CREATE TABLE opora_labels (
     chat INTEGER NOT NULL,
     label TEXT NOT NULL,
     message INTEGER NOT NULL,
+    at INTEGER NOT NULL,
     PRIMARY KEY (bot, chat, label)
 ) WITHOUT ROWID;
+CREATE INDEX opora_labels_age ON opora_labels (bot, at);
 CREATE TABLE opora_timers (
     id INTEGER PRIMARY KEY,
     bot INTEGER NOT NULL,
@@ -162,6 +167,7 @@ CREATE TABLE opora_transitions (
     took_us INTEGER NOT NULL
 );
 CREATE INDEX opora_transitions_age ON opora_transitions (bot, at);
+CREATE INDEX opora_transitions_key ON opora_transitions (id >> 12, key);
 CREATE TABLE opora_parked (
     id INTEGER PRIMARY KEY,
     bot INTEGER NOT NULL,
@@ -173,48 +179,23 @@ CREATE TABLE opora_parked (
     at INTEGER NOT NULL,
     retry INTEGER NOT NULL
 );
-CREATE INDEX opora_parked_retry ON opora_parked (bot) WHERE retry;
-";
-
-/// Labels get an age: those that are there are as young as the latest turn. What an operator asks for by key or by bot is
-/// found by an index.
-const SECOND: &str = "
-ALTER TABLE opora_labels ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
-UPDATE opora_labels SET at = coalesce(
-    (SELECT max(taken_at) FROM opora_marks), (SELECT max(updated_at) FROM opora_conversations), 0);
-CREATE INDEX opora_labels_age ON opora_labels (bot, at);
-CREATE INDEX opora_transitions_key ON opora_transitions (key);
 CREATE INDEX opora_parked_bot ON opora_parked (bot);
-";
-
-/// Places in the inbox are counted for all instances together. They begin above every number that an epoch has given.
-const THIRD: &str = "
-CREATE TABLE opora_inbox_places (last INTEGER NOT NULL);
-INSERT INTO opora_inbox_places VALUES (4611686018427387904);
-";
-
-/// Transitions of a conversation are found by stretches of numbers: by key alone every turn of somebody else would write to
-/// another page, and every page that is written is a page to sync.
-const FOURTH: &str = "
-DROP INDEX opora_transitions_key;
-CREATE INDEX opora_transitions_key ON opora_transitions (id >> 16, key);
-";
-
-/// Shorter stretches: the turns of a group share the pages of the newest, and a third fewer are written.
-const FIFTH: &str = "
-DROP INDEX opora_transitions_key;
-CREATE INDEX opora_transitions_key ON opora_transitions (id >> 12, key);
+CREATE INDEX opora_parked_retry ON opora_parked (bot) WHERE retry;
 ";
 
 /// Brings the tables to this library's version, within the transaction that `connection` is in.
 pub(super) async fn migrate(connection: &mut SqliteConnection) -> StoreResult<()> {
+    run(connection, &SCRIPTS).await
+}
+
+async fn run(connection: &mut SqliteConnection, scripts: &[&'static str]) -> StoreResult<()> {
     sqlx::raw_sql("CREATE TABLE IF NOT EXISTS opora_schema (version INTEGER NOT NULL)")
         .execute(&mut *connection)
         .await
         .map_err(unavailable)?;
     let version = version(connection).await.map_err(unavailable)?;
-    versions::not_newer(version, MIGRATIONS.len())?;
-    for (done, script) in MIGRATIONS.iter().enumerate().skip(version) {
+    versions::not_newer(version, scripts.len())?;
+    for (done, script) in scripts.iter().enumerate().skip(version) {
         sqlx::raw_sql(*script).execute(&mut *connection).await.map_err(unavailable)?;
         sqlx::query("INSERT INTO opora_schema VALUES (?1)")
             .bind(i64::try_from(done).unwrap_or(i64::MAX).saturating_add(1))
@@ -227,14 +208,14 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> StoreResult<()
 
 /// Refuses tables that are not of this library's version, and changes nothing.
 pub(super) async fn check(connection: &mut SqliteConnection) -> StoreResult<()> {
-    versions::exactly(found(connection).await?, MIGRATIONS.len())
+    versions::exactly(found(connection).await?, SCRIPTS.len())
 }
 
 /// Refuses tables that are of a later version, or none of this library's, and changes nothing.
 pub(super) async fn check_not_newer(connection: &mut SqliteConnection) -> StoreResult<()> {
     match found(connection).await? {
-        Some(version) => versions::not_newer(version, MIGRATIONS.len()),
-        None => versions::exactly(None, MIGRATIONS.len()),
+        Some(version) => versions::not_newer(version, SCRIPTS.len()),
+        None => versions::exactly(None, SCRIPTS.len()),
     }
 }
 
@@ -257,69 +238,25 @@ async fn version(connection: &mut SqliteConnection) -> sqlx::Result<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use sqlx::Connection;
-    use sqlx::sqlite::SqliteConnectOptions;
 
     use super::*;
-    use crate::clock::Millis;
-    use crate::key::DialogueKey;
-    use crate::store::{Bounds, Cleaned, Holder, LeaseAnswer, SqliteStore, Store, StoreError};
-
-    const ROWS: &str = "
-        INSERT INTO opora_marks VALUES (7, 1, 'message:1', 1000);
-        INSERT INTO opora_labels VALUES (7, 5, 'menu', 77);
-        INSERT INTO opora_transitions VALUES (1, 7, '7:5:5', 1, 900, NULL, NULL, 'text', 12);
-        INSERT INTO opora_parked VALUES (2, 7, '7:5:5', 'update', '{}', 'no', 3, 900, 0);";
-
-    /// A file as the first version of the schema left it.
-    async fn first_version(path: &Path) {
-        let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
-        let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
-        let schema = "CREATE TABLE opora_schema (version INTEGER NOT NULL); INSERT INTO opora_schema VALUES (1);";
-        for script in [schema, FIRST, ROWS] {
-            sqlx::raw_sql(script).execute(&mut connection).await.unwrap();
-        }
-        connection.close().await.unwrap();
-    }
-
-    fn holder() -> Holder {
-        serde_json::from_value(serde_json::json!({
-            "host": "h", "pid": 1, "process_start": 1, "boot_id": "b", "pid_namespace": "n", "since": 0, "token": "t",
-            "ttl_ms": 1000,
-        }))
-        .unwrap()
-    }
+    use crate::store::{SqliteStore, Store, StoreError};
 
     #[tokio::test]
-    async fn an_older_file_is_brought_up_to_date_by_the_bot_and_by_nobody_else() {
+    async fn a_later_version_adds_its_step_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("opora.db");
-        first_version(&path).await;
+        SqliteStore::open(&path).await.unwrap().close().await.unwrap();
+        let mut connection = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
         for _ in 0..2 {
-            let error = SqliteStore::open_existing(&path).await.unwrap_err();
-            assert!(matches!(error, StoreError::Unsupported(why) if why.contains("start the bot once")), "{error}");
+            run(&mut connection, &[TABLES, "CREATE TABLE opora_more (id INTEGER)"]).await.unwrap();
+            assert_eq!(version(&mut connection).await.unwrap(), 2);
         }
-
-        let store = SqliteStore::open(&path).await.unwrap();
-        let key: DialogueKey = "7:5:5".parse().unwrap();
-        assert_eq!(store.labelled(7, 5, "menu").await.unwrap(), Some(77));
-        assert_eq!(store.transitions_of(&key, 0, 9).await.unwrap().len(), 1);
-        assert_eq!(store.parked(Some(7), 9).await.unwrap().len(), 1);
-        let LeaseAnswer::Granted(epoch) = store.claim(7, &holder(), None).await.unwrap() else {
-            panic!("the lease is free");
-        };
-        let bounds = |records| Bounds {
-            marks_before: Millis(0),
-            records_before: Millis(records),
-            parked_most: 9,
-            marks_live: None,
-        };
-        let cleaned = store.clean(epoch, bounds(1000)).await.unwrap();
-        assert_eq!(cleaned, Cleaned { aged: 1, parked: 0 }, "a label is as young as the latest mark");
-        assert_eq!(store.clean(epoch, bounds(1001)).await.unwrap(), Cleaned { aged: 1, parked: 0 });
-        store.close().await.unwrap();
-        SqliteStore::open_existing(&path).await.unwrap();
+        sqlx::raw_sql("SELECT id FROM opora_more").execute(&mut connection).await.unwrap();
+        for opened in [SqliteStore::open(&path).await, SqliteStore::open_existing(&path).await] {
+            let error = opened.unwrap_err();
+            assert!(matches!(error, StoreError::Unsupported(why) if why.contains("newer version")), "{error}");
+        }
     }
 }

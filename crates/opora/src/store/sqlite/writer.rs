@@ -27,8 +27,9 @@ use crate::store::sql::decide::{RunsWrites, WRITES_OF_A_GROUP, decide_group, dec
 use crate::store::sql::facts::{Facts, Leases};
 use crate::store::sql::failure::GroupFailed;
 use crate::store::sql::numbers::{BLOCK, Numbers};
-use crate::store::sql::operation::{Decided, Operation, decided};
+use crate::store::sql::operation::Operation;
 use crate::store::sql::queue::{Carries, Step, wanted_numbers};
+use crate::store::sql::request::{Decided, Group};
 use crate::store::{Database, DomainWrites, Epoch, StoreError, StoreResult};
 
 /// How long the application's writes of one turn may hold up everybody else's.
@@ -62,30 +63,30 @@ impl Writer {
             Some(connection) => connection,
             lost => lost.insert(self.file.open_again().await.map_err(GroupFailed::because)?),
         };
-        if let [Step::Together(operations)] = steps.make_contiguous() {
-            if self.known.may_assume(operations.make_contiguous())
-                && assumed(connection, &mut self.known, operations, decisions).await?
+        if let [Step::Together(group)] = steps.make_contiguous() {
+            if self.known.may_assume(group.operations())
+                && assumed(connection, &mut self.known, group, decisions).await?
             {
                 return Ok(());
             }
-            if self.known.is_plain(operations.make_contiguous()) {
-                return at_once(connection, &mut self.known, operations, decisions).await;
+            if self.known.is_plain(group.operations()) {
+                return at_once(connection, &mut self.known, group, decisions).await;
             }
         }
         let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
         let began = Stopwatch::start();
         while let Some(step) = steps.front_mut() {
             match step {
-                Step::Together(operations) => {
-                    together(&mut transaction, &mut self.known, operations, decisions).await?;
-                    if !operations.is_empty() {
+                Step::Together(group) => {
+                    together(&mut transaction, &mut self.known, group, decisions).await?;
+                    if !group.is_empty() {
                         break;
                     }
                     steps.pop_front();
                 }
-                Step::Alone(_) => {
-                    if let Some(Step::Alone(alone)) = steps.pop_front() {
-                        decisions.push(alone::carry_out(*alone, &mut *transaction).await?);
+                Step::Alone(..) => {
+                    if let Some(Step::Alone(alone, reply)) = steps.pop_front() {
+                        decisions.push(alone::carry_out(*alone, reply, &mut *transaction).await?);
                     }
                 }
             }
@@ -110,8 +111,8 @@ impl Carries for Writer {
             self.known.numbers.forget();
             steps.drain(..).for_each(|step| step.refuse(failed));
         }
-        decisions.into_iter().for_each(|answer: Decided| answer(done.as_ref().err()));
-        steps.retain(|step| !matches!(step, Step::Together(operations) if operations.is_empty()));
+        decisions.into_iter().for_each(|decided: Decided| decided.answer(done.as_ref().err()));
+        steps.retain(|step| !matches!(step, Step::Together(group) if group.is_empty()));
         steps
     }
 
@@ -151,19 +152,20 @@ impl Known {
 async fn assumed(
     connection: &mut SqliteConnection,
     known: &mut Known,
-    operations: &mut VecDeque<Operation>,
+    group: &mut Group,
     decisions: &mut Vec<Decided>,
 ) -> Result<bool, GroupFailed> {
+    let operations = &*group.operations();
     let epochs: BTreeSet<Epoch> = operations.iter().filter_map(Operation::epoch).collect();
-    let group = operations.make_contiguous();
-    let (_, questions) = Facts::expected(group)?;
+    let (_, questions) = Facts::expected(operations)?;
     let mut expected = Expected { questions, ..Expected::default() };
     epochs.iter().try_for_each(|epoch| expected.epochs.add(epoch))?;
-    let (bulk, verdicts) = decide_plain(Facts::assumed(Arc::clone(&known.leases), group), &mut known.numbers, group)?;
+    let facts = Facts::assumed(Arc::clone(&known.leases), operations);
+    let (bulk, verdicts) = decide_plain(facts, &mut known.numbers, operations)?;
     if !bulk::write_if(expected, bulk, connection).await? {
         return Ok(false);
     }
-    decisions.extend(decided(operations, verdicts));
+    decisions.extend(group.decided(verdicts));
     Ok(true)
 }
 
@@ -171,32 +173,32 @@ async fn assumed(
 async fn at_once(
     connection: &mut SqliteConnection,
     known: &mut Known,
-    operations: &mut VecDeque<Operation>,
+    group: &mut Group,
     decisions: &mut Vec<Decided>,
 ) -> Result<(), GroupFailed> {
-    let facts = facts::begin(connection, operations.make_contiguous()).await?;
+    let facts = facts::begin(connection, group.operations()).await?;
     known.leases = facts.leases();
-    let (bulk, verdicts) = decide_group(connection, facts, &mut known.numbers, operations).await?;
+    let (bulk, verdicts) = decide_group(connection, facts, &mut known.numbers, group).await?;
     bulk::write_and_commit(bulk, connection).await?;
-    decisions.extend(decided(operations, verdicts));
+    decisions.extend(group.decided(verdicts));
     Ok(())
 }
 
 async fn together(
     connection: &mut SqliteConnection,
     known: &mut Known,
-    operations: &mut VecDeque<Operation>,
+    group: &mut Group,
     decisions: &mut Vec<Decided>,
 ) -> Result<(), GroupFailed> {
     // As many as there are leases in the group: one, but for several bots in one process.
-    for (epoch, count) in wanted_numbers(operations.make_contiguous()) {
+    for (epoch, count) in wanted_numbers(group.operations()) {
         reserve(&mut known.numbers, connection, epoch, count).await?;
     }
-    let facts = facts::read(connection, operations.make_contiguous()).await?;
+    let facts = facts::read(connection, group.operations()).await?;
     known.leases = facts.leases();
-    let (bulk, verdicts) = decide_group(connection, facts, &mut known.numbers, operations).await?;
+    let (bulk, verdicts) = decide_group(connection, facts, &mut known.numbers, group).await?;
     bulk::write(bulk, connection).await?;
-    decisions.extend(decided(operations, verdicts));
+    decisions.extend(group.decided(verdicts));
     Ok(())
 }
 
@@ -247,7 +249,7 @@ mod tests {
     fn only_the_failpoint_within_a_commit_takes_a_commit_apart() {
         let (bot, epoch) = (7, Epoch(3));
         let known = Known { leases: Arc::new(Leases::held(bot, epoch)), ..Known::default() };
-        let renew = || Operation::Renew { bot, epoch, reply: tokio::sync::oneshot::channel().0 };
+        let renew = || Operation::Renew { bot, epoch };
         // Armed for a hit that never comes.
         failpoints::arm(failpoints::SCHEDULE_BEFORE_FIRE, failpoints::Action::Pause, u64::MAX).unwrap();
         assert!(known.may_assume(&[renew()]), "whoever is killed elsewhere commits as production does");

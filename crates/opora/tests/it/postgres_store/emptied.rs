@@ -187,16 +187,6 @@ async fn an_accepted_database_that_has_conversations_goes_on_above_them() {
 }
 
 #[tokio::test]
-async fn tables_that_bear_no_generation_yet_get_one_and_are_known_from_then_on() {
-    let scene = Scene::new().await;
-    PostgresStore::open(&scene.plain()).await.unwrap().close().await.unwrap();
-    query(&scene.plain(), "DROP TABLE opora_generation; DELETE FROM opora_schema WHERE version >= 5").await;
-    PostgresStore::open(&scene.address()).await.unwrap().close().await.unwrap();
-    PostgresStore::open(&scene.address()).await.unwrap().close().await.unwrap();
-    assert_eq!(PostgresStore::loss(&scene.plain(), scene.data.path()).await.unwrap(), None);
-}
-
-#[tokio::test]
 async fn schemas_that_share_a_folder_are_told_apart_and_without_a_file_nothing_is_known() {
     let (one, other, data) = (PostgresSpace::new().await, PostgresSpace::new().await, tempfile::tempdir().unwrap());
     for space in [&one, &other, &one] {
@@ -209,22 +199,6 @@ async fn schemas_that_share_a_folder_are_told_apart_and_without_a_file_nothing_i
     let nowhere = tempfile::tempdir().unwrap();
     let unknown = PostgresStore::loss(&one.url, nowhere.path()).await.unwrap_err();
     assert!(unknown.to_string().contains("nothing is kept in that directory"), "{unknown}");
-}
-
-/// The copy of last night was made before the program was brought up to date.
-#[tokio::test]
-async fn a_copy_with_tables_of_an_older_version_is_refused_until_it_is_accepted() {
-    let scene = Scene::new().await;
-    let store = PostgresStore::open(&scene.address()).await.unwrap();
-    let epoch = claim(&store, "first").await;
-    store.commit(epoch, talk(person(1), Version(0))).await.unwrap();
-    store.close().await.unwrap();
-    query(&scene.plain(), "DROP TABLE opora_generation; DELETE FROM opora_schema WHERE version >= 5").await;
-    let what = lost(PostgresStore::open(&scene.address()).await);
-    assert!(what.contains("of an older version") && !what.contains("is empty"), "{what}");
-    PostgresStore::accept_loss(&scene.plain(), scene.data.path()).await.unwrap().unwrap();
-    let store = PostgresStore::open(&scene.address()).await.unwrap();
-    assert!(version(&store, &person(1)).await.unwrap() > Version(1), "the conversation is there");
 }
 
 #[tokio::test]

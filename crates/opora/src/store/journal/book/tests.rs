@@ -1,54 +1,9 @@
-//! The journal's tables as an earlier version left them, and as an application's database has them.
+//! The journal's tables, in a file of their own and in an application's database.
 
 use sqlx::{Connection, SqliteConnection};
 
 use super::*;
-use crate::store::{DecidedStore, Holder, LeaseAnswer};
-
-/// The tables of a journal as earlier versions made them, with a turn and something parked.
-const FORMER: &str = r#"
-CREATE TABLE journal_outage (token TEXT NOT NULL);
-INSERT INTO journal_outage VALUES ('former');
-CREATE TABLE journal_entries (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, bot INTEGER NOT NULL, key TEXT NOT NULL, entry TEXT NOT NULL);
-INSERT INTO journal_entries (bot, key, entry) VALUES
-    (7, '7:5:5', '{"key":"7:5:5","at":1,"marks":[[1,"message:1"]],"deed":{"Turn":{"from":3,"change":"Clear","timers":[],"moved":null}}}');
-INSERT INTO journal_entries (bot, key, entry) VALUES (7, '7:6:6', '{}');
-DELETE FROM journal_entries WHERE id = 2;
-CREATE TABLE journal_settled (id INTEGER PRIMARY KEY, bot INTEGER NOT NULL, outcome TEXT NOT NULL);
-INSERT INTO journal_settled VALUES (9, 7, '{"Failed":"no"}');
-CREATE TABLE journal_labels (
-    bot INTEGER NOT NULL, chat INTEGER NOT NULL, label TEXT NOT NULL, message INTEGER NOT NULL,
-    PRIMARY KEY (bot, chat, label));
-INSERT INTO journal_labels VALUES (7, 5, 'menu', 119), (7, 5, 'counter', 118);
-CREATE TABLE journal_effects (
-    id INTEGER PRIMARY KEY, bot INTEGER NOT NULL, entry INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL);
-"#;
-
-#[tokio::test]
-async fn what_an_earlier_version_has_left_in_a_file_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("journal.db");
-    SqliteStore::open(&path).await.unwrap().close().await.unwrap();
-    let mut file = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
-    sqlx::raw_sql(FORMER).execute(&mut file).await.unwrap();
-    sqlx::raw_sql("INSERT INTO opora_labels VALUES (7, 5, 'menu', 120, 0)").execute(&mut file).await.unwrap();
-    for opened in ["once", "twice"] {
-        let book = Book::open(&path).await.unwrap();
-        assert_eq!(book.token(7).await.unwrap(), "former", "{opened}");
-        let numbers = "SELECT seq FROM sqlite_sequence WHERE name = 'opora_journal_entries'";
-        let last: i64 = sqlx::query_scalar(numbers).fetch_one(&mut file).await.unwrap();
-        assert_eq!(last, 2, "no number is given twice under one token, {opened}");
-        let entries = book.entries(7, 0, 9).await.unwrap();
-        assert_eq!(entries.len(), 1);
-        assert!(entries[0].is_last && entries[0].is_last_turn && matches!(entries[0].entry.deed, Deed::Turn { .. }));
-        assert_eq!(book.settled(7).await.unwrap().len(), 1);
-        let mut labels = book.labels(7).await.unwrap();
-        labels.sort();
-        assert_eq!(labels, [(5, "counter".to_owned(), 118), (5, "menu".to_owned(), 120)]);
-        book.store().close().await.unwrap();
-    }
-}
+use crate::store::{Commit, DecidedStore, Holder, LeaseAnswer, Version};
 
 #[tokio::test]
 async fn the_name_of_an_outage_is_one_bots_and_stays_until_everything_is_replayed() {
@@ -84,11 +39,9 @@ async fn whoever_lost_the_lease_takes_nothing_of_what_another_one_has_written_do
     assert_eq!(book.epoch(7).await.unwrap(), mine);
     let another = Holder { token: "another".into(), ..holder() };
     let theirs = claimed(&book, &another).await;
-    let mut file = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
-    let entry = r#"INSERT INTO opora_journal_entries (bot, key, is_turn, entry) VALUES
-        (7, '7:5:5', 1, '{"key":"7:5:5","at":1,"marks":[],"deed":{"Turn":{"from":3,"change":"Clear","timers":[],"moved":null}}}')"#;
-    sqlx::raw_sql(entry).execute(&mut file).await.unwrap();
     let (key, keys) = (DialogueKey::private(7, 5), ["7:5:5".to_owned()]);
+    let entry = Entry::of_turn(&Commit::new(key.clone(), Version(3), Millis(1)), false);
+    book.database().write(Book::writing(&entry, None).unwrap()).await.unwrap();
     for refused in [
         book.set_effects_aside(7, mine).await,
         book.remove_replayed(7, mine, &keys).await,
