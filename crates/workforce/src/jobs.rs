@@ -61,7 +61,7 @@ pub fn done<T>(written: Result<T, NotWritten>, what: &'static str, id: i64) -> a
         Ok(done) => Ok(Some(done)),
         // Somebody was faster.
         Err(NotWritten::Refused(refusal)) => {
-            tracing::info!(refusal, what, id, "a job leaves one alone that does not want it any more");
+            tracing::debug!(refusal, what, id, "a job leaves one alone that does not want it any more");
             Ok(None)
         }
         Err(NotWritten::Failed(StoreError::WritesFailed(error))) => {
@@ -93,7 +93,7 @@ fn next_run(job: &Job, now: Millis) -> Millis {
 
 async fn carry_out(app: App, asked: Asked) -> Result<Value, EffectError> {
     let name: String = asked.read()?;
-    // A job of an older version may have been left behind.
+    // A job that an update has taken away may still be asked for.
     let Some(job) = app.rooms.jobs().into_iter().find(|job| job.name == name) else { return Ok(Value::Null) };
     match (job.run)(app).await {
         Ok(()) => tracing::debug!(job = job.name, "a job is done"),

@@ -130,12 +130,6 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(0) })
     }
 
-    /// Files at Telegram that people sent since this moment, and that nobody has asked to be fetched.
-    fn unknown_files<'a>(&'a self, domain: &'a Domain, since: Millis) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
-        let _ = (domain, since);
-        Box::pin(async { Ok(Vec::new()) })
-    }
-
     /// With which permission for which site a file at Telegram is seen.
     fn file_is_seen_with<'a>(
         &'a self,

@@ -118,10 +118,6 @@ impl Room for ShiftsRoom {
         Box::pin(leaving::forget(db, person.id, at))
     }
 
-    fn unknown_files<'a>(&'a self, domain: &'a Domain, since: Millis) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
-        Box::pin(sent::unknown_files(domain, since))
-    }
-
     fn file_is_seen_with<'a>(
         &'a self,
         domain: &'a Domain,

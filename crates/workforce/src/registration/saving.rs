@@ -60,7 +60,7 @@ pub async fn fetched(turn: &mut Turn, draft: Draft, papers: Vec<Paper>, outcome:
     Ok(Next::Keep(Registration::Saving { draft, papers }))
 }
 
-/// What a file is for: the first of its places that is still empty. A draft of an older version may have one file for both.
+/// What a file is for: the first of its places that is still empty.
 fn slot(draft: &Draft, papers: &[Paper], file_id: &str) -> Option<DocumentKind> {
     let slots = [(&draft.document, draft.kind), (&draft.selfie, Some(DocumentKind::Selfie))];
     let fitting = slots.into_iter().filter(|(picture, _)| picture.as_ref().is_some_and(|one| one.file_id == file_id));

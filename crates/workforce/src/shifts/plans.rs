@@ -407,7 +407,7 @@ fn fines_of(plan: &Plan, cancelled: &cancellation::Model, fines: Fines, site: &S
     let short = cancelled.is_short_notice.then_some((Kind::CancelledLate, fines.short_notice));
     let basis = Basis::Cancellation {
         notice_hours: cancelled.notice_hours.unwrap_or(fines.notice_hours),
-        notice_minutes: Some((plan.period.from.0 - cancelled.cancelled_at).div_euclid(MINUTE_MS)),
+        notice_minutes: (plan.period.from.0 - cancelled.cancelled_at).div_euclid(MINUTE_MS),
     };
     let row = |(kind, price): (Kind, Money)| Row {
         user_id: plan.user_id,

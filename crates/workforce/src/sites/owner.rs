@@ -93,10 +93,8 @@ fn to_judge(one: &Cancellation, plan: &Plan, site: &Site, who: &Person, language
     let no = Button::raw(text!(language, "sites-reject-button"), format!("{JUDGE_NO}{}", one.id));
     let said = match (one.photo_file.clone().map(FileRef::id), one.photo_kind) {
         (None, _) => Say::text(words),
-        (Some(file), Some(MediumKind::Photo)) => Say::photo(file).caption(words),
         (Some(file), Some(MediumKind::Document)) => Say::document(file).caption(words),
-        // As something else Telegram would refuse it, and the reason with it.
-        (Some(_), _) => Say::text(format!("{words}\n{}", text!(language, "sites-proof-on-page"))),
+        (Some(file), _) => Say::photo(file).caption(words),
     };
     said.buttons([vec![yes, no], vec![menu_button(language)]])
 }

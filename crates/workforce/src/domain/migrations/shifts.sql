@@ -49,17 +49,18 @@ CREATE TABLE plan_cancellations (
   photo_file TEXT,
   photo_kind TEXT CHECK (photo_kind IN ('photo', 'document')),
   -- How many hours of notice were asked for when it was cancelled: the setting may be another one when it is judged.
+  -- Null: by staff.
   notice_hours BIGINT,
   is_short_notice BOOLEAN NOT NULL,
   cancelled_at BIGINT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('pending', 'accepted', 'rejected')),
   decided_by BIGINT,
   decided_at BIGINT,
-  CHECK ((status = 'pending') = (decided_at IS NULL))
+  CHECK ((status = 'pending') = (decided_at IS NULL)),
+  CHECK ((photo_file IS NULL) = (photo_kind IS NULL))
 );
 CREATE INDEX plan_cancellations_pending ON plan_cancellations (id) WHERE status = 'pending';
 CREATE INDEX plan_cancellations_by_user ON plan_cancellations (user_id, id);
-CREATE INDEX plan_cancellations_with_photo ON plan_cancellations (cancelled_at) WHERE photo_file IS NOT NULL;
 CREATE INDEX plan_cancellations_by_photo ON plan_cancellations (photo_file) WHERE photo_file IS NOT NULL;
 
 -- Everything that its pay depends on is kept as it was when it was opened.
@@ -128,7 +129,6 @@ CREATE TABLE task_media (
   created_at BIGINT NOT NULL,
   UNIQUE (shift_task_id, unique_id)
 );
-CREATE INDEX task_media_by_time ON task_media (created_at);
 CREATE INDEX task_media_by_file ON task_media (telegram_file);
 
 CREATE TABLE site_openings (

@@ -24,7 +24,6 @@ pub struct Event {
     pub(super) topic: String,
     audience: Audience,
     /// What exactly, where it is told: a type and numbers.
-    #[serde(default)]
     pub(super) update: Option<Value>,
 }
 
