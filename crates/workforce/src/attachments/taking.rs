@@ -17,7 +17,8 @@ use super::{KEEP, LARGEST_BYTES};
 use crate::application::App;
 use crate::domain::{InTurn, NotWritten};
 use crate::files::{self, Accepts, NotKept, generated_name, under_way};
-use crate::web::{Event, OWNERS};
+use crate::person::OWNERS;
+use crate::web::Event;
 use crate::{failpoints, jobs};
 
 /// The timer that has what waits taken up.

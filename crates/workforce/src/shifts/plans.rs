@@ -17,9 +17,10 @@ use super::rules::EARLIEST_MS;
 use super::tables::{cancellation, plan, shift};
 use super::{records, when};
 use crate::domain::Writing;
+use crate::notices::{self, Notice};
 use crate::payroll::{Basis, Kind, Money, Payroll, Row, Source};
 use crate::people;
-use crate::sites::{self, By, Notice, Site, Slot, Why, kept, local, notices};
+use crate::sites::{self, By, Site, Slot, Why, kept, local};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;

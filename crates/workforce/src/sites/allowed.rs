@@ -7,14 +7,14 @@ use opora::store::WriteError;
 use sea_orm::sea_query::{IntoCondition, LockType, Query};
 use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::contracts::{Contract, Permission, Scope};
+use super::contracts::{Contract, Scope};
 use super::doors::Sites;
 use super::records::Site;
 use super::tables::{permission, site};
 use super::{NotDone, Why};
 use crate::domain::{Writing, among};
-use crate::people::{self, Person, Role};
-use crate::web::OWNERS;
+use crate::people::{self, Person};
+use crate::person::{MANAGERS, OWNERS, Permission};
 
 /// What a change needs of its actor, as it was checked before the commit.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +40,8 @@ impl Rights {
         self
     }
 
-    pub(super) fn at(what: Permission, sites: &[i64]) -> Self {
+    /// What a manager needs at these sites.
+    pub fn at(what: Permission, sites: &[i64]) -> Self {
         Self(sites.iter().map(|site| Right::At(what, *site)).collect())
     }
 
@@ -57,7 +58,7 @@ impl Rights {
             Right::At(what, site) => own.contains(&(Scope::Site(*site), *what)),
             Right::With(what, contract) => may_with(&own, *what, contract),
         };
-        let may = actor.may(&[Role::Manager]) && self.0.iter().all(is_met);
+        let may = actor.may(MANAGERS) && self.0.iter().all(is_met);
         if may { Ok(()) } else { Err(Why::NotAllowed.refusal()) }
     }
 }
@@ -77,7 +78,7 @@ impl Sites {
         if person.may(OWNERS) {
             return self.sites(which).await;
         }
-        if !person.may(&[Role::Manager]) {
+        if !person.may(MANAGERS) {
             return Ok(Vec::new());
         }
         let permitted = Query::select()
@@ -95,7 +96,7 @@ impl Sites {
         if person.may(OWNERS) {
             return Ok(true);
         }
-        if !person.may(&[Role::Manager]) {
+        if !person.may(MANAGERS) {
             return Ok(false);
         }
         let here = permission::Entity::find().filter(permission::Column::UserId.eq(person.id));
@@ -172,7 +173,7 @@ impl Sites {
             return Ok(rights);
         }
         let own = self.permissions_of(by.id).await?;
-        allowed(by.may(&[Role::Manager]) && may_with(&own, what, contract), rights)
+        allowed(by.may(MANAGERS) && may_with(&own, what, contract), rights)
     }
 }
 

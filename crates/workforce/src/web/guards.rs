@@ -8,9 +8,8 @@ use maud::Markup;
 
 use super::oops::Oops;
 use super::visit::Visit;
-use super::{OPERATORS, OWNERS, STAFF};
 use crate::application::App;
-use crate::people::{Person, Role};
+use crate::person::{OPERATORS, OWNERS, Person, Role};
 use crate::texts::Language;
 
 /// Somebody who is signed in, on a page.
@@ -61,8 +60,6 @@ macro_rules! guards {
 guards! {
     /// Anybody who is signed in.
     SignedIn: None;
-    /// Dispatchers, managers, owners and superadmins.
-    Staff: Some(STAFF);
     /// Owners and superadmins.
     Owner: Some(OWNERS);
     /// Superadmins.

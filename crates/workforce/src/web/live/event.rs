@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{EFFECT, Listener};
-use crate::people::Role;
-use crate::sites::Permission;
-use crate::web::OWNERS;
+use crate::person::{OWNERS, Permission, Role};
 
 /// The topic of those who missed something.
 const EVERYTHING: &str = "*";

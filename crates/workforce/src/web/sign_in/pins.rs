@@ -14,7 +14,7 @@ use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, Set};
 use super::limits::{Limit, TRIES_BY_DEVICE, TRIES_BY_NAME, TRIES_BY_NAME_AND_ADDRESS};
 use crate::application::App;
 use crate::domain::Writing;
-use crate::people::Person;
+use crate::person::Person;
 use crate::web::oops::Oops;
 use crate::web::secrets;
 
