@@ -42,6 +42,9 @@ enum Task {
     Tidy {
         /// The workspace to look at, if not this one
         root: Option<PathBuf>,
+        /// Print which rooms of the application import which
+        #[arg(long)]
+        graph: bool,
     },
     /// Run a benchmark, or list those there are
     Bench(bench::Options),
@@ -60,7 +63,7 @@ fn main() -> ExitCode {
 fn perform(task: Task, environment: Environment) -> Result<ExitCode> {
     match task {
         Task::Test(options) => test_run::run(&options, environment),
-        Task::Tidy { root } => tidy::run(root.as_deref().unwrap_or(&environment.root)),
+        Task::Tidy { root, graph } => tidy::run(root.as_deref().unwrap_or(&environment.root), graph),
         Task::Bench(options) => bench::run(&options, environment),
         Task::Soak(options) => soak::run(&options, environment),
     }

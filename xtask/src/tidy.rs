@@ -5,6 +5,7 @@
 
 mod finished;
 mod reach;
+mod rooms;
 mod shape;
 mod source;
 #[cfg(test)]
@@ -56,9 +57,13 @@ impl Findings {
     }
 }
 
-/// `cargo xtask tidy`.
-pub(crate) fn run(root: &Path) -> Result<ExitCode> {
-    check(root)?;
+/// `cargo xtask tidy`; with `--graph` it prints which rooms of the application import which, and checks nothing.
+pub(crate) fn run(root: &Path, shows_graph: bool) -> Result<ExitCode> {
+    if shows_graph {
+        print!("{}", rooms::shown(&Tree::read(root)?));
+    } else {
+        check(root)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -82,6 +87,7 @@ fn findings(tree: &Tree) -> Findings {
     let mut findings = Findings::default();
     shape::check(tree, &mut findings);
     reach::check(tree, &mut findings);
+    rooms::check(tree, &mut findings);
     finished::check(tree, &mut findings);
     unwraps::check(tree, &mut findings);
     words::check(tree, &mut findings);

@@ -23,7 +23,7 @@ use crate::onboarding::Onboarding;
 use crate::payroll::Payroll;
 use crate::people::{People, Person};
 use crate::rooms::Rooms;
-use crate::settings::Settings;
+use crate::settings::{ENABLE_TEST_USERS, Settings};
 use crate::texts::{Language, Sentences};
 use crate::web::{self, Downloads, Events, Guests, Limits, Routes};
 use crate::{front, jobs};
@@ -89,6 +89,11 @@ impl Deref for App {
 }
 
 impl App {
+    /// Whether people who are marked for it may sign in with any PIN.
+    pub async fn allows_test_users(&self) -> Result<bool, DbErr> {
+        self.settings.get(&ENABLE_TEST_USERS).await
+    }
+
     /// The application over its domain, with a bot that is still to be put together.
     pub fn new(config: &Config, domain: Domain, rooms: Rooms, bot: Handle, clock: Clock) -> Self {
         Self(Arc::new(Parts {

@@ -14,7 +14,7 @@ use opora::dialogue::{Dialogue, States};
 use opora::prelude::timer;
 use sea_orm::DbErr;
 
-pub use self::records::{Attachment, forget, is_unknown, of, want};
+pub use self::records::{Attachment, forget, of, want};
 pub use self::taking::{AGAIN, TOPIC, ask, fetch, keep, try_again};
 use crate::application::App;
 use crate::domain::Domain;

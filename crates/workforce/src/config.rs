@@ -15,12 +15,13 @@ use clap::Args;
 use opora::store::with_data;
 use tracing_subscriber::EnvFilter;
 
+pub use self::files_address::{BucketAddress, FilesAddress};
 pub use self::layers::{Layer, Layers};
 pub use self::networks::{Networks, network_of};
 pub use self::read::{Config, Mistakes, Secret, Updates};
 use crate::domain::Address;
-use crate::files::FilesAddress;
 
+mod files_address;
 mod layers;
 mod networks;
 mod places;

@@ -15,12 +15,11 @@ use opora::clock::Millis;
 use ring::digest;
 use ring::rand::{SecureRandom, SystemRandom};
 
-pub use self::address::{BucketAddress, FilesAddress};
 use self::bucket::Bucket;
 use self::folder::Folder;
 pub use self::sniff::{MediaType, sniff};
+pub use crate::config::{BucketAddress, FilesAddress};
 
-mod address;
 mod bucket;
 mod folder;
 pub mod installation;

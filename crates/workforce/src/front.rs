@@ -11,15 +11,17 @@ use serde_json::json;
 use crate::application::{App, Speaker};
 use crate::domain::InTurn;
 use crate::people::{self, Person, Role, Status};
+use crate::person::{OWNERS, role_name};
 use crate::rooms::Rooms;
-use crate::texts::Language;
-use crate::web::{self, Asker, OWNERS};
+pub use crate::texts::menu_button;
+use crate::texts::{Language, MENU};
+use crate::web::{self, Asker};
 use crate::{jobs, key, text};
 
-/// The data of the button that leads to the main menu from anywhere.
-pub const MENU: &str = "menu";
 const LANGUAGE: &str = "language:";
 const CABINET: &str = "cabinet";
+
+pub mod ways;
 
 /// The front's own dialogue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -44,11 +46,6 @@ pub fn dialogue(rooms: &Rooms) -> Dialogue<Front> {
         .returned(Front::NEWCOMER, newcomer_is_done)
         .restore(not_understood);
     jobs::hear(front, rooms)
-}
-
-/// The button that every final message has.
-pub fn menu_button(language: Language) -> Button {
-    Button::raw(text!(language, "main-menu-button"), MENU)
 }
 
 /// Who speaks, if the person may act in any of these roles and talks to the bot alone; otherwise that is said, and there
@@ -317,17 +314,4 @@ fn is_left_key(input: &Input) -> bool {
 /// Whether a text is this key of a keyboard, which may have been shown before its person chose another language.
 pub fn is_key(text: &str, key: &'static str) -> bool {
     Language::ALL.iter().any(|language| language.text(key) == text.trim())
-}
-
-/// What people call a role.
-pub fn role_name(role: Role, language: Language) -> String {
-    language.text(match role {
-        Role::Applicant => key!("role-applicant"),
-        Role::Employee => key!("role-employee"),
-        Role::Master => key!("role-master"),
-        Role::Dispatcher => key!("role-dispatcher"),
-        Role::Manager => key!("role-manager"),
-        Role::Owner => key!("role-owner"),
-        Role::Superadmin => key!("role-superadmin"),
-    })
 }

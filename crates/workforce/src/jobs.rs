@@ -93,7 +93,7 @@ fn next_run(job: &Job, now: Millis) -> Millis {
 
 async fn carry_out(app: App, asked: Asked) -> Result<Value, EffectError> {
     let name: String = asked.read()?;
-    // A job of an older version may have been left behind.
+    // A job that an update has taken away may still be asked for.
     let Some(job) = app.rooms.jobs().into_iter().find(|job| job.name == name) else { return Ok(Value::Null) };
     match (job.run)(app).await {
         Ok(()) => tracing::debug!(job = job.name, "a job is done"),

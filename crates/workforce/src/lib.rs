@@ -2,7 +2,8 @@
 //!
 //! - [`config`]: where everything is; the only reader of the environment;
 //! - [`domain`]: the application's tables, written within turns;
-//! - [`people`], [`audit`], [`settings`]: what every room needs;
+//! - [`person`], [`money`]: values that all rooms share: a person with roles and permissions, amounts, months;
+//! - [`people`], [`audit`], [`settings`], [`notices`]: what every room needs;
 //! - [`private`]: files that other users of the machine cannot read;
 //! - [`files`], [`attachments`]: where documents are kept, and what people send at work;
 //! - [`texts`]: what people read, in Russian and English;
@@ -10,10 +11,10 @@
 //! - [`onboarding`]: a questionnaire, and questions to whoever is in charge;
 //! - [`registration`]: newcomers and their documents;
 //! - [`sites`], [`shifts`]: where people work and when; planning, working, closing;
-//! - [`cabinet`]: the pages on which a business is run;
 //! - [`payroll`]: what people earned and why, by month;
+//! - [`overview`]: what joins these rooms: today, the calendar, charts;
 //! - [`application`], [`front`], [`jobs`]: the bot and the pages, put together from the rooms;
-//! - [`web`]: the frame of the pages, sign-in, and the pages of people;
+//! - [`web`]: the frame of the pages, and sign-in;
 //! - [`failpoints`]: where tests end the process;
 //! - [`run`], [`demo`], [`doctor`], [`serve`], [`state`]: what the command line offers;
 //! - [`server`]: the HTTP server below the pages, with its timeouts and limits.
@@ -23,7 +24,6 @@
 pub mod application;
 pub mod attachments;
 pub mod audit;
-pub mod cabinet;
 pub mod cli;
 pub mod config;
 pub mod demo;
@@ -32,12 +32,15 @@ pub mod domain;
 mod echo;
 pub mod failpoints;
 pub mod files;
-pub mod forgetting;
 pub mod front;
 pub mod jobs;
+pub mod money;
+pub mod notices;
 pub mod onboarding;
+pub mod overview;
 pub mod payroll;
 pub mod people;
+pub mod person;
 pub mod private;
 pub mod registration;
 pub mod rooms;

@@ -16,18 +16,19 @@ use opora::turn::Turn;
 use sea_orm::DbErr;
 use serde_json::Value;
 
-pub use self::chat::{ChatStates, InCharge, MAY_ANSWER};
+pub use self::chat::ChatStates;
 pub use self::dialogue::{OnboardingStates, Place};
 use self::in_force::Known;
 pub use self::records::Status;
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;
-use crate::people::{Person, Role};
+use crate::people::Person;
+use crate::person::{OWNERS, QUESTIONED};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{Event, OWNERS, Oops, Section};
+use crate::web::{Event, Oops, Section};
 
 mod asking;
 mod chat;
@@ -41,8 +42,6 @@ pub mod questionnaire;
 mod records;
 mod tables;
 
-/// Who is asked, and may ask.
-const ASKED: &[Role] = &[Role::Employee, Role::Master, Role::Dispatcher];
 /// The data of the button that begins the questionnaire, or goes on with it.
 const BEGIN: &str = "onboarding:begin";
 /// The owner's own questionnaire in the data directory.
@@ -120,7 +119,7 @@ impl Onboarding {
     /// The words and the button of an offer, where there is no turn to make it; none if it is not for this person.
     pub fn invitation(person: &Person) -> Option<Say> {
         let (words, button) = (text!(person.language, "onboarding-offer"), begin_button(person.language));
-        person.may(ASKED).then(|| Say::text(words).buttons([[button]]))
+        person.may(QUESTIONED).then(|| Say::text(words).buttons([[button]]))
     }
 }
 
@@ -150,8 +149,8 @@ impl Room for OnboardingRoom {
 
     fn menu(&self) -> Vec<MenuItem> {
         vec![
-            MenuItem { caption: key!("onboarding-begin-button"), data: BEGIN, roles: ASKED },
-            MenuItem { caption: key!("chat-open-button"), data: chat::OPEN, roles: ASKED },
+            MenuItem { caption: key!("onboarding-begin-button"), data: BEGIN, roles: QUESTIONED },
+            MenuItem { caption: key!("chat-open-button"), data: chat::OPEN, roles: QUESTIONED },
         ]
     }
 

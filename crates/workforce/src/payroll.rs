@@ -22,26 +22,25 @@ pub use self::kind::Kind;
 pub use self::ledger::{
     Changed, DayOfMonth, Earnings, Entry, Line, LineMark, Month, PAGE, Payment, Reported, Seen, Sheet,
 };
-pub use self::money::{Hours, Money, NotMoney};
-pub use self::news::PayNews;
 pub use self::pages::months;
-pub use self::period::Period;
 use self::rebuilding::LookedAfter;
 pub use self::rebuilding::rebuild;
 pub use self::rules::{
     Basis, LatenessFacts, MaterialsExceedTotal, OrderFacts, Row, Shares, ShiftFacts, Source, TaskFacts, adjustments_of,
     minutes_late, order_share, rate_of, task_row,
 };
+pub use self::unsettled::Unsettled;
 pub use self::why::{NotDone, Why};
 use crate::application::App;
-use crate::cabinet::RUNNERS;
 use crate::domain::{Domain, Once, Writing, days, typed};
 use crate::key;
-use crate::people::{self, People, Person, Role};
+pub use crate::money::{Hours, Money, NotMoney, Period};
+pub use crate::notices::PayNews;
+use crate::people::{self, People, Person};
+use crate::person::{EARNERS, KEEPERS, OWNERS, Permission};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings::{Settings, TIME_ZONE};
-use crate::sites::Permission;
-use crate::web::{NavItem, OWNERS, Oops, Routes, Section};
+use crate::web::{NavItem, Oops, Routes, Section};
 
 mod by_site;
 mod changes;
@@ -50,19 +49,15 @@ mod explain;
 pub mod export;
 mod kind;
 mod ledger;
-mod money;
 mod news;
 mod pages;
-mod period;
 mod posting;
 mod rebuilding;
 mod report;
 mod rules;
 mod tables;
+mod unsettled;
 mod why;
-
-/// Who earns something here.
-pub const EARNERS: &[Role] = &[Role::Employee, Role::Master, Role::Dispatcher, Role::Manager];
 
 const HOURLY: Duration = Duration::from_secs(60 * 60);
 /// How long a reason may be, in characters.
@@ -97,7 +92,7 @@ impl Room for PayrollRoom {
             NavItem {
                 caption: key!("payroll-nav"),
                 path: pages::PAYROLL,
-                roles: RUNNERS,
+                roles: KEEPERS,
                 needs: Some(Permission::Finances),
             },
             NavItem { caption: key!("payroll-nav-own"), path: pages::OWN, roles: EARNERS, needs: None },

@@ -4,8 +4,8 @@
 //! guard, not a place: whoever has several sees what each of them may see.
 
 use std::collections::BTreeSet;
-use std::str::FromStr;
 
+use futures_util::future::BoxFuture;
 use opora::clock::Millis;
 use sea_orm::sea_query::{IntoCondition, Query};
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder};
@@ -17,90 +17,54 @@ pub use self::changes::{
 };
 pub use self::leaving::{export, forget};
 pub use self::owners::{Deed, Hindrance, hold};
-pub use self::role::{Role, Roles};
-pub use self::search::{PAGE, Page, Who};
+pub use self::search::{PAGE, Page};
 use self::tables::{role as user_role, user};
+use crate::application::App;
 use crate::domain::Domain;
-use crate::texts::Language;
+use crate::key;
+use crate::person::{KEEPERS, Permission};
+pub use crate::person::{Person, Role, Roles, Status, Who};
+use crate::rooms::Room;
+use crate::web::{Card, NavItem, Oops, Routes};
 
 mod acting;
 pub mod changes;
 pub mod command;
+pub mod forgetting;
 mod leaving;
 mod owners;
-mod role;
+mod pages;
 mod search;
 mod tables;
 pub mod to_forget;
 
-/// A person as the rooms see one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Person {
-    pub id: i64,
-    pub telegram_id: i64,
-    pub full_name: String,
-    pub phone: Option<String>,
-    pub username: Option<String>,
-    pub email: Option<String>,
-    pub language: Language,
-    pub status: Status,
-    pub roles: Roles,
-    /// May sign in with any PIN, where the system's own flag allows it too.
-    pub is_test: bool,
-    pub created_at: Millis,
-    /// Raised by every change.
-    pub version: i64,
-}
+/// The room.
+#[derive(Debug)]
+pub struct PeopleRoom;
 
-/// Where a person stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Registered, and nobody has looked yet.
-    Pending,
-    Verified,
-    Rejected,
-    /// Kept out by staff.
-    Blocked,
+impl Room for PeopleRoom {
+    fn name(&self) -> &'static str {
+        "people"
+    }
+
+    fn routes(&self) -> Routes {
+        pages::routes()
+    }
+
+    fn nav(&self) -> Vec<NavItem> {
+        let needs = Some(Permission::Employees);
+        vec![NavItem { caption: key!("web-nav-people"), path: "/people", roles: KEEPERS, needs }]
+    }
+
+    fn home<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, Oops>> {
+        Box::pin(async move { Ok(pages::counts(app, viewer).await?) })
+    }
 }
 
 /// The front door.
 #[derive(Clone, Debug)]
 pub struct People {
     domain: Domain,
-}
-
-impl Person {
-    /// Whether the person may act in any of these roles: nobody may who is blocked or not verified.
-    pub fn may(&self, roles: &[Role]) -> bool {
-        self.status == Status::Verified && self.roles.has_any(roles)
-    }
-
-    /// Only a number is left.
-    pub const fn is_forgotten(&self) -> bool {
-        self.telegram_id < 0
-    }
-}
-
-impl Status {
-    const ALL: [Self; 4] = [Self::Pending, Self::Verified, Self::Rejected, Self::Blocked];
-
-    /// Its name in the database.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Verified => "verified",
-            Self::Rejected => "rejected",
-            Self::Blocked => "blocked",
-        }
-    }
-}
-
-impl FromStr for Status {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|status| status.name() == name).ok_or_else(|| format!("no status `{name}`"))
-    }
 }
 
 impl People {

@@ -20,14 +20,14 @@ use serde_json::Value;
 pub use self::documents::{Document, DocumentKind, DocumentStatus};
 pub use self::draft::{Draft, Picture};
 pub use self::registrations::{Decided, NotDecided, Registrations, Waiting};
-pub use self::standing::standing;
 use self::states::Registration;
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;
-use crate::people::{Person, Role, Status};
+use crate::people::{Person, Status};
+use crate::person::OWNERS;
 use crate::rooms::{Job, MenuItem, Room, Welcome};
-use crate::web::{Card, NavItem, OWNERS, Oops, Routes, Section};
+use crate::web::{Card, NavItem, Oops, Routes, Section};
 
 mod answers;
 pub mod cleanup;
@@ -45,9 +45,6 @@ mod saving;
 mod standing;
 mod states;
 mod tables;
-
-/// Who decides on registrations and sees documents.
-pub const DECIDERS: &[Role] = OWNERS;
 
 const CLEANUP_EVERY: Duration = Duration::from_secs(60 * 60);
 const NEWS_EVERY: Duration = Duration::from_secs(60);
@@ -75,7 +72,7 @@ impl Room for Registering {
     }
 
     fn menu(&self) -> Vec<MenuItem> {
-        vec![MenuItem { caption: key!("registration-waiting-button"), data: deciding::WAITING, roles: DECIDERS }]
+        vec![MenuItem { caption: key!("registration-waiting-button"), data: deciding::WAITING, roles: OWNERS }]
     }
 
     fn welcome(&self) -> Option<Welcome> {
@@ -87,7 +84,15 @@ impl Room for Registering {
     }
 
     fn nav(&self) -> Vec<NavItem> {
-        vec![NavItem { caption: pages::CAPTION, path: pages::QUEUE, roles: DECIDERS, needs: None }]
+        vec![NavItem { caption: pages::CAPTION, path: pages::QUEUE, roles: OWNERS, needs: None }]
+    }
+
+    fn standing<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Option<Status>, DbErr>> {
+        Box::pin(async move { Ok(Some(standing::standing(db, person).await?)) })
     }
 
     fn home<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Card>, Oops>> {

@@ -7,6 +7,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::clock::Millis;
@@ -18,19 +19,50 @@ use serde_json::Value;
 
 use crate::application::App;
 use crate::attachments::AttachmentsRoom;
-use crate::cabinet::Cabinet;
 use crate::domain::{Domain, Writing};
+use crate::notices::NoticesRoom;
 use crate::onboarding::OnboardingRoom;
-use crate::payroll::PayrollRoom;
-use crate::people::{Person, Role};
+use crate::overview::Overview;
+use crate::payroll::{PayrollRoom, Unsettled};
+use crate::people::PeopleRoom;
+use crate::person::{Permission, Person, Role, Status};
 use crate::registration::Registering;
+use crate::settings::SettingsRoom;
 use crate::shifts::ShiftsRoom;
-use crate::sites::{Permission, SitesRoom};
-use crate::web::{Card, NavItem, Oops, Routes, Section, Web};
+use crate::sites::{Attendance, SitesRoom};
+use crate::web::{Card, NavItem, Oops, Permissions, Routes, Section, Web};
 
 /// Every room of the product, in the order in which menus and the navigation show what they have.
-const ALL: &[&dyn Room] =
-    &[&Cabinet, &ShiftsRoom, &SitesRoom, &PayrollRoom, &Web, &Registering, &OnboardingRoom, &AttachmentsRoom];
+const ALL: &[&dyn Room] = &[
+    &ShiftsRoom,
+    &Overview,
+    &SitesRoom,
+    &PayrollRoom,
+    &SettingsRoom,
+    &PeopleRoom,
+    &Web,
+    &Registering,
+    &OnboardingRoom,
+    &AttachmentsRoom,
+    &NoticesRoom,
+];
+
+/// The navigation of the pages, in the order in which it is shown. What is not named here comes last.
+const NAVIGATION: &[&str] = &[
+    "/calendar",
+    "/schedule",
+    "/shifts",
+    "/sites",
+    "/cancellations",
+    "/managers",
+    "/charts",
+    "/settings",
+    "/payroll",
+    "/earnings",
+    "/people",
+    "/admin",
+    "/registrations",
+];
 
 /// Databases take only so many values at once.
 const NAMES_AT_ONCE: usize = 500;
@@ -94,6 +126,52 @@ pub trait Room: Debug + Send + Sync + 'static {
         Box::pin(async { Ok(Vec::new()) })
     }
 
+    /// The people whom a manager looks after; nothing if that is not for this room to say, or for this person to see.
+    fn looked_after<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Option<Vec<i64>>, DbErr>> {
+        let _ = (app, viewer);
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Where a person stands who is not blocked any more, within the commit that unblocks; nothing if that is not for this
+    /// room to say.
+    fn standing<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Option<Status>, DbErr>> {
+        let _ = (db, person);
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Within the commit after which a person may not act any more: takes back what was left for the person to do. `by`
+    /// is the person who has decided it.
+    fn person_kept_out<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        person_id: i64,
+        by: Option<i64>,
+        at: Millis,
+    ) -> BoxFuture<'a, Result<(), WriteError>> {
+        let _ = (db, person_id, by, at);
+        Box::pin(async { Ok(()) })
+    }
+
+    /// After a person was blocked: tells open pages.
+    fn after_block(&self, app: &App, person_id: i64) {
+        let _ = (app, person_id);
+    }
+
+    /// What of some days of pay is not settled yet; both ends are included.
+    fn unsettled<'a>(
+        &'a self,
+        app: &'a App,
+        first: NaiveDate,
+        last: NaiveDate,
+    ) -> BoxFuture<'a, Result<Unsettled, DbErr>> {
+        let _ = (app, first, last);
+        Box::pin(async { Ok(Unsettled::default()) })
+    }
+
     /// What it knows of a person, for the person; nothing is null. Files are named, not given.
     fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
         let _ = (domain, person);
@@ -128,12 +206,6 @@ pub trait Room: Debug + Send + Sync + 'static {
     fn count_files<'a>(&'a self, domain: &'a Domain) -> BoxFuture<'a, Result<u64, DbErr>> {
         let _ = domain;
         Box::pin(async { Ok(0) })
-    }
-
-    /// Files at Telegram that people sent since this moment, and that nobody has asked to be fetched.
-    fn unknown_files<'a>(&'a self, domain: &'a Domain, since: Millis) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
-        let _ = (domain, since);
-        Box::pin(async { Ok(Vec::new()) })
     }
 
     /// With which permission for which site a file at Telegram is seen.
@@ -180,6 +252,16 @@ pub struct Job {
 /// Says where somebody who is not verified begins, with what is known of the person; `None` where there is nothing to
 /// begin, and the front has the word.
 pub type Welcome = for<'t> fn(&'t mut Turn, Option<Person>) -> BoxFuture<'t, Result<Option<Child>, BoxError>>;
+
+/// The room that knows who may do what at which site, for the pages.
+pub fn permissions() -> &'static dyn Permissions {
+    &SitesRoom
+}
+
+/// The room that knows who comes to a site, for the room of sites.
+pub fn attendance() -> &'static dyn Attendance {
+    &ShiftsRoom
+}
 
 /// Rooms in their order.
 #[derive(Clone, Debug)]
@@ -234,6 +316,13 @@ impl Rooms {
         Ok(count)
     }
 
+    /// The places of the navigation, in their order.
+    pub fn nav(&self) -> Vec<NavItem> {
+        let mut items: Vec<_> = self.iter().flat_map(Room::nav).collect();
+        items.sort_by_key(|item| NAVIGATION.iter().position(|path| *path == item.path).unwrap_or(NAVIGATION.len()));
+        items
+    }
+
     pub fn jobs(&self) -> Vec<Job> {
         self.iter().flat_map(Room::jobs).collect()
     }
@@ -264,6 +353,14 @@ mod tests {
             assert!(item.path.starts_with('/') && !item.roles.is_empty(), "{item:?}");
             assert!(Language::ALL.iter().all(|language| language.knows(item.caption)), "{item:?}");
         }
+    }
+
+    #[test]
+    fn the_navigation_is_in_its_order_and_names_only_what_is_there() {
+        let paths: Vec<_> = Rooms::all().nav().iter().map(|item| item.path).collect();
+        let known: Vec<_> = NAVIGATION.iter().copied().filter(|path| paths.contains(path)).collect();
+        assert_eq!(known, NAVIGATION);
+        assert_eq!(paths[..known.len()], known);
     }
 
     /// The schedule, in minutes. Whoever takes a job away or changes its time has to say so here, and in docs/operating.md.

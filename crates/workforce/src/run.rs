@@ -20,7 +20,7 @@ use crate::domain::Domain;
 use crate::files::installation;
 use crate::rooms::Rooms;
 use crate::server::{self, Limits, Server, Timeouts};
-use crate::{failpoints, forgetting, front, jobs, private, serve, web};
+use crate::{failpoints, front, jobs, people, private, serve, web};
 
 /// How long calls of pages that are under way may take at the end.
 const LAST_CALLS: Duration = Duration::from_secs(1);
@@ -120,7 +120,7 @@ impl Product {
                 learn_bot_name(&config, &beside),
                 web::across(&beside),
                 web::send_left_pins(&beside),
-                forgetting::run(&beside)
+                people::forgetting::run(&beside)
             )
         });
         let ran = bot.run_until(stop).await;

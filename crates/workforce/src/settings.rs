@@ -15,17 +15,22 @@ use sea_orm::{
 };
 use serde_json::json;
 
-pub use self::kopecks::Kopecks;
+pub use self::in_charge::InCharge;
 use self::tables::{change, value};
 use crate::audit;
 use crate::domain::{self, Domain, Rule, Writing};
-use crate::onboarding::InCharge;
+use crate::key;
+pub use crate::money::Kopecks;
+use crate::person::OWNERS;
+use crate::rooms::Room;
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Means, Told};
+use crate::web::{NavItem, Routes};
 
 pub mod command;
-mod kopecks;
+mod in_charge;
+mod pages;
 mod tables;
 
 /// How a commit refuses what was changed meanwhile.
@@ -127,6 +132,24 @@ pub struct Change {
     pub at: Millis,
     /// The person; nobody if it came from the command line.
     pub by: Option<i64>,
+}
+
+/// The room.
+#[derive(Debug)]
+pub struct SettingsRoom;
+
+impl Room for SettingsRoom {
+    fn name(&self) -> &'static str {
+        "settings"
+    }
+
+    fn routes(&self) -> Routes {
+        Routes::new().get("/settings", pages::show).post("/settings", pages::edit)
+    }
+
+    fn nav(&self) -> Vec<NavItem> {
+        vec![NavItem { caption: key!("cabinet-nav-settings"), path: "/settings", roles: OWNERS, needs: None }]
+    }
 }
 
 /// The settings of this installation.

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use chrono::NaiveDate;
 use futures_util::future::BoxFuture;
 use opora::bot::Bot;
 use opora::clock::Millis;
@@ -13,14 +14,10 @@ use opora::store::WriteError;
 use sea_orm::DbErr;
 use serde_json::Value;
 
-pub use self::chat::{BACK, back_to_menu, caption, fit, timed_out, way_out};
+pub use self::chat::caption;
 pub use self::doors::{Ending, Overview, Shifts};
-pub use self::leaving::give_places_back;
 pub use self::listing::{From, Listed, Mark, Whose};
-pub use self::plans::{
-    Excuse, Fines, cancel, cancel_by_staff, cancel_plans, has_place_in, is_site_in_use, judge, move_plans, plan,
-    restore_plans,
-};
+pub use self::plans::{Excuse, Fines, cancel, cancel_by_staff, judge, plan};
 pub use self::records::{
     Cancellation, ClosedBy, Judgement, Medium, MediumKind, Opening, Plan, PlanStatus, Reason, Shift, ShiftStatus,
     ShiftTask, tasks_of,
@@ -28,7 +25,6 @@ pub use self::records::{
 pub use self::rules::{
     LONG_DAY_MINUTES, Overdue, day_of, minutes_late, minutes_of_day, overdue, plannable, reckon, too_far,
 };
-pub use self::unsettled::Unsettled;
 pub use self::updates::{Happened, Update};
 pub use self::working::{
     End, Proof, Start, attach, close, close_site, mark, open, open_next, open_site, post, shut, unmark,
@@ -36,11 +32,15 @@ pub use self::working::{
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;
-use crate::people::{Person, Role};
+use crate::payroll::Unsettled;
+use crate::people::Person;
+use crate::person::{KEEPERS, SHIFT_READERS, WORKERS};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings;
-use crate::sites::{Period, Permission, Site, local};
+use crate::sites::{By, Period, Permission, Site, local};
+use crate::web::{NavItem, Routes};
 
+mod attendance;
 mod cancelling;
 mod chat;
 mod closing;
@@ -52,6 +52,7 @@ mod listing;
 mod marking;
 mod mine;
 mod opening;
+pub mod pages;
 pub mod paging;
 mod planning;
 mod plans;
@@ -66,8 +67,6 @@ mod working;
 
 /// What pages name in `data-live` to hear of plans, shifts and openings.
 pub const TOPIC: &str = "shifts";
-/// Who plans and works.
-pub const WORKERS: &[Role] = &[Role::Employee, Role::Master, Role::Manager];
 
 /// The room.
 #[derive(Debug)]
@@ -105,6 +104,46 @@ impl Room for ShiftsRoom {
         ]
     }
 
+    fn routes(&self) -> Routes {
+        pages::routes()
+    }
+
+    fn nav(&self) -> Vec<NavItem> {
+        vec![
+            NavItem { caption: key!("cabinet-nav-shifts"), path: "/shifts", roles: SHIFT_READERS, needs: None },
+            NavItem {
+                caption: key!("cabinet-nav-cancellations"),
+                path: "/cancellations",
+                roles: KEEPERS,
+                needs: Some(Permission::Employees),
+            },
+        ]
+    }
+
+    fn person_kept_out<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        person_id: i64,
+        by: Option<i64>,
+        at: Millis,
+    ) -> BoxFuture<'a, Result<(), WriteError>> {
+        Box::pin(leaving::give_places_back(db, person_id, at, By { person: by, at }))
+    }
+
+    fn after_block(&self, app: &App, person_id: i64) {
+        // Their places are free.
+        Update::new(Happened::PlanCancelled, person_id).publish(app);
+    }
+
+    fn unsettled<'a>(
+        &'a self,
+        app: &'a App,
+        first: NaiveDate,
+        last: NaiveDate,
+    ) -> BoxFuture<'a, Result<Unsettled, DbErr>> {
+        Box::pin(async move { Shifts::of_app(app).unsettled(first, last).await })
+    }
+
     fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
         Box::pin(leaving::export(domain, person.id))
     }
@@ -116,10 +155,6 @@ impl Room for ShiftsRoom {
         at: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
         Box::pin(leaving::forget(db, person.id, at))
-    }
-
-    fn unknown_files<'a>(&'a self, domain: &'a Domain, since: Millis) -> BoxFuture<'a, Result<Vec<String>, DbErr>> {
-        Box::pin(sent::unknown_files(domain, since))
     }
 
     fn file_is_seen_with<'a>(

@@ -3,26 +3,23 @@
 //! The front door is [`Sites`]. What two people edit at once has a version: whoever comes second is told, and nothing is
 //! lost silently. What is deleted can come back. Who comes when, and what came of it, is the room of [shifts](crate::shifts).
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use opora::bot::Bot;
 use opora::clock::Millis;
-use opora::dialogue::Script;
 use opora::store::WriteError;
+use sea_orm::DbErr;
 use serde_json::Value;
 
 pub use self::allowed::Rights;
+pub use self::attendance::Attendance;
 pub use self::changes::{
     By, TASKS_MOST, create_site, create_task, delete_site, delete_task, edit_site, edit_task, live_site, restore_site,
     restore_task, site, site_to_change, tasks_for,
 };
-pub use self::contracts::{
-    AboutContract, Contract, ContractStatus, Permission, contract_for, create_contract, permit, works_at,
-};
+pub use self::contracts::{AboutContract, Contract, ContractStatus, contract_for, create_contract, permit, works_at};
 pub use self::doors::{Sites, TOPIC};
-pub use self::notices::Notice;
-pub use self::permits::Permits;
 pub use self::records::{AboutSite, AboutSlot, AboutTask, KOPECKS_MOST, Site, Slot, Task, is_price};
 pub use self::rules::{Hours, LONGEST_DAY_MS, Period, Position, WorkingDays, local, monday_of};
 pub use self::schedule::DayOfSlots;
@@ -30,21 +27,25 @@ pub use self::slots::{
     copy_week, create_slot, delete_slot, edit_slot, fill, fill_year, free_place, hold_slot, restore_slot, slot,
     take_place,
 };
+pub use self::updates::rescheduled;
 pub use self::why::{NotDone, Why, kept};
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;
-use crate::people::{Person, Role};
-use crate::rooms::{Job, MenuItem, Room};
+use crate::people::Person;
+use crate::person::{KEEPERS, OWNERS};
+pub use crate::person::{Permission, Permits};
+use crate::rooms::{Job, Room};
+use crate::web::{NavItem, Oops, Permissions, Routes, Section};
 
 mod allowed;
+mod attendance;
 mod changes;
 mod contracts;
 mod doors;
 pub mod jobs;
 mod leaving;
-pub mod notices;
-mod owner;
+pub mod pages;
 mod permits;
 mod records;
 mod rules;
@@ -55,9 +56,6 @@ mod updates;
 mod why;
 mod workers;
 
-/// Who looks after sites: owners everywhere, managers where they were permitted.
-pub const KEEPERS: &[Role] = &[Role::Manager, Role::Owner, Role::Superadmin];
-
 /// The room.
 #[derive(Debug)]
 pub struct SitesRoom;
@@ -67,19 +65,33 @@ impl Room for SitesRoom {
         "sites"
     }
 
-    fn dialogues(&self, script: Script) -> Script {
-        script.dialogue(owner::dialogue())
+    fn routes(&self) -> Routes {
+        pages::routes()
     }
 
-    fn work(&self, app: &App, bot: Bot) -> Bot {
-        notices::work(app, bot)
-    }
-
-    fn menu(&self) -> Vec<MenuItem> {
+    fn nav(&self) -> Vec<NavItem> {
         vec![
-            MenuItem { caption: key!("sites-today-button"), data: owner::TODAY, roles: KEEPERS },
-            MenuItem { caption: key!("sites-button"), data: owner::SITES, roles: KEEPERS },
+            NavItem {
+                caption: key!("cabinet-nav-sites"),
+                path: "/sites",
+                roles: KEEPERS,
+                needs: Some(Permission::View),
+            },
+            NavItem { caption: key!("cabinet-nav-managers"), path: "/managers", roles: OWNERS, needs: None },
         ]
+    }
+
+    fn about_person<'a>(
+        &'a self,
+        app: &'a App,
+        viewer: &'a Person,
+        person: &'a Person,
+    ) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+        Box::pin(pages::about_person(app, viewer, person))
+    }
+
+    fn looked_after<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Option<Vec<i64>>, DbErr>> {
+        Box::pin(async move { Sites::of_app(app).looked_after(viewer).await })
     }
 
     fn export<'a>(&'a self, domain: &'a Domain, person: &'a Person) -> BoxFuture<'a, anyhow::Result<Value>> {
@@ -93,16 +105,30 @@ impl Room for SitesRoom {
         at: Millis,
     ) -> BoxFuture<'a, Result<Vec<String>, WriteError>> {
         Box::pin(async move {
-            leaving::forget(db, person, at).await?;
+            leaving::forget(db, person.id, at).await?;
             Ok(Vec::new())
         })
     }
 
     fn jobs(&self) -> Vec<Job> {
         let minutes = |count: u64| Duration::from_secs(60 * count);
-        vec![
-            Job { name: "notices", every: minutes(1), run: |app| Box::pin(notices::tell(app)) },
-            Job { name: "slots-of-next-year", every: minutes(60), run: |app| Box::pin(jobs::fill_next_year(app)) },
-        ]
+        vec![Job { name: "slots-of-next-year", every: minutes(60), run: |app| Box::pin(jobs::fill_next_year(app)) }]
+    }
+}
+
+impl Permissions for SitesRoom {
+    fn permits_of<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<Permits, DbErr>> {
+        Box::pin(async move { Sites::of_app(app).permits_of(user_id).await })
+    }
+
+    fn permitted_anywhere<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<Vec<Permission>, DbErr>> {
+        Box::pin(async move { Sites::of_app(app).permitted_anywhere(user_id).await })
+    }
+
+    fn works_at<'a>(&'a self, app: &'a App, user_id: i64) -> BoxFuture<'a, Result<BTreeSet<i64>, DbErr>> {
+        Box::pin(async move {
+            let pairs = Sites::of_app(app).where_they_work(&BTreeSet::from([user_id])).await?;
+            Ok(pairs.into_iter().map(|(site, _)| site).collect())
+        })
     }
 }

@@ -22,7 +22,7 @@ static_loader! {
     };
 }
 
-pub use self::sentences::Sentences;
+pub use self::sentences::{MENU, Sentences, menu_button};
 
 mod sentences;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The pages: the frame that every room's pages stand in, sign-in, and the pages that need nothing but people.
+//! The pages: the frame that every room's pages stand in, and sign-in.
 //!
 //! A room gives its routes, its places in the [navigation](NavItem) and its [sections](Section) of a person's page. Its
 //! handlers ask for a guard ([`SignedIn`], [`Owner`], [`Operator`]) and answer a page or an [`Oops`]; sessions,
@@ -11,7 +11,7 @@ use opora::clock::Millis;
 use opora::store::WriteError;
 
 pub use self::asked::{AskedDay, PageNumber};
-pub use self::draw::{moment, role_label, status_label, status_name};
+pub use self::draw::{moment, role_label, status_label};
 pub use self::file::{Downloads, ShownFile, file};
 pub use self::frame::{Guests, framed};
 pub use self::guards::{Operator, Owner, SignedIn, Visitor};
@@ -19,16 +19,15 @@ pub use self::layout::{Card, NavItem, Section};
 pub use self::limits::{Asker, Limits};
 pub use self::live::{Event, Events, across, work as live};
 pub use self::oops::Oops;
+pub use self::permissions::Permissions;
 pub use self::routes::{Route, Routes};
-pub use self::sign_in::{offer_link, send_left_pins};
+pub use self::sign_in::{devices, offer_link, send_left_pins};
 pub use self::visit::Visit;
 use crate::application::App;
-use crate::cabinet::RUNNERS;
 use crate::domain::{self, Writing};
 use crate::key;
-use crate::people::{Person, Role};
+use crate::person::{OPERATORS, Person};
 use crate::rooms::{Job, Room};
-use crate::sites::Permission;
 
 mod admin;
 mod asked;
@@ -44,20 +43,13 @@ mod home;
 mod layout;
 mod limits;
 mod live;
-mod me;
 mod oops;
-mod people;
-mod person;
+mod permissions;
 mod routes;
 mod secrets;
 pub mod sessions;
 mod sign_in;
 mod visit;
-
-/// Who decides on people.
-pub const OWNERS: &[Role] = &[Role::Owner, Role::Superadmin];
-/// Who looks after the installation.
-pub const OPERATORS: &[Role] = &[Role::Superadmin];
 
 const TIDY_EVERY: Duration = Duration::from_secs(60 * 60);
 
@@ -79,19 +71,6 @@ impl Room for Web {
             .post("/auth/send-pin", sign_in::send_pin)
             .post("/auth/login", sign_in::log_in)
             .post("/auth/logout", sign_in::log_out)
-            .get("/people", people::show)
-            .get("/people/{id}", person::show)
-            .post("/people/{id}/block", person::block)
-            .post("/people/{id}/unblock", person::unblock)
-            .post("/people/{id}/export", person::export)
-            .get("/people/{id}/forget", person::ask_to_forget)
-            .post("/people/{id}/forget", person::forget)
-            .post("/people/{id}/roles/grant", person::grant)
-            .post("/people/{id}/roles/revoke", person::revoke)
-            .get("/me", me::show)
-            .post("/me/language", me::set_language)
-            .post("/me/sessions/end", me::end_session)
-            .post("/me/sessions/end-others", me::end_others)
             .get("/admin", admin::show)
             .get("/live", live::connect)
             .get("/assets/{name}", assets::serve)
@@ -119,15 +98,7 @@ impl Room for Web {
     }
 
     fn nav(&self) -> Vec<NavItem> {
-        vec![
-            NavItem {
-                caption: key!("web-nav-people"),
-                path: "/people",
-                roles: RUNNERS,
-                needs: Some(Permission::Employees),
-            },
-            NavItem { caption: key!("web-nav-admin"), path: "/admin", roles: OPERATORS, needs: None },
-        ]
+        vec![NavItem { caption: key!("web-nav-admin"), path: "/admin", roles: OPERATORS, needs: None }]
     }
 }
 

@@ -178,3 +178,41 @@ fn names_of_one_machine_and_of_registries_are_refused() {
     refused("crates/opora/src/turn.rs", &module(concat!("const A: &str = \"index.crates", ".io\";\n")), 2, "registry");
     accepted("README.md", concat!("https://example.com/", "home/\n"));
 }
+
+/// The refusals of an application with these rooms.
+fn of_rooms(rooms: &[(&str, &str)]) -> Vec<String> {
+    let files: Vec<(String, String)> =
+        rooms.iter().map(|(room, body)| (format!("crates/workforce/src/{room}.rs"), module(body))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    said(&files).0
+}
+
+#[test]
+fn rooms_that_import_each_other_are_refused_once() {
+    let direct = of_rooms(&[("sites", "\nuse crate::shifts::Plan;\n"), ("shifts", "use crate::sites::Site;\n")]);
+    assert_eq!(direct.len(), 1, "{direct:?}");
+    assert!(direct[0].starts_with("crates/workforce/src/shifts.rs:2: "), "{direct:?}");
+    assert!(direct[0].ends_with("shifts -> sites -> shifts"), "{direct:?}");
+    let around = of_rooms(&[
+        ("pay", "use crate::{key, texts::{Language, Values}, sites};\n"),
+        ("sites/rules", "fn a() { crate::shifts::plan(); }\n"),
+        ("shifts", "use crate::pay::Money;\n"),
+        ("texts", ""),
+    ]);
+    assert_eq!(around.len(), 1, "{around:?}");
+    assert!(around[0].ends_with("pay -> sites -> shifts -> pay"), "{around:?}");
+}
+
+#[test]
+fn rooms_may_meet_in_what_puts_them_together() {
+    let rooms = [
+        ("rooms", "use crate::sites::Sites;\n"),
+        (
+            "sites",
+            "use crate::rooms::Room;\nuse crate::texts;\n#[cfg(test)]\nmod tests {\n    use crate::shifts::A;\n}\n",
+        ),
+        ("shifts", "//! Unlike crate::texts.\nuse crate::sites::Site;\n"),
+        ("texts", ""),
+    ];
+    assert_eq!(of_rooms(&rooms), Vec::<String>::new());
+}

@@ -37,7 +37,6 @@ payroll-by-task-avoided = “{ $task }”: done, so the penalty of { $price } wa
 payroll-by-order = { $percent } % of { $total } less { $materials } for materials
 payroll-by-notice = Cancelled { $hours } h { $minutes } min before the start; less than { $limit } h is short notice
 payroll-by-notice-after = Cancelled { $hours } h { $minutes } min after the start; less than { $limit } h before it is short notice
-payroll-by-notice-unknown = Cancelled less than { $limit } h before the start
 payroll-by-reason = The reason for cancelling was not accepted
 
 payroll-bad-amount = Please write an amount such as 1500 or 99.50, and not zero.

@@ -65,7 +65,6 @@ sites-new-slot = Write the day, the hours and the number of places in one line, 
 sites-slot-not-understood = I did not understand this. An example: 31.12 09:00-18:00 2
 sites-slot-made = There is a new slot at { $site }: { $when }.
 sites-cancellation = { $name } does not come to { $site }, { $when }. The reason: { $reason }
-sites-proof-on-page = What proves it is in the cabinet, under "Cancellations".
 sites-accept-button = ✅ Accept
 sites-reject-button = ❌ Reject
 sites-accepted = The reason is accepted.

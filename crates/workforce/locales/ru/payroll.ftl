@@ -38,7 +38,6 @@ payroll-by-task-avoided = «{ $task }»: выполнена, штрафа { $pri
 payroll-by-order = { $percent } % от { $total } за вычетом материалов { $materials }
 payroll-by-notice = Отмена за { $hours } ч { $minutes } мин до начала; поздней считается отмена меньше чем за { $limit } ч
 payroll-by-notice-after = Отмена через { $hours } ч { $minutes } мин после начала; поздней считается отмена меньше чем за { $limit } ч до него
-payroll-by-notice-unknown = Отмена меньше чем за { $limit } ч до начала
 payroll-by-reason = Причина отмены не принята
 
 payroll-bad-amount = Напишите, пожалуйста, сумму, например 1500 или 99,50, и не ноль.

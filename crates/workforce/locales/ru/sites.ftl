@@ -66,7 +66,6 @@ sites-new-slot = Напишите день, часы и число мест од
 sites-slot-not-understood = Не понял. Пример: 31.12 09:00-18:00 2
 sites-slot-made = Новый слот на объекте { $site }: { $when }.
 sites-cancellation = { $name } не выйдет на объект { $site }, { $when }. Причина: { $reason }
-sites-proof-on-page = Подтверждение — в кабинете, в разделе «Отмены».
 sites-accept-button = ✅ Принять
 sites-reject-button = ❌ Отклонить
 sites-accepted = Причина принята.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
     Set,
@@ -73,12 +73,6 @@ pub async fn of(
         found.extend(rows.into_iter().map(|row| (row.telegram_file.clone(), Attachment::from(row))));
     }
     Ok(found)
-}
-
-/// That there is no row of a file, for queries of those who name it.
-pub fn is_unknown(telegram_file: Expr) -> Expr {
-    let known = Expr::col((Entity, Column::TelegramFile)).eq(telegram_file);
-    Expr::not_exists(Query::select().expr(Expr::val(1)).from(Entity).and_where(known).take())
 }
 
 /// A file that could not be had waits to be asked for again.

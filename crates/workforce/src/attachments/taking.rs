@@ -17,7 +17,8 @@ use super::{KEEP, LARGEST_BYTES};
 use crate::application::App;
 use crate::domain::{InTurn, NotWritten};
 use crate::files::{self, Accepts, NotKept, generated_name, under_way};
-use crate::web::{Event, OWNERS};
+use crate::person::OWNERS;
+use crate::web::Event;
 use crate::{failpoints, jobs};
 
 /// The timer that has what waits taken up.
@@ -31,8 +32,6 @@ const AT_ONCE: u64 = 20;
 const NEXT_AFTER: Duration = Duration::from_secs(5);
 /// Whatever a try takes, it does not take so long.
 const LOST_AFTER: Duration = Duration::from_secs(60 * 60);
-/// How far back it is looked for files that nobody has written down here: longer than an update takes.
-const UNKNOWN_SINCE: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
 /// A download on its way to its place.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -103,19 +102,12 @@ pub async fn take_up<S: States>(turn: &mut Turn, _: Timer) -> Step<S> {
     Ok(Next::Stay)
 }
 
-/// The job: what was lost on its way, could not be had or was never asked for, is.
+/// The job: what was lost on its way, or could not be had, is asked for again.
 pub async fn look_after(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
-    let mut unknown = Vec::new();
-    for room in app.rooms.iter() {
-        unknown.extend(room.unknown_files(&app.domain, now.minus(UNKNOWN_SINCE)).await?);
-    }
     app.domain
         .write(move |db| {
             Box::pin(async move {
-                for file in unknown {
-                    records::want(db, file, None, false).await?;
-                }
                 records::try_failed(db, now).await?;
                 records::give_up_waiting(db, now.minus(LOST_AFTER)).await
             })
@@ -180,7 +172,7 @@ async fn put(app: &App, asked: &Asked, (telegram_file, name): (&str, &str), path
     let (user, bytes) = (asked.dialogue.user, kept.size_bytes);
     let (file, name) = (telegram_file.to_owned(), name.to_owned());
     let filled = app.domain.write_and_get(move |db| Box::pin(records::fill(db, file, name, kept))).await?;
-    tracing::info!(user, bytes, "an attachment is kept");
+    tracing::debug!(user, bytes, "an attachment is kept");
     Ok(filled)
 }
 

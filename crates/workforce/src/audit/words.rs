@@ -9,11 +9,8 @@ use fluent_templates::fluent_bundle::FluentValue;
 use serde_json::Value;
 
 use super::Line;
-use crate::front::role_name;
-use crate::people::Role;
-use crate::sites::Permission;
+use crate::person::{Permission, Role, role_name, status_name};
 use crate::texts::{Language, Values};
-use crate::web::status_name;
 
 /// The key of the sentence of an action: `audit-role-granted` of `role granted`.
 pub fn key(action: &str) -> String {

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use opora::store::{setting, with_setting};
 
+use super::FilesAddress;
 use super::layers::Layers;
 use crate::domain::Address;
-use crate::files::FilesAddress;
 
 /// Where conversations are kept, and which setting says so.
 pub fn state(layers: &Layers) -> (String, &'static str) {

@@ -10,10 +10,10 @@ use opora::bot::SendLimits;
 use opora::store::with_data;
 use reqwest::Url;
 
+use super::FilesAddress;
 use super::layers::Layers;
 use super::{ENVIRONMENT, Networks, places};
 use crate::domain::Address;
-use crate::files::FilesAddress;
 use crate::texts::Language;
 
 /// Everything that a running application needs.

@@ -1,8 +1,8 @@
-//! The tables, step by step.
+//! The tables, one step for each room.
 //!
 //! One list for both databases. A step is SQL; a line that only one of them understands says so. Each
-//! step commits with the note that it was taken, so an interrupted update goes on where it stopped. Steps that were
-//! released are never changed.
+//! step commits with the note that it was taken, so an interrupted update goes on where it stopped. A step that was
+//! released is never changed: a later release appends its own.
 
 use anyhow::{Context, bail};
 use opora::store::PostgresStore;
@@ -21,29 +21,18 @@ struct Step {
 /// All steps, oldest first.
 const STEPS: &[Step] = &[
     Step { name: "people", sql: include_str!("migrations/people.sql") },
+    Step { name: "settings", sql: include_str!("migrations/settings.sql") },
+    Step { name: "audit", sql: include_str!("migrations/audit.sql") },
+    Step { name: "files", sql: include_str!("migrations/files.sql") },
     Step { name: "registration", sql: include_str!("migrations/registration.sql") },
     Step { name: "onboarding", sql: include_str!("migrations/onboarding.sql") },
+    Step { name: "forms", sql: include_str!("migrations/forms.sql") },
     Step { name: "web", sql: include_str!("migrations/web.sql") },
-    Step { name: "web_limits", sql: include_str!("migrations/web_limits.sql") },
+    Step { name: "notices", sql: include_str!("migrations/notices.sql") },
     Step { name: "sites", sql: include_str!("migrations/sites.sql") },
     Step { name: "shifts", sql: include_str!("migrations/shifts.sql") },
     Step { name: "payroll", sql: include_str!("migrations/payroll.sql") },
-    Step { name: "payroll_sites", sql: include_str!("migrations/payroll_sites.sql") },
-    Step { name: "long_histories", sql: include_str!("migrations/long_histories.sql") },
     Step { name: "attachments", sql: include_str!("migrations/attachments.sql") },
-    Step { name: "pins_to_send", sql: include_str!("migrations/pins_to_send.sql") },
-    Step { name: "installation", sql: include_str!("migrations/installation.sql") },
-    Step { name: "attachment_tries", sql: include_str!("migrations/attachment_tries.sql") },
-    Step { name: "proof_kinds", sql: include_str!("migrations/proof_kinds.sql") },
-    Step { name: "sent_forms", sql: include_str!("migrations/sent_forms.sql") },
-    Step { name: "late_shifts", sql: include_str!("migrations/late_shifts.sql") },
-    Step { name: "video_notes", sql: include_str!("migrations/video_notes.sql") },
-    Step { name: "closed_entries", sql: include_str!("migrations/closed_entries.sql") },
-    Step { name: "awaited_plans", sql: include_str!("migrations/awaited_plans.sql") },
-    Step { name: "cancel_notice", sql: include_str!("migrations/cancel_notice.sql") },
-    Step { name: "ended_shifts", sql: include_str!("migrations/ended_shifts.sql") },
-    Step { name: "ways_in", sql: include_str!("migrations/ways_in.sql") },
-    Step { name: "people_to_forget", sql: include_str!("migrations/people_to_forget.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";
@@ -172,39 +161,4 @@ fn spelt(sql: &str, words: &Words) -> String {
     let lines = sql.lines().filter(|line| !line.trim_start().starts_with(words.other));
     let own = lines.map(|line| line.replacen(words.only, "", 1).replace("{id}", words.id));
     own.collect::<Vec<_>>().join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    async fn take(connection: &mut SqliteConnection, sql: &str) -> Result<(), sqlx::Error> {
-        sqlx::raw_sql(AssertSqlSafe(spelt(sql, &SQLITE))).execute(connection).await.map(drop)
-    }
-
-    #[tokio::test]
-    async fn amounts_of_closed_months_get_their_sites_and_stay_as_they_are() {
-        let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(false);
-        let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
-        for step in STEPS.iter().take_while(|step| step.name != "payroll_sites") {
-            take(&mut connection, step.sql).await.unwrap();
-        }
-        let yesterday = "INSERT INTO payroll_periods (id) VALUES ('2025-12');
-            INSERT INTO shifts (id, user_id, site_id, started_at, rate_kopecks, penalises_lateness, late_threshold_minutes,
-                late_minute_kopecks) VALUES (352, 1, 7, 0, 0, FALSE, 0, 0);
-            INSERT INTO shift_plans (id, user_id, slot_id, site_id, starts_at, ends_at, created_at, updated_at)
-                VALUES (5, 1, 1, 8, 0, 1, 0, 0);
-            INSERT INTO adjustments (id, user_id, period, day, kind, amount_kopecks, shift_id, plan_id, basis, created_at)
-                VALUES (1, 1, '2025-12', '2025-12-01', 'shift_base', 777, 352, NULL, '{}', 0),
-                    (2, 1, '2025-12', '2025-12-01', 'cancelled_late', -500, NULL, 5, '{}', 0);
-            UPDATE payroll_periods SET status = 'closed', closed_at = 0, closed_by = 1";
-        take(&mut connection, yesterday).await.unwrap();
-        let step = STEPS.iter().find(|step| step.name == "payroll_sites").unwrap();
-        take(&mut connection, step.sql).await.unwrap();
-        let sites: Vec<i64> =
-            sqlx::query_scalar("SELECT site_id FROM adjustments ORDER BY id").fetch_all(&mut connection).await.unwrap();
-        assert_eq!(sites, [7, 8]);
-        let refused = take(&mut connection, "UPDATE adjustments SET amount_kopecks = 1").await.unwrap_err();
-        assert!(refused.to_string().contains("this period is closed"), "{refused}");
-    }
 }

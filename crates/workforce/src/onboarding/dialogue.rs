@@ -9,11 +9,12 @@ use opora::prelude::*;
 
 use super::questionnaire::{Given, Questionnaire};
 use super::records::{self, Status};
-use super::{ASKED, BEGIN, asking, begin_button, tell_pages};
+use super::{BEGIN, asking, begin_button, tell_pages};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::front::{self, menu_button};
 use crate::people::{Person, WriteAs};
+use crate::person::QUESTIONED;
 use crate::text;
 
 /// For how long a question waits.
@@ -44,7 +45,6 @@ pub struct Place {
     pub questionnaire: i64,
     pub question: String,
     /// The question from which the person went back; there it goes on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 
@@ -91,7 +91,7 @@ pub fn dialogue() -> Dialogue<OnboardingStates> {
 
 /// Who answers here, in a chat of their own.
 async fn answering(turn: &mut Turn) -> Result<Option<Person>, BoxError> {
-    front::allowed(turn, ASKED).await
+    front::allowed(turn, QUESTIONED).await
 }
 
 async fn begin(turn: &mut Turn, _: Press) -> Step<OnboardingStates> {
@@ -296,7 +296,7 @@ async fn look_up(turn: &mut Turn, _: Input) -> Step<OnboardingStates> {
         return Ok(Next::Stay);
     }
     let app = turn.context::<App>();
-    let Some(person) = app.speaker(turn).await?.person.filter(|person| person.may(ASKED)) else {
+    let Some(person) = app.speaker(turn).await?.person.filter(|person| person.may(QUESTIONED)) else {
         return Ok(Next::Stay);
     };
     let last = records::last_session(app.domain.read(), person.id).await?;

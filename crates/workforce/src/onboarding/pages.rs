@@ -2,12 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::{ASKED, Answer, Session, Status};
+use super::{Answer, Session, Status};
 use crate::application::App;
 use crate::people::Person;
+use crate::person::{OWNERS, QUESTIONED};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{OWNERS, Oops, Section, moment};
+use crate::web::{Oops, Section, moment};
 
 /// The part of a person's page; none for those who are not asked anything.
 pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, Oops> {
@@ -15,7 +16,7 @@ pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<
         return Ok(Vec::new());
     }
     let sessions = app.onboarding.answers_of(person.id, viewer.language).await?;
-    if sessions.is_empty() && !person.roles.has_any(ASKED) {
+    if sessions.is_empty() && !person.roles.has_any(QUESTIONED) {
         return Ok(Vec::new());
     }
     let title = text!(viewer.language, "onboarding-section");

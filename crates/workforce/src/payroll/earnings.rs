@@ -3,9 +3,10 @@
 use opora::prelude::*;
 
 use super::report::Reporting;
-use super::{EARNERS, Earnings, Line, Period};
+use super::{Earnings, Line, Period};
 use crate::application::App;
 use crate::front::{self, menu_button};
+use crate::person::EARNERS;
 use crate::text;
 use crate::texts::Language;
 
@@ -70,5 +71,5 @@ fn told(earnings: &Earnings, language: Language, page: &str) -> String {
 
 /// `31.01.2026`.
 pub fn day_words(day: &str) -> String {
-    super::period::day_of(day).map_or_else(|| day.to_owned(), |day| day.format("%d.%m.%Y").to_string())
+    crate::money::day_of(day).map_or_else(|| day.to_owned(), |day| day.format("%d.%m.%Y").to_string())
 }

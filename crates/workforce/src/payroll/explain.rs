@@ -53,8 +53,7 @@ fn task(kind: Kind, words: &str, price: Money, is_done: bool, language: Language
 }
 
 /// How long before the start a plan was cancelled, and how long it should have been.
-fn notice(limit: i64, minutes: Option<i64>, language: Language) -> String {
-    let Some(minutes) = minutes else { return text!(language, "payroll-by-notice-unknown", limit = limit) };
+fn notice(limit: i64, minutes: i64, language: Language) -> String {
     let (is_before, length) = (minutes >= 0, minutes.abs());
     let (hours, minutes) = (length / 60, length % 60);
     if is_before {
@@ -69,12 +68,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notice_is_told_as_it_was_and_rows_of_earlier_versions_tell_what_they_know() {
-        let stored: Basis = serde_json::from_str(r#"{"by":"cancellation","notice_hours":24}"#).unwrap();
-        assert_eq!(stored, Basis::Cancellation { notice_hours: 24, notice_minutes: None });
+    fn a_notice_is_told_as_it_was() {
         let told = |minutes| notice(24, minutes, Language::En);
-        assert_eq!(told(None), "Cancelled less than 24 h before the start");
-        assert_eq!(told(Some(119)), "Cancelled 1 h 59 min before the start; less than 24 h is short notice");
-        assert_eq!(told(Some(-61)), "Cancelled 1 h 1 min after the start; less than 24 h before it is short notice");
+        assert_eq!(told(119), "Cancelled 1 h 59 min before the start; less than 24 h is short notice");
+        assert_eq!(told(-61), "Cancelled 1 h 1 min after the start; less than 24 h before it is short notice");
     }
 }

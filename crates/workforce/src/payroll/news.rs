@@ -1,52 +1,14 @@
 //! What people are told of their pay: what somebody else wrote, changed or removed by hand, and payments.
 //!
-//! It is written in the commit of the deed, as a [notice](crate::sites::notices). Nobody is told of what they did
+//! It is written in the commit of the deed, as a [notice](crate::notices). Nobody is told of what they did
 //! themselves, and nothing is told of what follows from work: that is said when a shift is closed.
 
 use opora::clock::Millis;
 use opora::store::WriteError;
-use serde::{Deserialize, Serialize};
 
-use super::{Money, Period};
+use super::Period;
 use crate::domain::Writing;
-use crate::sites::{Notice, notices};
-use crate::text;
-use crate::texts::Language;
-
-/// What was done to somebody's pay of a month. Amounts have their signs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "was", rename_all = "snake_case")]
-pub enum PayNews {
-    /// A bonus, or with a minus a deduction.
-    Added {
-        amount: Money,
-        reason: String,
-    },
-    /// Where the month is closed, the difference counts in another one.
-    Changed {
-        before: Money,
-        amount: Money,
-        reason: String,
-        into: Option<Period>,
-    },
-    /// The reason is what it was for.
-    Removed {
-        amount: Money,
-        reason: String,
-        into: Option<Period>,
-    },
-    Restored {
-        amount: Money,
-        reason: String,
-    },
-    Paid {
-        amount: Money,
-    },
-    /// A payment that was marked by mistake.
-    TakenBack {
-        amount: Money,
-    },
-}
+use crate::notices::{self, Notice, PayNews};
 
 /// Whose pay it is, and who did something to it.
 #[derive(Clone, Copy, Debug)]
@@ -61,48 +23,4 @@ pub async fn tell(db: &Writing<'_, '_>, about: About, what: PayNews, at: Millis)
     let About { user_id, by, month } = about;
     let told = if user_id == by { Vec::new() } else { vec![(user_id, Notice::Pay { month, what })] };
     notices::write(db, told, at).await
-}
-
-impl PayNews {
-    /// What the person reads.
-    pub fn words(&self, month: Period, language: Language) -> String {
-        let (month, signed) = (month.shown(language), |amount: &Money| amount.signed(language));
-        match self {
-            Self::Added { amount, reason } if amount.is_negative() => {
-                let (amount, reason) = (signed(amount), reason.clone());
-                text!(language, "payroll-news-deduction", month = month, amount = amount, reason = reason)
-            }
-            Self::Added { amount, reason } => {
-                let (amount, reason) = (signed(amount), reason.clone());
-                text!(language, "payroll-news-bonus", month = month, amount = amount, reason = reason)
-            }
-            Self::Changed { before, amount, reason, into } => {
-                let (before, now, reason) = (signed(before), signed(amount), reason.clone());
-                let words =
-                    text!(language, "payroll-news-changed", month = month, before = before, now = now, reason = reason);
-                elsewhere(words, *into, language)
-            }
-            Self::Removed { amount, reason, into } => {
-                let (amount, reason) = (signed(amount), reason.clone());
-                let words = text!(language, "payroll-news-removed", month = month, amount = amount, reason = reason);
-                elsewhere(words, *into, language)
-            }
-            Self::Restored { amount, reason } => {
-                let (amount, reason) = (signed(amount), reason.clone());
-                text!(language, "payroll-news-restored", month = month, amount = amount, reason = reason)
-            }
-            Self::Paid { amount } => {
-                text!(language, "payroll-news-paid", month = month, amount = amount.shown(language))
-            }
-            Self::TakenBack { amount } => {
-                text!(language, "payroll-news-taken-back", month = month, amount = amount.shown(language))
-            }
-        }
-    }
-}
-
-/// Says where a change of a closed month counts.
-fn elsewhere(words: String, into: Option<Period>, language: Language) -> String {
-    let Some(month) = into else { return words };
-    format!("{words}\n{}", text!(language, "payroll-news-into", month = month.shown(language)))
 }

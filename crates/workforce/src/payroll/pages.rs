@@ -10,14 +10,15 @@ use axum::response::{IntoResponse, Redirect, Response};
 use chrono::NaiveDate;
 use serde::Deserialize;
 
-use super::{EARNERS, LineMark, Money, NotDone, Period, Seen, Why, export};
+use super::{LineMark, Money, NotDone, Period, Seen, Why, export};
 use crate::application::App;
+use crate::notices;
+use crate::payroll::Unsettled;
 use crate::people::Person;
-use crate::shifts::Shifts;
-use crate::sites::notices;
+use crate::person::{EARNERS, OWNERS};
 use crate::text;
 use crate::web::form::{Attempt, Fields, carry_out, once, seen};
-use crate::web::{Event, OWNERS, Oops, Owner, PageNumber, Routes, Section, SignedIn, Visitor};
+use crate::web::{Event, Oops, Owner, PageNumber, Routes, Section, SignedIn, Visitor};
 
 pub use self::sheet::months;
 use self::sight::{Sight, ids};
@@ -269,11 +270,7 @@ async fn sheet_page(
         Sight::Sites(sites) => app.payroll.at_sites(&ids(sites), period, page.index()).await?,
     };
     let is_closable = sight.is_all() && period < current && !sheet.month.is_closed();
-    let unsettled = if is_closable {
-        Some(Shifts::of_app(app).unsettled(period.first_day(), period.last_day()).await?)
-    } else {
-        None
-    };
+    let unsettled = if is_closable { Some(Unsettled::of(app, period).await?) } else { None };
     let last = app.payroll.last_month(period, current, None).await?;
     let number = page.number();
     let shown = sheet::Shown { sheet: &sheet, sight, current, last, number, unsettled: unsettled.as_ref() };

@@ -12,10 +12,10 @@ use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, IntoActiveModel, QueryFilter, QuerySelect, Set,
 };
 
-use super::period::{Period, day_of};
 use super::tables::{adjustment, entry, period};
 use super::{Basis, Hours, Money, Row, Source};
 use crate::domain::Writing;
+use crate::money::{Period, day_of};
 
 pub const OPEN: &str = "open";
 pub const CLOSED: &str = "closed";

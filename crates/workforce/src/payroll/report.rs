@@ -8,10 +8,9 @@ use opora::prelude::*;
 use super::{Hours, Money, Period, earnings};
 use crate::application::App;
 use crate::domain::days;
-use crate::front::{self, menu_button};
-use crate::shifts;
+use crate::front::{self, menu_button, ways};
+use crate::person::OWNERS;
 use crate::texts::Language;
-use crate::web::OWNERS;
 use crate::{key, text};
 
 /// Asks for the days.
@@ -40,7 +39,7 @@ pub fn dialogue() -> Dialogue<Reporting> {
         .ask(Reporting::DAYS, ask_days)
         .on(Reporting::DAYS, text(), days)
         .on(Reporting::DAYS, button(MONTH), month)
-        .on(Reporting::DAYS, button(shifts::BACK), shifts::back_to_menu)
+        .on(Reporting::DAYS, button(ways::BACK), ways::back_to_menu)
         .life(LIFE)
         .timeout(timed_out)
 }
@@ -51,7 +50,7 @@ async fn ask(turn: &mut Turn, _: Press) -> Step<Reporting> {
 }
 
 async fn timed_out(turn: &mut Turn, _: Reporting) -> Step<Reporting> {
-    shifts::timed_out(turn, key!("payroll-report-button"), ASK).await
+    ways::timed_out(turn, key!("payroll-report-button"), ASK).await
 }
 
 async fn ask_days(turn: &mut Turn) -> Result<(), BoxError> {
@@ -59,7 +58,7 @@ async fn ask_days(turn: &mut Turn) -> Result<(), BoxError> {
     let language = app.speaker(turn).await?.language;
     let current = Period::of(app.payroll.today().await?);
     let month = |period: Period| vec![Button::new(period.shown(language), format!("{MONTH}{period}"))];
-    let ways = [month(current), month(current.previous()), shifts::way_out(language)];
+    let ways = [month(current), month(current.previous()), ways::way_out(language)];
     turn.say(Say::text(text!(language, "payroll-report-ask")).buttons(ways));
     Ok(())
 }

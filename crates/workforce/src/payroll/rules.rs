@@ -123,9 +123,8 @@ pub enum Basis {
     Cancellation {
         /// Less than that was short notice.
         notice_hours: i64,
-        /// How long before the start it was, rounded down; below zero after it. Rows of earlier versions do not say.
-        #[serde(default)]
-        notice_minutes: Option<i64>,
+        /// How long before the start it was, rounded down; below zero after it.
+        notice_minutes: i64,
     },
     /// Somebody wrote it; the reason says why.
     Hand,

@@ -10,8 +10,7 @@ use super::tables::{role as user_role, user};
 use super::{Person, Role, Status, by_telegram, owners};
 use crate::audit;
 use crate::domain::{Writing, typed};
-use crate::shifts;
-use crate::sites::By;
+use crate::rooms::Rooms;
 use crate::texts::Language;
 use crate::web::sessions;
 
@@ -152,7 +151,9 @@ pub async fn set_status(
     }
     if status != Status::Verified {
         sessions::end_all(db, id).await?;
-        shifts::give_places_back(db, id, at, By { person: by, at }).await?;
+        for room in Rooms::all().iter() {
+            room.person_kept_out(db, id, by, at).await?;
+        }
     }
     note(db, id, "status changed", json!({ "status": status.name() }), by, at).await
 }

@@ -51,7 +51,7 @@ pub async fn export(
 }
 
 /// Forgets a person in one commit, and then removes their files; what of these remains the cleanup finds. What the bot keeps
-/// of their conversations, [`crate::forgetting`] removes.
+/// of their conversations, [`super::forgetting`] removes.
 pub async fn forget(
     domain: &Domain,
     rooms: &Rooms,

@@ -11,9 +11,8 @@ use sea_orm::{ColumnTrait, Condition, ConnectionTrait, DbBackend, EntityTrait, Q
 use super::tables::{role as user_role, user};
 use super::{Person, Role, Status, find};
 use crate::domain::{NOT_ALLOWED, Writing};
+use crate::person::OWNERS;
 
-/// Who decides on people. One of them must always be left.
-const OWNERS: [Role; 2] = [Role::Owner, Role::Superadmin];
 const NOT_POSSIBLE: &str = "this cannot be done to this person";
 const LAST_OWNER: &str =
     "this is the last owner, and somebody must be left to decide; make another person an owner first";
@@ -44,7 +43,7 @@ impl Deed {
     /// Only a superadmin makes or touches superadmins. Owners cannot block or forget themselves, nor take their own power
     /// away. A forgotten person cannot be changed.
     pub fn check(self, actor: &Person, person: &Person) -> Result<(), Hindrance> {
-        if !actor.may(&OWNERS) {
+        if !actor.may(OWNERS) {
             return Err(Hindrance::NotAllowed);
         }
         if person.is_forgotten() {
@@ -99,7 +98,7 @@ pub async fn hold(db: &Writing<'_, '_>, deed: Deed, actor: i64, person: i64) -> 
 pub(super) async fn is_owner(db: &Writing<'_, '_>, id: i64) -> Result<bool, WriteError> {
     lock_with_owners(db, &[id]).await?;
     let found = find(db, user::Column::Id.eq(id)).await?;
-    Ok(found.first().is_some_and(|person| person.may(&OWNERS)))
+    Ok(found.first().is_some_and(|person| person.may(OWNERS)))
 }
 
 /// Refuses a commit after which nobody would be an owner.
@@ -125,7 +124,7 @@ fn are_owners() -> sea_orm::sea_query::SimpleExpr {
     let holders = Query::select()
         .column(user_role::Column::UserId)
         .from(user_role::Entity)
-        .and_where(user_role::Column::Role.is_in(OWNERS.map(Role::name)))
+        .and_where(user_role::Column::Role.is_in(OWNERS.iter().map(|role| role.name())))
         .take();
     user::Column::Id.in_subquery(holders)
 }

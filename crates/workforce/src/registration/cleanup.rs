@@ -70,7 +70,7 @@ pub async fn hourly(app: App) -> anyhow::Result<()> {
         }
     };
     let (deleted, kept, errors) = (report.deleted.len(), report.kept.len(), report.errors.len());
-    tracing::info!(known = report.known, deleted, kept, errors, "files without an owner are cleaned up");
+    tracing::debug!(known = report.known, deleted, kept, errors, "files without an owner are cleaned up");
     for (name, error) in report.errors {
         tracing::warn!(%name, %error, "a file without an owner cannot be removed");
     }

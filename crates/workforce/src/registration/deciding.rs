@@ -11,12 +11,13 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder};
 
 use super::registrations::{self, Registrations, Verdict};
 use super::tables::document;
-use super::{DECIDERS, Decided, DocumentKind, DocumentStatus, answers, questions};
+use super::{Decided, DocumentKind, DocumentStatus, answers, questions};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::front;
 use crate::onboarding::Onboarding;
 use crate::people::{Person, Status};
+use crate::person::OWNERS;
 use crate::text;
 use crate::texts::Language;
 
@@ -105,7 +106,7 @@ pub async fn say_why_rejected(turn: &mut Turn, person: &Person) -> Result<(), Bo
 }
 
 async fn waiting(turn: &mut Turn, _: Press) -> Step<Deciding> {
-    let Some(decider) = front::allowed(turn, DECIDERS).await? else { return Ok(Next::Stay) };
+    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(Next::Stay) };
     let language = decider.language;
     let registrations = Registrations::of_app(&turn.context::<App>());
     let (waiting, count) = (registrations.waiting(SHOWN_MOST).await?, registrations.count().await?);
@@ -131,7 +132,7 @@ async fn waiting(turn: &mut Turn, _: Press) -> Step<Deciding> {
 
 /// Shows the documents, which Telegram still has.
 async fn papers(turn: &mut Turn, press: Press) -> Step<Deciding> {
-    let Some(decider) = front::allowed(turn, DECIDERS).await? else { return Ok(Next::Stay) };
+    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(Next::Stay) };
     let app = turn.context::<App>();
     let Some((person, _)) = chosen(&app, &press.rest).await? else { return Ok(Next::Stay) };
     let of_person = document::Entity::find().filter(document::Column::UserId.eq(person.id));
@@ -153,7 +154,7 @@ async fn papers(turn: &mut Turn, press: Press) -> Step<Deciding> {
 }
 
 async fn approve(turn: &mut Turn, press: Press) -> Step<Deciding> {
-    let Some(decider) = front::allowed(turn, DECIDERS).await? else { return Ok(Next::Stay) };
+    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(Next::Stay) };
     let app = turn.context::<App>();
     let Some((person, mark)) = chosen(&app, &press.rest).await? else { return Ok(Next::Stay) };
     if turn.refused().is_some() || person.status != Status::Pending {
@@ -167,7 +168,7 @@ async fn approve(turn: &mut Turn, press: Press) -> Step<Deciding> {
 }
 
 async fn reject(turn: &mut Turn, press: Press) -> Step<Deciding> {
-    let Some(decider) = front::allowed(turn, DECIDERS).await? else { return Ok(Next::Stay) };
+    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(Next::Stay) };
     let app = turn.context::<App>();
     let Some((person, mark)) = chosen(&app, &press.rest).await? else { return Ok(Next::Stay) };
     if person.status != Status::Pending {
@@ -178,7 +179,7 @@ async fn reject(turn: &mut Turn, press: Press) -> Step<Deciding> {
 }
 
 async fn ask_reason(turn: &mut Turn, telegram_id: i64, _: String) -> Result<(), BoxError> {
-    let Some(decider) = front::allowed(turn, DECIDERS).await? else { return Ok(()) };
+    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(()) };
     let (app, language) = (turn.context::<App>(), decider.language);
     let name = app.people.by_telegram(telegram_id).await?.map(|person| person.full_name).unwrap_or_default();
     turn.say(text!(language, "registration-reason", name = name));
@@ -186,7 +187,7 @@ async fn ask_reason(turn: &mut Turn, telegram_id: i64, _: String) -> Result<(), 
 }
 
 async fn reason(turn: &mut Turn, telegram_id: i64, mark: String, text: String) -> Step<Deciding> {
-    let Some(decider) = front::allowed(turn, DECIDERS).await? else { return Ok(Next::End) };
+    let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(Next::End) };
     let app = turn.context::<App>();
     let language = decider.language;
     let Some(reason) = answers::reason(&text) else {

@@ -7,10 +7,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::Markup;
 use serde::Deserialize;
 
-use super::{DECIDERS, NotDecided, Registrations};
+use super::{NotDecided, Registrations};
 use crate::application::App;
 use crate::files::MediaType;
 use crate::people::Person;
+use crate::person::OWNERS;
 use crate::web::{self, Card, Event, Oops, Owner, Routes, Section, ShownFile, Visitor};
 use crate::{key, text};
 
@@ -52,7 +53,7 @@ pub fn routes() -> Routes {
 
 /// What is counted on the front page.
 pub async fn count(app: &App, viewer: &Person) -> Result<Vec<Card>, Oops> {
-    if !viewer.may(DECIDERS) {
+    if !viewer.may(OWNERS) {
         return Ok(Vec::new());
     }
     let number = Registrations::of_app(app).count().await?;
@@ -62,7 +63,7 @@ pub async fn count(app: &App, viewer: &Person) -> Result<Vec<Card>, Oops> {
 
 /// The documents of a person, or that there are none.
 pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, Oops> {
-    if !viewer.may(DECIDERS) {
+    if !viewer.may(OWNERS) {
         return Ok(Vec::new());
     }
     let documents = Registrations::of_app(app).of(person.id).await?;
@@ -72,7 +73,7 @@ pub async fn section(app: &App, viewer: &Person, person: &Person) -> Result<Vec<
 
 /// What changes on open pages when somebody comes or is decided on.
 pub fn events() -> [Event; 2] {
-    [Event::to_roles(TOPIC, DECIDERS), Event::to_roles("people", DECIDERS)]
+    [Event::to_roles(TOPIC, OWNERS), Event::to_roles("people", OWNERS)]
 }
 
 /// `GET /registrations`.
@@ -109,7 +110,7 @@ async fn answer(app: &App, visitor: &Visitor, id: i64, decided: Result<(), NotDe
             for event in events() {
                 app.events.publish(event);
             }
-            app.events.publish(Event::to_roles(format!("person:{id}"), DECIDERS));
+            app.events.publish(Event::to_roles(format!("person:{id}"), OWNERS));
             return Ok(Redirect::to(QUEUE).into_response());
         }
         Err(NotDecided::NotWaiting(decided)) => {

@@ -14,6 +14,7 @@ use crate::application::App;
 use crate::domain::{Domain, NOT_ALLOWED, NotWritten, Writing};
 use crate::onboarding::Onboarding;
 use crate::people::{self, People, Person, Role, Status};
+use crate::person::OWNERS;
 
 /// Why a commit is refused that decides on documents which nobody has looked at.
 const CHANGED: &str = "these are not the documents that were looked at";
@@ -137,7 +138,7 @@ impl Registrations {
 
     async fn decide(&self, by: i64, user_id: i64, looked_at: &str, reason: Option<String>) -> Result<(), NotDecided> {
         let decider = self.people.by_id(by).await?;
-        if !decider.is_some_and(|person| person.may(super::DECIDERS)) {
+        if !decider.is_some_and(|person| person.may(OWNERS)) {
             return Err(NotDecided::NotAllowed);
         }
         let verdict = Verdict { user_id, main_document_begins: looked_at.to_owned(), by, reason, is_told: false };
@@ -201,7 +202,7 @@ pub async fn tell_all(app: App) -> anyhow::Result<()> {
 /// too where the decider may not decide any more.
 pub async fn decide(db: &Writing<'_, '_>, verdict: Verdict, at: Millis) -> Result<(), WriteError> {
     let Verdict { user_id, main_document_begins, by, reason, is_told } = verdict;
-    people::still_may(db, by, super::DECIDERS).await?;
+    people::still_may(db, by, OWNERS).await?;
     let is_approved = reason.is_none();
     let status = if is_approved { DocumentStatus::Approved } else { DocumentStatus::Rejected };
     let pending = document::Column::UserId.eq(user_id).and(document::Column::Status.eq(DocumentStatus::Pending.name()));

@@ -50,8 +50,6 @@ pub enum Fault {
     NoDocuments,
     /// Documents without a file.
     Lost(Vec<Document>),
-    /// There is nothing to decide: an older version has let somebody wait again who was unblocked.
-    DecidedAlready,
 }
 
 /// What became of somebody.
@@ -72,7 +70,6 @@ impl fmt::Display for Broken {
         match &self.fault {
             Fault::NoDocuments => f.write_str("no documents")?,
             Fault::Lost(lost) => write!(f, "{} documents without a file", lost.len())?,
-            Fault::DecidedAlready => f.write_str("decided already; block and unblock on the page sets it right")?,
         }
         f.write_str(match self.outcome {
             Outcome::Listed => "",
@@ -93,7 +90,6 @@ pub async fn repair(grounds: &Grounds, mend: Mend, at: Millis) -> anyhow::Result
     for (person, fault) in find(grounds, waiting, &files).await? {
         let outcome = match (mend, &fault) {
             (Mend::List, _) => Outcome::Listed,
-            (Mend::Delete, Fault::DecidedAlready) => Outcome::NotDeleted,
             (Mend::Delete, _) if is_known_elsewhere(grounds, &person).await? => Outcome::NotDeleted,
             (Mend::Delete, _) => {
                 let id = person.id;
@@ -140,12 +136,10 @@ async fn find(grounds: &Grounds, waiting: Vec<Person>, files: &[Found]) -> anyho
         let is_without = own.is_empty();
         // Of those that were rejected earlier nothing is needed.
         let pending: Vec<_> = own.into_iter().filter(|one| one.status == DocumentStatus::Pending).collect();
-        let is_decided = pending.is_empty();
         let lost: Vec<_> = pending.into_iter().filter(|one| !names.contains(one.id.as_str())).collect();
-        let fault = match (is_without, is_decided, lost.is_empty()) {
-            (true, ..) => Fault::NoDocuments,
-            (_, true, _) => Fault::DecidedAlready,
-            (.., false) => Fault::Lost(lost),
+        let fault = match (is_without, lost.is_empty()) {
+            (true, _) => Fault::NoDocuments,
+            (_, false) => Fault::Lost(lost),
             _ => continue,
         };
         broken.push((person, fault));
@@ -182,7 +176,6 @@ async fn relink(
 ) -> anyhow::Result<bool> {
     let lost = match fault {
         Fault::NoDocuments => return adopt(grounds, person, files, at).await,
-        Fault::DecidedAlready => return Ok(false),
         Fault::Lost(lost) => lost,
     };
     let mut found = Vec::new();

@@ -14,11 +14,12 @@ use super::keeping::{DISCARD, Discard, KEEP, Kept, KeptPaper, discard_now};
 use super::questions::back_button;
 use super::states::{AGAIN, CANCEL, Paper, Registration, onward, speaks};
 use super::tables::document;
-use super::{DECIDERS, DocumentKind, Draft, deciding};
+use super::{DocumentKind, Draft, deciding};
 use crate::application::App;
 use crate::domain::{InTurn, Writing};
 use crate::files::{generated_name, under_way};
 use crate::people::{self, Enrolment};
+use crate::person::OWNERS;
 use crate::{front, text};
 
 /// The largest picture.
@@ -60,7 +61,7 @@ pub async fn fetched(turn: &mut Turn, draft: Draft, papers: Vec<Paper>, outcome:
     Ok(Next::Keep(Registration::Saving { draft, papers }))
 }
 
-/// What a file is for: the first of its places that is still empty. A draft of an older version may have one file for both.
+/// What a file is for: the first of its places that is still empty.
 fn slot(draft: &Draft, papers: &[Paper], file_id: &str) -> Option<DocumentKind> {
     let slots = [(&draft.document, draft.kind), (&draft.selfie, Some(DocumentKind::Selfie))];
     let fitting = slots.into_iter().filter(|(picture, _)| picture.as_ref().is_some_and(|one| one.file_id == file_id));
@@ -93,7 +94,7 @@ async fn commit(turn: &mut Turn, draft: Draft, documents: Vec<KeptPaper>) -> Ste
     let (Some(name), Some(phone), (Some(main_document_id), Some(selfie_id))) = (draft.name, draft.phone, ids) else {
         return Err("a registration was to be written that is not complete".into());
     };
-    let deciders = app.people.with_any(DECIDERS).await?;
+    let deciders = app.people.with_any(OWNERS).await?;
     for decider in deciders.iter().take(TOLD_MOST) {
         let card = deciding::Card { telegram_id: user, name: &name, since: at, main_document_id: &main_document_id };
         turn.say_to(decider.telegram_id, card.announced(decider.language));

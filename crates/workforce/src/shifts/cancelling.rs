@@ -11,10 +11,10 @@ use super::{Happened, MediumKind, Reason, Shifts, Update, mine, when};
 use crate::application::App;
 use crate::attachments;
 use crate::domain::typed;
-use crate::people::{Person, Role, WriteAs};
+use crate::people::{Person, WriteAs};
+use crate::person::{KEEPERS, OWNERS};
 use crate::sites::{Permission, Sites, Why};
 use crate::texts::Language;
-use crate::web::OWNERS;
 use crate::{key, text};
 
 /// The number of a plan follows.
@@ -198,7 +198,7 @@ async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>
 
 /// Who judges reasons at each of these sites, by site; each but their own, which is for owners.
 pub async fn judges(app: &App, sites: &[i64]) -> Result<HashMap<i64, Vec<i64>>, DbErr> {
-    let staff = app.people.with_any(&[OWNERS, &[Role::Manager]].concat()).await?;
+    let staff = app.people.with_any(KEEPERS).await?;
     let permitted = Sites::of_app(app).permitted_at(sites, Permission::Employees).await?;
     let permitted: HashSet<(i64, i64)> = permitted.into_iter().collect();
     let of_site = |site: i64| {

@@ -28,7 +28,6 @@ pub enum CloseShift {
     Review {
         shift_id: i64,
         /// It was asked for in order to close the site.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         closes_site: bool,
     },
     Position {

@@ -17,7 +17,8 @@ use super::{Shifts, when};
 use crate::application::App;
 use crate::domain::Writing;
 use crate::jobs::done;
-use crate::sites::{Notice, Site, Sites, notices};
+use crate::notices::{self, Notice};
+use crate::sites::{Site, Sites};
 
 const HOUR_MS: i64 = 3_600_000;
 /// A reminder comes so long before the start.

@@ -74,6 +74,7 @@ pub async fn forget(db: &Writing<'_, '_>, user_id: i64, at: Millis) -> Result<Ve
         words: Set(None),
         document: Set(None),
         photo_file: Set(None),
+        photo_kind: Set(None),
         ..Default::default()
     };
     cancellation::Entity::update_many().set(wordless).filter(reasons).exec(db).await?;

@@ -35,7 +35,6 @@ pub enum MyTasks {
         /// It goes on to closing afterwards.
         is_closing: bool,
         /// What this very turn writes cannot be read yet when the list is asked for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         attached: Option<Attached>,
     },
     /// Waits for a photo, a video or a file.

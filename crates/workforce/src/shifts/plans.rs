@@ -17,9 +17,10 @@ use super::rules::EARLIEST_MS;
 use super::tables::{cancellation, plan, shift};
 use super::{records, when};
 use crate::domain::Writing;
+use crate::notices::{self, Notice};
 use crate::payroll::{Basis, Kind, Money, Payroll, Row, Source};
 use crate::people;
-use crate::sites::{self, By, Notice, Site, Slot, Why, kept, local, notices};
+use crate::sites::{self, By, Site, Slot, Why, kept, local};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
@@ -407,7 +408,7 @@ fn fines_of(plan: &Plan, cancelled: &cancellation::Model, fines: Fines, site: &S
     let short = cancelled.is_short_notice.then_some((Kind::CancelledLate, fines.short_notice));
     let basis = Basis::Cancellation {
         notice_hours: cancelled.notice_hours.unwrap_or(fines.notice_hours),
-        notice_minutes: Some((plan.period.from.0 - cancelled.cancelled_at).div_euclid(MINUTE_MS)),
+        notice_minutes: (plan.period.from.0 - cancelled.cancelled_at).div_euclid(MINUTE_MS),
     };
     let row = |(kind, price): (Kind, Money)| Row {
         user_id: plan.user_id,

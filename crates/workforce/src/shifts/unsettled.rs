@@ -10,16 +10,8 @@ use sea_orm::{ColumnTrait, DbErr, EntityTrait, JoinType, QueryFilter, QueryOrder
 
 use super::doors::Shifts;
 use super::tables::{cancellation, plan, shift};
+use crate::payroll::Unsettled;
 use crate::sites::{Period, Sites, local};
-
-/// What may still be posted into some days.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unsettled {
-    /// Shifts that are still open, with the day that each belongs to; the first comes first.
-    pub shifts: Vec<(NaiveDate, i64)>,
-    /// How many reasons of those who did not come wait to be judged.
-    pub cancellations: usize,
-}
 
 impl Shifts {
     /// What is not settled yet of these days, by the clocks of the sites; both ends are included. One query for shifts, one

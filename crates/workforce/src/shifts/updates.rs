@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use super::TOPIC;
 use super::doors::Shifts;
 use crate::application::App;
+use crate::person::OWNERS;
 use crate::sites::Permission;
-use crate::web::{Event, OWNERS};
+use crate::web::Event;
 
 const EFFECT: &str = "shift-updates";
 

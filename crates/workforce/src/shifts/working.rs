@@ -19,8 +19,9 @@ use super::rules::{EARLIEST_MS, overdue, reckon};
 use super::tables::{medium, opening, plan, shift, task};
 use crate::attachments;
 use crate::domain::Writing;
+use crate::notices::{self, Notice};
 use crate::payroll::{Money, Payroll, rate_of};
-use crate::sites::{self, Notice, Position, Task, Why, kept, local, notices};
+use crate::sites::{self, Position, Task, Why, kept, local};
 
 /// Photos of one task, at most.
 const MEDIA_MOST: i64 = 10;

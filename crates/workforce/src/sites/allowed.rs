@@ -7,14 +7,14 @@ use opora::store::WriteError;
 use sea_orm::sea_query::{IntoCondition, LockType, Query};
 use sea_orm::{ColumnTrait, Condition, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
-use super::contracts::{Contract, Permission};
+use super::contracts::Contract;
 use super::doors::Sites;
 use super::records::Site;
 use super::tables::{permission, site};
 use super::{NotDone, Why};
 use crate::domain::{Writing, among};
-use crate::people::{self, Person, Role};
-use crate::web::OWNERS;
+use crate::people::{self, Person};
+use crate::person::{MANAGERS, OWNERS, Permission};
 
 /// What a change needs of its actor, as it was checked before the commit.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,8 @@ impl Rights {
         self
     }
 
-    pub(super) fn at(what: Permission, sites: &[i64]) -> Self {
+    /// What a manager needs at these sites.
+    pub fn at(what: Permission, sites: &[i64]) -> Self {
         Self(sites.iter().map(|site| (*site, what)).collect())
     }
 
@@ -48,7 +49,7 @@ impl Rights {
         let own = permission::Entity::find().filter(permission::Column::UserId.eq(actor.id));
         let rows = own.order_by_asc(permission::Column::Id).lock(LockType::Share).all(db).await?;
         let own: Vec<_> = rows.into_iter().map(permitted).collect::<Result<_, _>>()?;
-        let may = actor.may(&[Role::Manager]) && self.0.iter().all(|right| own.contains(right));
+        let may = actor.may(MANAGERS) && self.0.iter().all(|right| own.contains(right));
         if may { Ok(()) } else { Err(Why::NotAllowed.refusal()) }
     }
 }
@@ -68,7 +69,7 @@ impl Sites {
         if person.may(OWNERS) {
             return self.sites(which).await;
         }
-        if !person.may(&[Role::Manager]) {
+        if !person.may(MANAGERS) {
             return Ok(Vec::new());
         }
         let permitted = Query::select()
@@ -85,7 +86,7 @@ impl Sites {
         if person.may(OWNERS) {
             return Ok(true);
         }
-        if !person.may(&[Role::Manager]) {
+        if !person.may(MANAGERS) {
             return Ok(false);
         }
         let here = permission::Entity::find().filter(permission::Column::UserId.eq(person.id));
@@ -163,7 +164,7 @@ impl Sites {
         }
         let own = self.permissions_of(by.id).await?;
         let is_permitted = !had.is_empty() && had.iter().all(|site| own.contains(&(*site, what)));
-        allowed(by.may(&[Role::Manager]) && is_permitted, rights)
+        allowed(by.may(MANAGERS) && is_permitted, rights)
     }
 }
 

@@ -18,7 +18,7 @@ use super::tables::{site, slot, task};
 use super::{Why, kept};
 use crate::audit;
 use crate::domain::Writing;
-use crate::shifts;
+use crate::rooms;
 
 /// Tasks of a shift, at most, so that each has its button under one message.
 pub const TASKS_MOST: u64 = 90;
@@ -129,11 +129,7 @@ pub async fn edit_site(
 /// Refused while somebody works there or means to.
 pub async fn delete_site(db: &Writing<'_, '_>, id: i64, version: i64, by: By) -> Result<(), WriteError> {
     site_to_change(db, id).await?;
-    if shifts::is_site_in_use(db, id, by.at).await? {
-        return Err(Why::InUse.refusal());
-    }
-    // Nobody works there: whoever has opened it need not come back to close what is gone.
-    shifts::shut(db, id, by.person, by.at).await?;
+    rooms::attendance().site_deleted(db, id, by).await?;
     let deleted = site::ActiveModel { deleted_at: Set(Some(by.at.0)), ..Default::default() };
     change_row!(site, db, id, version, deleted, by);
     by.note(db, "site deleted", ("site", id), json!({})).await

@@ -15,8 +15,7 @@ use super::records::{is_price, mistakes};
 use super::tables::{contract, contract_site, permission};
 use super::{Why, kept};
 use crate::domain::Writing;
-use crate::text;
-use crate::texts::Language;
+use crate::person::Permission;
 
 /// What somebody works by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,19 +49,6 @@ pub enum ContractStatus {
     Terminated,
 }
 
-/// What a manager may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Permission {
-    View,
-    Edit,
-    Delete,
-    Employees,
-    Finances,
-    Rates,
-    Schedule,
-}
-
 impl ContractStatus {
     pub const ALL: [Self; 4] = [Self::Draft, Self::Active, Self::Suspended, Self::Terminated];
 
@@ -77,50 +63,11 @@ impl ContractStatus {
     }
 }
 
-impl Permission {
-    pub const ALL: [Self; 7] =
-        [Self::View, Self::Edit, Self::Delete, Self::Employees, Self::Finances, Self::Rates, Self::Schedule];
-
-    /// Its name in the database and in forms.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::View => "view",
-            Self::Edit => "edit",
-            Self::Delete => "delete",
-            Self::Employees => "employees",
-            Self::Finances => "finances",
-            Self::Rates => "rates",
-            Self::Schedule => "schedule",
-        }
-    }
-
-    /// What people call it.
-    pub fn words(self, language: Language) -> String {
-        match self {
-            Self::View => text!(language, "sites-may-view"),
-            Self::Edit => text!(language, "sites-may-edit"),
-            Self::Delete => text!(language, "sites-may-delete"),
-            Self::Employees => text!(language, "sites-may-employees"),
-            Self::Finances => text!(language, "sites-may-finances"),
-            Self::Rates => text!(language, "sites-may-rates"),
-            Self::Schedule => text!(language, "sites-may-schedule"),
-        }
-    }
-}
-
 impl FromStr for ContractStatus {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|status| status.name() == name).ok_or_else(|| format!("no contract is `{name}`"))
-    }
-}
-
-impl FromStr for Permission {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|one| one.name() == name).ok_or_else(|| format!("no permission `{name}`"))
     }
 }
 

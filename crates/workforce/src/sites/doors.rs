@@ -11,15 +11,17 @@ use sea_orm::{ColumnTrait, Condition, DatabaseConnection, DbErr, EntityTrait, Qu
 
 use super::allowed::Rights;
 use super::changes::{self, By};
-use super::contracts::{self, AboutContract, Contract, Permission};
+use super::contracts::{self, AboutContract, Contract};
 use super::records::{AboutSite, AboutSlot, AboutTask, Site, Slot, Task};
 use super::tables::{contract, contract_site, site, slot, task};
 use super::updates::{changed, hired, permitted_otherwise, rescheduled};
-use super::{NotDone, Why, notices, slots};
+use super::{NotDone, Why, slots};
 use crate::application::App;
 use crate::domain::{Once, Writing};
+use crate::notices;
 use crate::people::Person;
-use crate::web::{Event, OWNERS};
+use crate::person::{OWNERS, Permission};
+use crate::web::Event;
 
 /// What pages name in `data-live` to hear of sites, slots, tasks and contracts.
 pub const TOPIC: &str = "sites";

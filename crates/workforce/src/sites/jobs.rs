@@ -21,7 +21,7 @@ pub async fn fill_next_year(app: App) -> anyhow::Result<()> {
         let id = site.id;
         let filled = app.domain.write_and_get(move |db| Box::pin(slots::fill_year(db, id, year, by))).await;
         if let Some(made) = done(filled, "site", id)?.filter(|made| *made > 0) {
-            tracing::info!(site = id, year, slots = made, "the slots of the next year are there");
+            tracing::debug!(site = id, year, slots = made, "the slots of the next year are there");
         }
     }
     Ok(())

@@ -2,17 +2,14 @@
 
 use opora::clock::Millis;
 use opora::store::WriteError;
-use sea_orm::sea_query::{Expr, ExprTrait, LikeExpr};
-use sea_orm::{ColumnTrait, Condition, EntityTrait, QueryFilter, QueryOrder, Set};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, Set};
 use serde_json::{Value, json};
 
 use super::ContractStatus;
-use super::tables::{contract, contract_site, notice, permission};
+use super::tables::{contract, contract_site, permission};
 use crate::domain::{Domain, Writing};
-use crate::people::Person;
-
-/// Before what would mean something in a pattern.
-const ESCAPE: char = '!';
+use crate::notices;
 
 /// Contracts with their sites, what a manager may do, and what the person was told.
 pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
@@ -22,8 +19,7 @@ pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
     let places = contract_site::Entity::find().filter(places).all(domain.read()).await?;
     let permissions = permission::Entity::find().filter(permission::Column::UserId.eq(user_id));
     let permissions = permissions.order_by_asc(permission::Column::Id).all(domain.read()).await?;
-    let notices = notice::Entity::find().filter(notice::Column::UserId.eq(user_id));
-    let notices = notices.order_by_asc(notice::Column::Id).all(domain.read()).await?;
+    let notices = notices::told(domain, user_id).await?;
     if contracts.is_empty() && permissions.is_empty() && notices.is_empty() {
         return Ok(Value::Null);
     }
@@ -35,21 +31,15 @@ pub async fn export(domain: &Domain, user_id: i64) -> anyhow::Result<Value> {
         })
     });
     let allowed = permissions.iter().map(|one| json!({ "permission": one.permission, "site": one.site_id }));
-    let told = notices.iter().map(|one| json!({ "at_ms": one.created_at, "notice": read(&one.body) }));
     Ok(json!({
         "contracts": contracts.collect::<Value>(), "permissions": allowed.collect::<Value>(),
-        "notices": told.collect::<Value>(),
+        "notices": notices,
     }))
 }
 
-/// A body as it was written; one that nobody can read is given out as a text, for it is about the person all the same.
-fn read(body: &str) -> Value {
-    serde_json::from_str(body).unwrap_or_else(|_| body.into())
-}
-
-/// Ends contracts, which say what was paid by; permissions go, and so do notices to the person and about them.
-pub async fn forget(db: &Writing<'_, '_>, person: &Person, at: Millis) -> Result<(), WriteError> {
-    permission::Entity::delete_many().filter(permission::Column::UserId.eq(person.id)).exec(db).await?;
+/// Ends contracts, which say what was paid by; permissions go.
+pub async fn forget(db: &Writing<'_, '_>, person_id: i64, at: Millis) -> Result<(), WriteError> {
+    permission::Entity::delete_many().filter(permission::Column::UserId.eq(person_id)).exec(db).await?;
     let ended = contract::ActiveModel {
         status: Set(ContractStatus::Terminated.name().to_owned()),
         updated_at: Set(at.0),
@@ -58,25 +48,9 @@ pub async fn forget(db: &Writing<'_, '_>, person: &Person, at: Millis) -> Result
     contract::Entity::update_many()
         .set(ended)
         .col_expr(contract::Column::Version, Expr::col(contract::Column::Version).add(1))
-        .filter(contract::Column::UserId.eq(person.id))
+        .filter(contract::Column::UserId.eq(person_id))
         .filter(contract::Column::Status.ne(ContractStatus::Terminated.name()))
         .exec(db)
         .await?;
-    let about = Expr::col(notice::Column::Body).like(naming(person)?);
-    let about = Condition::any().add(notice::Column::UserId.eq(person.id)).add(about);
-    notice::Entity::delete_many().filter(about).exec(db).await?;
     Ok(())
-}
-
-/// What names the person within a body, where names stand as JSON writes them.
-fn naming(person: &Person) -> Result<LikeExpr, WriteError> {
-    let mut pattern = String::from("%\"name\":");
-    for character in serde_json::to_string(&person.full_name)?.chars() {
-        if matches!(character, '%' | '_' | ESCAPE) {
-            pattern.push(ESCAPE);
-        }
-        pattern.push(character);
-    }
-    pattern.push('%');
-    Ok(LikeExpr::new(pattern).escape(ESCAPE))
 }

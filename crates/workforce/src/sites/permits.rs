@@ -10,16 +10,13 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 use serde_json::json;
 
 use super::changes::By;
-use super::contracts::Permission;
 use super::tables::{permission, site};
 use super::updates::permitted_otherwise;
 use super::{NotDone, Sites, Why};
 use crate::audit;
 use crate::domain::Writing;
 use crate::people::Person;
-
-/// What somebody may do, by site. Sites where it is nothing are left out.
-pub type Permits = BTreeMap<i64, BTreeSet<Permission>>;
+use crate::person::{Permission, Permits};
 
 impl Sites {
     /// What each manager may do, by person.

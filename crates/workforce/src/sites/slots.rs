@@ -16,7 +16,7 @@ use super::records::{AboutSlot, Site, Slot};
 use super::tables::{site, slot, task};
 use super::{Why, kept};
 use crate::domain::{Writing, days};
-use crate::shifts;
+use crate::rooms;
 
 /// Databases take only so many values at once.
 const ROWS_AT_ONCE: usize = 200;
@@ -64,7 +64,7 @@ pub async fn edit_slot(
     change_row!(slot, db, id, version, row, by);
     let after = live_slot(db, id).await?;
     if after.period != before.period {
-        shifts::move_plans(db, &before, &after, &site, by).await?;
+        rooms::attendance().slot_moved(db, &before, &after, &site, by).await?;
     }
     by.note(db, "slot changed", ("slot", id), differences(&before.about, &about)).await
 }
@@ -73,7 +73,7 @@ pub async fn edit_slot(
 pub async fn not_ones_own(db: &Writing<'_, '_>, id: i64, user_id: Option<i64>) -> Result<(), WriteError> {
     let Some(user_id) = user_id else { return Ok(()) };
     hold_slot(db, id).await?;
-    if shifts::has_place_in(db, user_id, id).await? { Err(Why::OwnCase.refusal()) } else { Ok(()) }
+    if rooms::attendance().has_place_in(db, user_id, id).await? { Err(Why::OwnCase.refusal()) } else { Ok(()) }
 }
 
 /// The same of a task; those of a whole site are nobody's own.
@@ -92,7 +92,7 @@ pub async fn not_a_task_of_ones_own(
 pub async fn delete_slot(db: &Writing<'_, '_>, id: i64, version: i64, by: By) -> Result<(), WriteError> {
     let before = live_slot(db, id).await?;
     let site = live_site(db, before.site_id).await?;
-    let taken = shifts::cancel_plans(db, &before, &site, by).await?;
+    let taken = rooms::attendance().slot_deleted(db, &before, &site, by).await?;
     let deleted = slot::ActiveModel { deleted_at: Set(Some(by.at.0)), taken: Set(taken), ..Default::default() };
     change_row!(slot, db, id, version, deleted, by);
     by.note(db, "slot deleted", ("slot", id), json!({})).await
@@ -103,7 +103,7 @@ pub async fn restore_slot(db: &Writing<'_, '_>, id: i64, by: By) -> Result<(), W
     let before = hold_slot(db, id).await?.ok_or_else(|| Why::Gone.refusal())?;
     let site = live_site(db, before.site_id).await?;
     restore_row!(slot, db, id, by);
-    let taken = shifts::restore_plans(db, &before, &site, by).await?;
+    let taken = rooms::attendance().slot_restored(db, &before, &site, by).await?;
     let places = slot::ActiveModel { taken: Set(taken), ..Default::default() };
     slot::Entity::update_many().set(places).filter(slot::Column::Id.eq(id)).exec(db).await.map_err(kept)?;
     by.note(db, "slot restored", ("slot", id), json!({ "taken": taken })).await

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::contracts::Permission;
 use super::doors::TOPIC;
-use crate::web::{Event, OWNERS};
+use crate::person::{OWNERS, Permission};
+use crate::web::Event;
 
 /// That sites have changed: for those who may see them, and those who work there.
 pub fn changed(sites: &[i64]) -> [Event; 2] {

@@ -10,6 +10,7 @@ use super::doors::Sites;
 use super::records::{Site, Slot};
 use super::tables::{contract, contract_site};
 use crate::domain::among;
+use crate::person::{Permission, Person};
 
 impl Sites {
     /// Who works at a site by a contract that is active.
@@ -35,6 +36,16 @@ impl Sites {
     /// Who has a contract for any of these sites, however it stands; one that is deleted does not count.
     pub async fn people_at(&self, sites: &[i64]) -> Result<BTreeSet<i64>, DbErr> {
         self.people(for_any_of(sites)).await
+    }
+
+    /// The people with a contract for the sites whose employees a manager looks after; nothing if there is no such site.
+    pub async fn looked_after(&self, viewer: &Person) -> Result<Option<Vec<i64>>, DbErr> {
+        let sites = self.where_may(viewer, Permission::Employees).await?;
+        if sites.is_empty() {
+            return Ok(None);
+        }
+        let sites: Vec<i64> = sites.iter().map(|site| site.id).collect();
+        Ok(Some(self.people_at(&sites).await?.into_iter().collect()))
     }
 
     /// Where these people work by contracts that are active: pairs of site and person.

@@ -4,8 +4,10 @@ use opora::dialogue::{Text, Texts};
 use opora::telegram::Button;
 
 use super::Language;
-use crate::front::menu_button;
 use crate::text;
+
+/// The data of the button that leads to the main menu from anywhere.
+pub const MENU: &str = "menu";
 
 /// The library's own sentences, from the Fluent files.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,4 +92,9 @@ impl Sentences {
 
 fn said(language: &str, text: impl Fn(Language) -> String) -> Text {
     text(Language::of_code(language)).into()
+}
+
+/// The button that every final message has.
+pub fn menu_button(language: Language) -> Button {
+    Button::raw(text!(language, "main-menu-button"), MENU)
 }

@@ -61,7 +61,7 @@ fn every_sentence_that_the_code_says_exists_and_gets_its_values() {
         }
     }
     let used: BTreeSet<_> = used.iter().map(|one| one.key.as_str()).collect();
-    // What an earlier version wrote down is still told.
+    // What the audit keeps is looked up by the name of its action.
     let is_kept = |key: &str| key == SAMPLE || key.starts_with("audit-");
     let idle: Vec<_> = known.keys().filter(|key| !used.contains(key.as_str()) && !is_kept(key)).collect();
     assert!(idle.is_empty(), "nobody says {idle:?}");

@@ -4,9 +4,7 @@ use chrono::{DateTime, Utc};
 use maud::{Markup, html};
 use opora::clock::Millis;
 
-use crate::front::role_name;
-use crate::people::{Role, Status};
-use crate::text;
+use crate::person::{Role, Status, role_name, status_name};
 use crate::texts::Language;
 
 /// A point in time. The page's script shows it as the clock of whoever looks does.
@@ -25,14 +23,4 @@ pub fn role_label(role: Role, language: Language) -> Markup {
 /// A status as a mark.
 pub fn status_label(status: Status, language: Language) -> Markup {
     html! { span class={ "badge " (status.name()) } { (status_name(status, language)) } }
-}
-
-/// What people call a status.
-pub fn status_name(status: Status, language: Language) -> String {
-    match status {
-        Status::Pending => text!(language, "web-status-pending"),
-        Status::Verified => text!(language, "web-status-verified"),
-        Status::Rejected => text!(language, "web-status-rejected"),
-        Status::Blocked => text!(language, "web-status-blocked"),
-    }
 }

@@ -8,9 +8,8 @@ use maud::Markup;
 
 use super::oops::Oops;
 use super::visit::Visit;
-use super::{OPERATORS, OWNERS};
 use crate::application::App;
-use crate::people::{Person, Role};
+use crate::person::{OPERATORS, OWNERS, Person, Role};
 use crate::texts::Language;
 
 /// Somebody who is signed in, on a page.

@@ -9,7 +9,6 @@ use super::guards::SignedIn;
 use super::layout::Card;
 use super::oops::Oops;
 use crate::application::App;
-use crate::people::{Person, Status};
 use crate::text;
 
 /// `GET /`.
@@ -18,7 +17,7 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
     let rooms: Vec<_> = app.rooms.iter().collect();
     let of_rooms = try_join_all(rooms.iter().map(|room| room.home(&app, person))).await?;
     let sections = try_join_all(rooms.iter().map(|room| room.front_page(&app, person))).await?;
-    let cards: Vec<Card> = own(&app, person).await?.into_iter().chain(of_rooms.into_iter().flatten()).collect();
+    let cards: Vec<Card> = of_rooms.into_iter().flatten().collect();
     let items = visitor.visit.nav(person);
     let body = html! {
         h1 { (text!(language, "web-greeting", name = person.full_name.as_str())) }
@@ -40,15 +39,4 @@ pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result
         }
     };
     Ok(visitor.page(&text!(language, "web-home"), &body))
-}
-
-/// What people themselves give.
-async fn own(app: &App, person: &Person) -> Result<Vec<Card>, Oops> {
-    if !person.may(super::OWNERS) {
-        return Ok(Vec::new());
-    }
-    let language = person.language;
-    let (verified, pending) = tokio::try_join!(app.people.count(Status::Verified), app.people.count(Status::Pending))?;
-    let card = |label: String, number: u64| Card { label, number, path: "/people".to_owned() };
-    Ok(vec![card(text!(language, "web-count-verified"), verified), card(text!(language, "web-count-pending"), pending)])
 }

@@ -5,8 +5,7 @@ use maud::{DOCTYPE, Markup, html};
 use super::assets;
 use super::csrf;
 use super::visit::Visit;
-use crate::people::{Person, Role};
-use crate::sites::Permission;
+use crate::person::{Permission, Person, Role};
 use crate::text;
 
 /// A place in the navigation.
@@ -100,7 +99,7 @@ impl Visit {
 
     /// Where somebody may go.
     pub fn nav(&self, person: &Person) -> Vec<NavItem> {
-        let items = self.app().rooms.iter().flat_map(crate::rooms::Room::nav);
+        let items = self.app().rooms.nav().into_iter();
         let is_useful = |item: &NavItem| item.needs.is_none_or(|what| self.may_somewhere(what));
         items.filter(|item| person.may(item.roles) && is_useful(item)).collect()
     }

@@ -11,7 +11,7 @@ use opora::clock::Millis;
 use parking_lot::Mutex;
 
 use super::oops::Oops;
-use crate::people::{Person, Role};
+use crate::person::{OWNERS, Person};
 
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -101,7 +101,7 @@ impl Default for ByRole {
 
 impl ByRole {
     fn take(&self, person: &Person, now: Millis) -> Result<(), Oops> {
-        let is_owner = person.roles.has_any(&[Role::Owner, Role::Superadmin]);
+        let is_owner = person.roles.has_any(OWNERS);
         let limit = if is_owner { &self.owners } else { &self.members };
         limit.take(Asker::Person(person.id), now)
     }

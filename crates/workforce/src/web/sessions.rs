@@ -13,7 +13,7 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, Qu
 use super::secrets;
 use crate::application::App;
 use crate::domain::Writing;
-use crate::people::{Person, Status};
+use crate::person::{Person, Status};
 
 /// How long a session lasts that nobody uses.
 pub const LIFE: Duration = Duration::from_secs(14 * 24 * 3600);

@@ -22,8 +22,7 @@ use super::visit::Visit;
 use super::{Event, Visitor, secrets, sessions};
 use crate::application::App;
 use crate::domain::Writing;
-use crate::people::{Person, Who};
-use crate::settings::ENABLE_TEST_USERS;
+use crate::person::{Person, Who};
 use crate::web::SignedIn;
 use crate::{key, text};
 
@@ -232,7 +231,7 @@ pub async fn forget(db: &Writing<'_, '_>, person: &Person) -> Result<(), WriteEr
 
 /// Both flags are needed, so that one forgotten row opens nothing.
 async fn may_use_any_pin(app: &App, person: &Person) -> Result<bool, Oops> {
-    Ok(person.is_test && app.settings.get(&ENABLE_TEST_USERS).await?)
+    Ok(person.is_test && app.allows_test_users().await?)
 }
 
 /// Sends a PIN, or leaves it for the instance that leads, or for when the store takes posts again. If only the answer of

@@ -9,11 +9,11 @@ use axum::http::{HeaderMap, Method, header};
 
 use super::cookies::Cookie;
 use super::oops::Oops;
-use super::{OWNERS, assets, csrf, file, secrets, sessions};
+use super::{assets, csrf, file, secrets, sessions};
 use crate::application::App;
 use crate::config::{Networks, network_of};
-use crate::people::{Person, Role};
-use crate::sites::{Permission, Sites};
+use crate::person::{MANAGERS, OWNERS, Permission, Person};
+use crate::rooms;
 use crate::texts::Language;
 
 /// A request under way. Clones are the same one.
@@ -200,8 +200,8 @@ async fn standing(app: &App, headers: &HeaderMap) -> Result<(String, Standing), 
 /// What a manager may do; of others their role says it.
 async fn permitted(app: &App, standing: &Standing) -> Result<Vec<Permission>, Oops> {
     match standing {
-        Standing::Member { person, .. } if person.may(&[Role::Manager]) && !person.may(OWNERS) => {
-            Ok(Sites::of_app(app).permitted_anywhere(person.id).await?)
+        Standing::Member { person, .. } if person.may(MANAGERS) && !person.may(OWNERS) => {
+            Ok(rooms::permissions().permitted_anywhere(app, person.id).await?)
         }
         _ => Ok(Vec::new()),
     }

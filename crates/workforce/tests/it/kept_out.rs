@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use sea_orm::ConnectionTrait;
 use workforce::audit;
+use workforce::notices::{self, Notice};
 use workforce::people::{self, Status};
 use workforce::shifts::{Shifts, jobs};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Notice, Sites, notices};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites};
 use workforce::texts::Language;
 
 use crate::cabinet::Cabinet;

@@ -3,8 +3,8 @@
 use opora::key::DialogueKey;
 use opora::store::{Incoming, Mark, Origin, Parked, ParkedId};
 use serde_json::{Value, json};
-use workforce::people::{self, Status};
-use workforce::{audit, forgetting};
+use workforce::audit;
+use workforce::people::{self, Status, forgetting};
 
 use crate::cabinet::Cabinet;
 use crate::demo::{ANNA, BORIS, Demo, until};

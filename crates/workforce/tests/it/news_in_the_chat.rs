@@ -9,8 +9,9 @@ use serde_json::Value;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::{Layer, Registry};
+use workforce::notices;
 use workforce::shifts::{Shifts, Start, jobs, open};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites, notices};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites};
 
 use crate::cabinet::Cabinet;
 use crate::demo::{ANNA, BORIS};

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use workforce::audit;
+use workforce::notices::{self, Notice};
 use workforce::people::{Person, Role};
 use workforce::shifts::{Excuse, Reason, ShiftStatus, Shifts, Start, cancel, jobs, open};
-use workforce::sites::{
-    AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Notice, Permission, Sites, Why, notices,
-};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Permission, Sites, Why};
 
 use crate::cabinet::Cabinet;
 use crate::demo::{ANNA, BORIS};

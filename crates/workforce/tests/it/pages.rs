@@ -9,7 +9,7 @@ use opora::key::DialogueKey;
 use opora::store::{Parked, ParkedId};
 use workforce::application::App;
 use workforce::audit;
-use workforce::people::{self, Person, Role, Status};
+use workforce::people::{self, PeopleRoom, Person, Role, Status};
 use workforce::rooms::{Room, Rooms};
 use workforce::web::{Card, Oops, Routes, Section, Web};
 
@@ -219,7 +219,7 @@ async fn by_https_cookies_and_browsers_are_held_to_it() {
 
 #[tokio::test]
 async fn rooms_add_to_the_pages_and_a_failure_is_a_page_of_its_own() {
-    let cabinet = Cabinet::with(Kind::Sqlite, Rooms::of(&[&Web, &Adding]), "http://office.example").await;
+    let cabinet = Cabinet::with(Kind::Sqlite, Rooms::of(&[&Web, &PeopleRoom, &Adding]), "http://office.example").await;
     let owner = cabinet.signed_in(ANNA).await;
     owner.get("/").await.is(200, "things to see to").is(200, ">41<");
     let id = cabinet.person(BORIS).await.id;

@@ -6,13 +6,13 @@ use opora::testing::chat::Someone;
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::application::App;
 use workforce::domain::{NotWritten, Writing};
+use workforce::notices;
 use workforce::payroll::{
     self, Kind as PayKind, LatenessFacts, Money, NO_ENTRY, NotDone, Payroll, Period, ShiftFacts, TaskFacts, Why,
     adjustments_of,
 };
 use workforce::people::{Person, Role};
 use workforce::rooms::Rooms;
-use workforce::sites::notices;
 use workforce::texts::Language;
 
 use crate::firm::{Firm, Kind, NOON, on_every_database};

@@ -23,6 +23,8 @@ CREATE TABLE adjustments (
   task_id BIGINT,
   plan_id BIGINT,
   order_id BIGINT,
+  -- Where it was earned.
+  site_id BIGINT,
   -- What it corrects, in a period that was closed.
   corrects_id BIGINT REFERENCES adjustments (id),
   -- How it came about, as JSON.
@@ -48,7 +50,10 @@ CREATE UNIQUE INDEX adjustments_once_by_plan ON adjustments (plan_id, kind) WHER
 CREATE UNIQUE INDEX adjustments_once_by_order ON adjustments (order_id, kind) WHERE order_id IS NOT NULL;
 CREATE INDEX adjustments_by_person ON adjustments (user_id, period, day, id);
 CREATE INDEX adjustments_by_period ON adjustments (period, user_id);
-CREATE INDEX adjustments_by_day ON adjustments (day, user_id);
+-- Sums by day, and by person over some days, are read from the index alone.
+CREATE INDEX adjustments_by_day ON adjustments (day, user_id, kind, amount_kopecks, hours_hundredths)
+  WHERE deleted_at IS NULL;
+CREATE INDEX adjustments_by_site ON adjustments (site_id, period, user_id) WHERE site_id IS NOT NULL;
 CREATE INDEX adjustments_by_corrected ON adjustments (corrects_id) WHERE corrects_id IS NOT NULL;
 
 -- Every change of what somebody wrote: how it was afterwards.
@@ -78,6 +83,8 @@ CREATE TABLE payroll_entries (
   CHECK (total_kopecks = earned_kopecks + bonus_kopecks + deduction_kopecks)
 );
 CREATE INDEX payroll_entries_by_person ON payroll_entries (user_id, period);
+CREATE INDEX payroll_entries_by_total ON payroll_entries (period, total_kopecks DESC, user_id);
+CREATE INDEX payroll_entries_overpaid ON payroll_entries (user_id) WHERE paid_kopecks > total_kopecks;
 
 -- Marks that somebody was paid. One that was a mistake is taken back and stays visible.
 CREATE TABLE payments (
@@ -106,9 +113,17 @@ CREATE INDEX payments_by_entry ON payments (period, user_id, id);
 --sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
 --sqlite: CREATE TRIGGER periods_stay BEFORE DELETE ON payroll_periods WHEN OLD.status = 'closed'
 --sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
---sqlite: CREATE TRIGGER entries_stay BEFORE UPDATE ON payroll_entries
---sqlite: WHEN OLD.total_kopecks <> NEW.total_kopecks
---sqlite: AND EXISTS (SELECT 1 FROM payroll_periods WHERE id = OLD.period AND status = 'closed')
+-- The sums of a closed month stay as its rows do: none comes, goes or changes. Only what was paid is marked afterwards, and
+-- with it the version rises.
+--sqlite: CREATE TRIGGER entries_stay_insert BEFORE INSERT ON payroll_entries
+--sqlite: WHEN EXISTS (SELECT 1 FROM payroll_periods WHERE id = NEW.period AND status = 'closed')
+--sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
+--sqlite: CREATE TRIGGER entries_stay_update BEFORE UPDATE OF period, user_id, hours_hundredths, earned_kopecks, bonus_kopecks,
+--sqlite:   deduction_kopecks, total_kopecks ON payroll_entries
+--sqlite: WHEN EXISTS (SELECT 1 FROM payroll_periods WHERE id IN (OLD.period, NEW.period) AND status = 'closed')
+--sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
+--sqlite: CREATE TRIGGER entries_stay_delete BEFORE DELETE ON payroll_entries
+--sqlite: WHEN EXISTS (SELECT 1 FROM payroll_periods WHERE id = OLD.period AND status = 'closed')
 --sqlite: BEGIN SELECT RAISE(ABORT, 'this period is closed'); END;
 
 -- Whoever writes into a period shares its row, so nobody closes it meanwhile.
@@ -125,8 +140,9 @@ CREATE INDEX payments_by_entry ON payments (period, user_id, id);
 --postgres: END $$;
 --postgres: CREATE TRIGGER adjustments_stay BEFORE INSERT OR UPDATE OR DELETE ON adjustments
 --postgres:   FOR EACH ROW EXECUTE FUNCTION payroll_period_is_open();
---postgres: CREATE TRIGGER entries_stay BEFORE UPDATE ON payroll_entries
---postgres:   FOR EACH ROW WHEN (OLD.total_kopecks <> NEW.total_kopecks) EXECUTE FUNCTION payroll_period_is_open();
+--postgres: CREATE TRIGGER entries_stay BEFORE INSERT OR DELETE OR UPDATE OF period, user_id, hours_hundredths, earned_kopecks,
+--postgres:   bonus_kopecks, deduction_kopecks, total_kopecks ON payroll_entries
+--postgres:   FOR EACH ROW EXECUTE FUNCTION payroll_period_is_open();
 --postgres: CREATE FUNCTION payroll_period_stays() RETURNS trigger LANGUAGE plpgsql AS $$
 --postgres: BEGIN RAISE EXCEPTION 'this period is closed'; END $$;
 --postgres: CREATE TRIGGER periods_stay_closed BEFORE UPDATE OR DELETE ON payroll_periods

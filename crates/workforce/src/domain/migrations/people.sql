@@ -37,31 +37,9 @@ CREATE TABLE user_roles (
 );
 CREATE INDEX user_roles_by_role ON user_roles (role, user_id);
 
-CREATE TABLE settings (
-  name TEXT PRIMARY KEY,
-  value TEXT NOT NULL,
-  changed_at BIGINT NOT NULL,
-  changed_by BIGINT
+-- Accounts of people who are forgotten and of whom the bot still keeps conversations: the instance that leads removes these,
+-- and then the row.
+CREATE TABLE people_to_forget (
+  telegram_id BIGINT PRIMARY KEY,
+  asked_at BIGINT NOT NULL
 );
-
-CREATE TABLE settings_history (
-  id {id},
-  name TEXT NOT NULL,
-  old_value TEXT,
-  new_value TEXT NOT NULL,
-  changed_at BIGINT NOT NULL,
-  changed_by BIGINT
-);
-CREATE INDEX settings_history_by_name ON settings_history (name, id);
-
--- What staff did. It outlives those whom it names, so it refers to nobody.
-CREATE TABLE audit (
-  id {id},
-  at BIGINT NOT NULL,
-  actor BIGINT,
-  action TEXT NOT NULL,
-  subject_kind TEXT NOT NULL,
-  subject_id BIGINT NOT NULL,
-  detail TEXT NOT NULL DEFAULT '{}'
-);
-CREATE INDEX audit_by_subject ON audit (subject_kind, subject_id, id);

@@ -19,13 +19,6 @@ CREATE INDEX documents_by_user ON documents (user_id);
 --postgres: ALTER TABLE users ADD FOREIGN KEY (main_document_id) REFERENCES documents (id);
 --postgres: ALTER TABLE users ADD FOREIGN KEY (selfie_id) REFERENCES documents (id);
 
--- Files that are being kept for a registration. Its commit takes these rows away, and so does the cleanup before it removes
--- an old file: whoever finds a row gone knows that the other was first.
-CREATE TABLE files_under_way (
-  id TEXT PRIMARY KEY,
-  since BIGINT NOT NULL
-);
-
 -- Who decided on a registration, and why.
 CREATE TABLE registration_decisions (
   id {id},

@@ -12,6 +12,8 @@ CREATE TABLE shift_plans (
   -- The person was reminded; it was told that nobody came.
   reminded_at BIGINT,
   missed_at BIGINT,
+  -- From when on a person is awaited who was told of the hours after they had begun: the slot was moved, or came back.
+  awaited_from BIGINT,
   version BIGINT NOT NULL DEFAULT 1,
   --postgres: CONSTRAINT shift_plans_overlap EXCLUDE USING gist (
   --postgres:   int8range(user_id, user_id, '[]') WITH &&, int8range(starts_at, ends_at) WITH &&)
@@ -21,6 +23,7 @@ CREATE TABLE shift_plans (
 CREATE INDEX shift_plans_by_user ON shift_plans (user_id, starts_at);
 CREATE INDEX shift_plans_by_slot ON shift_plans (slot_id);
 CREATE INDEX shift_plans_by_start ON shift_plans (starts_at) WHERE status = 'planned';
+CREATE INDEX shift_plans_by_time ON shift_plans (starts_at, site_id);
 
 --sqlite: CREATE TRIGGER shift_plans_overlap_of_new BEFORE INSERT ON shift_plans
 --sqlite: WHEN NEW.status IN ('planned', 'in_progress') AND EXISTS (SELECT 1 FROM shift_plans AS other
@@ -42,16 +45,23 @@ CREATE TABLE plan_cancellations (
   -- In the person's own words, and the number of a paper that proves it.
   words TEXT,
   document TEXT,
+  -- The proof at Telegram, and as what it was sent: Telegram shows it again only as that.
   photo_file TEXT,
+  photo_kind TEXT CHECK (photo_kind IN ('photo', 'document')),
+  -- How many hours of notice were asked for when it was cancelled: the setting may be another one when it is judged.
+  -- Null: by staff.
+  notice_hours BIGINT,
   is_short_notice BOOLEAN NOT NULL,
   cancelled_at BIGINT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('pending', 'accepted', 'rejected')),
   decided_by BIGINT,
   decided_at BIGINT,
-  CHECK ((status = 'pending') = (decided_at IS NULL))
+  CHECK ((status = 'pending') = (decided_at IS NULL)),
+  CHECK ((photo_file IS NULL) = (photo_kind IS NULL))
 );
 CREATE INDEX plan_cancellations_pending ON plan_cancellations (id) WHERE status = 'pending';
 CREATE INDEX plan_cancellations_by_user ON plan_cancellations (user_id, id);
+CREATE INDEX plan_cancellations_by_photo ON plan_cancellations (photo_file) WHERE photo_file IS NOT NULL;
 
 -- Everything that its pay depends on is kept as it was when it was opened.
 CREATE TABLE shifts (
@@ -86,6 +96,10 @@ CREATE INDEX shifts_by_user ON shifts (user_id, started_at);
 CREATE INDEX shifts_by_site ON shifts (site_id, started_at);
 CREATE INDEX shifts_by_start ON shifts (started_at);
 CREATE INDEX shifts_active_by_site ON shifts (site_id) WHERE status = 'active';
+CREATE INDEX shifts_ended ON shifts (ended_at);
+-- Late starts are few, and counted for charts: they are found without the others.
+CREATE INDEX shifts_late ON shifts (started_at)
+  WHERE penalises_lateness AND started_at - planned_start >= (late_threshold_minutes + 1) * 60000;
 
 -- Tasks as they were when the shift was opened: whoever edits them changes later shifts only.
 CREATE TABLE shift_tasks (
@@ -108,13 +122,14 @@ CREATE TABLE shift_tasks (
 CREATE TABLE task_media (
   id {id},
   shift_task_id BIGINT NOT NULL REFERENCES shift_tasks (id) ON DELETE CASCADE,
-  kind TEXT NOT NULL CHECK (kind IN ('photo', 'video', 'document')),
+  kind TEXT NOT NULL CHECK (kind IN ('photo', 'video', 'video_note', 'document')),
   -- By which Telegram shows it again, and what is the same for the same picture.
   telegram_file TEXT NOT NULL,
   unique_id TEXT NOT NULL,
   created_at BIGINT NOT NULL,
   UNIQUE (shift_task_id, unique_id)
 );
+CREATE INDEX task_media_by_file ON task_media (telegram_file);
 
 CREATE TABLE site_openings (
   id {id},

@@ -55,6 +55,7 @@ CREATE TABLE time_slots (
 );
 CREATE UNIQUE INDEX time_slots_once ON time_slots (site_id, starts_at, ends_at, title) WHERE deleted_at IS NULL;
 CREATE INDEX time_slots_by_start ON time_slots (starts_at) WHERE deleted_at IS NULL;
+CREATE INDEX time_slots_deleted ON time_slots (site_id, deleted_at) WHERE deleted_at IS NOT NULL;
 
 -- What is to be done in a shift: of the site, or of one slot alone.
 CREATE TABLE site_tasks (
@@ -74,6 +75,9 @@ CREATE TABLE site_tasks (
 );
 CREATE INDEX site_tasks_by_site ON site_tasks (site_id, place) WHERE deleted_at IS NULL;
 CREATE INDEX site_tasks_by_slot ON site_tasks (slot_id, place) WHERE deleted_at IS NULL AND slot_id IS NOT NULL;
+-- Those that are deleted too.
+CREATE INDEX site_tasks_of_site ON site_tasks (site_id, place) WHERE slot_id IS NULL;
+CREATE INDEX site_tasks_of_slot ON site_tasks (slot_id, place) WHERE slot_id IS NOT NULL;
 
 CREATE TABLE contracts (
   id {id},
@@ -89,6 +93,7 @@ CREATE TABLE contracts (
   version BIGINT NOT NULL DEFAULT 1
 );
 CREATE INDEX contracts_by_user ON contracts (user_id) WHERE deleted_at IS NULL;
+CREATE INDEX contracts_of_user ON contracts (user_id, id);
 
 CREATE TABLE contract_sites (
   contract_id BIGINT NOT NULL REFERENCES contracts (id) ON DELETE CASCADE,
@@ -106,14 +111,3 @@ CREATE TABLE manager_permissions (
     CHECK (permission IN ('view', 'edit', 'delete', 'employees', 'finances', 'rates', 'schedule')),
   UNIQUE (user_id, site_id, permission)
 );
-
--- News for people, written in the commit of what they tell of, and sent after it.
-CREATE TABLE notices (
-  id {id},
-  user_id BIGINT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  -- What has happened, and what is put into the sentence.
-  body TEXT NOT NULL,
-  created_at BIGINT NOT NULL,
-  is_told BOOLEAN NOT NULL DEFAULT FALSE
-);
-CREATE INDEX notices_untold ON notices (id) WHERE NOT is_told;

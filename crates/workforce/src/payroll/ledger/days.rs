@@ -6,10 +6,10 @@ use sea_orm::{
     ColumnTrait, Condition, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Select,
 };
 
-use super::super::period::day_of;
 use super::super::tables::adjustment;
 use super::super::{Hours, Money, Payroll};
 use super::whole_sum;
+use crate::money::day_of;
 
 /// A person's sums over some days.
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]

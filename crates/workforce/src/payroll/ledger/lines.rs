@@ -6,8 +6,8 @@ use std::str::FromStr;
 use sea_orm::sea_query::ExprTrait;
 use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, QueryFilter, QueryOrder, QuerySelect, Select};
 
-use super::super::period::day_of;
 use super::super::tables::adjustment;
+use crate::money::day_of;
 
 /// How many rows a page has.
 const LINES: usize = 500;

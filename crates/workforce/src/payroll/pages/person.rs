@@ -9,10 +9,11 @@ use super::sight::Sight;
 use super::{BONUS, DEDUCTION, KIND, OWN, PAYROLL, TOPIC, sheet};
 use crate::payroll::earnings::day_words;
 use crate::people::Person;
+use crate::person::OWNERS;
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Attempt, Fields, Filled, Sheet, fields};
-use crate::web::{OWNERS, Visitor, moment};
+use crate::web::{Visitor, moment};
 
 /// What there is to show, and to whom.
 #[derive(Clone, Copy, Debug)]

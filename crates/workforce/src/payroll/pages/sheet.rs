@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::super::{Entry, Money, PAGE, Period, Sheet};
 use super::sight::Sight;
 use super::{PAYROLL, TOPIC};
-use crate::shifts::Unsettled;
+use crate::payroll::Unsettled;
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::Attempt;

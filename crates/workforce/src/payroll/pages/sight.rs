@@ -5,10 +5,11 @@ use maud::{Markup, html};
 use super::super::{Earnings, LineMark, Period};
 use crate::application::App;
 use crate::people::Person;
-use crate::sites::{Permission, Site, Sites};
+use crate::person::{OWNERS, Permission};
+use crate::sites::{Site, Sites};
 use crate::text;
 use crate::texts::Language;
-use crate::web::{OWNERS, Oops};
+use crate::web::Oops;
 
 /// How much of a month is seen.
 #[derive(Clone, Debug)]

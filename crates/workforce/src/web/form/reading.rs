@@ -4,8 +4,7 @@ use chrono::NaiveDate;
 
 use super::Fields;
 use crate::domain::{days, typed};
-use crate::payroll::Money;
-use crate::sites::Hours;
+use crate::money::Money;
 
 /// Reads fields, and notes the names of those that do not fit.
 #[derive(Debug)]
@@ -56,9 +55,9 @@ impl<'a> Reader<'a> {
         if self.words(name).is_empty() { None } else { Some(self.money(name)) }
     }
 
-    /// From when to when.
-    pub fn hours(&mut self, from: &'static str, to: &'static str) -> Hours {
-        Hours::new(self.read(from, minute_of), self.read(to, minute_of))
+    /// A time of the day, in minutes since midnight.
+    pub fn minute(&mut self, name: &'static str) -> i64 {
+        self.read(name, minute_of)
     }
 }
 

@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{EFFECT, Listener};
-use crate::people::Role;
-use crate::sites::Permission;
-use crate::web::OWNERS;
+use crate::person::{OWNERS, Permission, Role};
 
 /// The topic of those who missed something.
 const EVERYTHING: &str = "*";
@@ -24,7 +22,6 @@ pub struct Event {
     pub(super) topic: String,
     audience: Audience,
     /// What exactly, where it is told: a type and numbers.
-    #[serde(default)]
     pub(super) update: Option<Value>,
 }
 

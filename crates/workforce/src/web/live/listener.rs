@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use sea_orm::DbErr;
 
 use crate::application::App;
-use crate::people::{Person, Role};
-use crate::sites::{Permission, Permits, Sites};
-use crate::web::{OWNERS, sessions};
+use crate::person::{MANAGERS, OWNERS, Permission, Permits, Person};
+use crate::rooms;
+use crate::web::sessions;
 
 /// A person with an open page.
 #[derive(Clone, Debug)]
@@ -23,11 +23,10 @@ impl Listener {
     /// The person of a session, as they are now; none if it is over.
     pub async fn of(app: &App, session: i64) -> Result<Option<Self>, DbErr> {
         let Some(person) = sessions::person_of(app, session).await? else { return Ok(None) };
-        let doors = Sites::of_app(app);
-        let is_manager = person.may(&[Role::Manager]) && !person.may(OWNERS);
-        let permits = if is_manager { doors.permits_of(person.id).await? } else { Permits::new() };
-        let works_at = doors.where_they_work(&BTreeSet::from([person.id])).await?;
-        let works_at = works_at.into_iter().map(|(site, _)| site).collect();
+        let doors = rooms::permissions();
+        let is_manager = person.may(MANAGERS) && !person.may(OWNERS);
+        let permits = if is_manager { doors.permits_of(app, person.id).await? } else { Permits::new() };
+        let works_at = doors.works_at(app, person.id).await?;
         Ok(Some(Self { person, permits, works_at }))
     }
 

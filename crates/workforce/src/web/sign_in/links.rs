@@ -20,7 +20,7 @@ use super::tokens::{self, Purpose};
 use super::{Opening, view};
 use crate::application::App;
 use crate::domain::{InTurn, Writing};
-use crate::people::{Person, Status};
+use crate::person::{Person, Status};
 use crate::text;
 use crate::web::oops::Oops;
 use crate::web::secrets;

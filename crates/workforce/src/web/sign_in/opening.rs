@@ -10,7 +10,7 @@ use opora::store::WriteError;
 use super::{devices, place};
 use crate::application::App;
 use crate::domain::Writing;
-use crate::people::Person;
+use crate::person::Person;
 use crate::web::cookies::Cookie;
 use crate::web::oops::Oops;
 use crate::web::visit::Visit;

@@ -17,7 +17,7 @@ use super::limits::{
 };
 use crate::application::App;
 use crate::domain::{NotWritten, Writing};
-use crate::people::Person;
+use crate::person::Person;
 use crate::web::oops::Oops;
 use crate::web::secrets;
 

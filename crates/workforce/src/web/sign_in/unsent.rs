@@ -13,7 +13,7 @@ use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Se
 use super::message;
 use crate::application::App;
 use crate::domain::{NotWritten, Writing};
-use crate::people::{Person, Status};
+use crate::person::{Person, Status};
 
 /// How often the instance that leads looks: somebody waits at a page.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::people::Person;
+use crate::person::Person;
 use crate::text;
 use crate::web::visit::Visit;
 

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use opora::testing::chat::Someone;
+use workforce::notices::{self, Notice};
 use workforce::shifts::{self, Start, jobs};
-use workforce::sites::{AboutSite, AboutSlot, Hours, Notice, notices};
+use workforce::sites::{AboutSite, AboutSlot, Hours};
 
 use super::{Yard, about_site, chooses, closes, is_here, opens, person, plans};
 use crate::firm::{Kind, on_databases};

@@ -6,9 +6,10 @@ use chrono_tz::America::New_York;
 use chrono_tz::Asia::Vladivostok;
 use chrono_tz::Europe::Berlin;
 use opora::clock::Millis;
+use workforce::notices::{self, Notice};
 use workforce::payroll::{self, Money};
 use workforce::shifts::jobs;
-use workforce::sites::{AboutSite, AboutSlot, Hours, Notice, Period, notices};
+use workforce::sites::{AboutSite, AboutSlot, Hours, Period};
 use workforce::texts::Language;
 
 use super::{Yard, about_site, chooses, closes, is_here, opens, person, plans};

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use workforce::notices::{self, Notice};
 use workforce::shifts::jobs;
-use workforce::sites::{AboutSite, Notice, notices};
+use workforce::sites::AboutSite;
 
 use super::{Yard, about_site, chooses, closes, opens, plans};
 use crate::firm::{Kind, on_databases};

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use workforce::domain::Domain;
+use workforce::notices::{self, Notice};
 use workforce::payroll::Money;
 use workforce::shifts::{self, Shifts, Start};
-use workforce::sites::{AboutSite, AboutSlot, Hours, Notice, Sites, notices};
+use workforce::sites::{AboutSite, AboutSlot, Hours, Sites};
 
 use super::moved::hire_boris;
 use super::{Yard, about_site, chooses, closes, opens, person, plans};

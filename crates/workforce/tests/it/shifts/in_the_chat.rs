@@ -5,8 +5,9 @@ use std::time::Duration;
 use opora::testing::chat::Someone;
 use serde_json::json;
 use workforce::domain::NotWritten;
+use workforce::notices::{self, Notice};
 use workforce::shifts::{self, Shifts, Start};
-use workforce::sites::{AboutTask, NotDone, Notice, Why, notices};
+use workforce::sites::{AboutTask, NotDone, Why};
 
 use super::{HERE, Yard, button_with, chooses, closes, is_here, opens, person, plans, task};
 use crate::firm::{Kind, NOON, on_every_database};

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use chrono::Days;
 use opora::testing::chat::Someone;
+use workforce::notices::{self, Notice};
 use workforce::people::Person;
 use workforce::shifts::{Shifts, Start, jobs};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Notice, Sites, Why, notices};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Sites, Why};
 
 use super::{Yard, closes, opens, person, plans};
 use crate::cabinet::Cabinet;

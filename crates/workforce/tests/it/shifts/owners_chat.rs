@@ -61,12 +61,6 @@ async fn what_proves_a_reason_is_sent_as_what_it_came_as(kind: Kind) {
     owner.sees("(document) Anna does not come to Shop");
     owner.sees_button("❌ Reject");
     owner.sees_button("🏠 Main menu");
-
-    // Of one that was kept before kinds were, nobody knows: the reason arrives, and says where the proof is.
-    let forgotten = "UPDATE plan_cancellations SET photo_kind = NULL".to_owned();
-    yard.firm.app.domain.write(move |db| Box::pin(super::by_time::run(db, forgotten))).await.unwrap();
-    chooses(&owner, "📋 Today").await;
-    owner.sees("under \"Cancellations\"");
     owner.presses("❌ Reject").await;
     owner.sees("The reason is rejected");
     assert_eq!(yard.amounts().await.len(), 2);

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use workforce::notices::{self, Notice};
 use workforce::payroll::Money;
 use workforce::shifts::Shifts;
-use workforce::sites::{Notice, notices};
 use workforce::texts::Language;
 
 use super::{Yard, opens, person};

@@ -7,9 +7,10 @@ use sea_orm::ConnectionTrait;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use workforce::domain::{Domain, NotWritten, Writing};
+use workforce::notices::{self, Notice};
 use workforce::payroll::Money;
 use workforce::shifts::{self, ClosedBy, End, MediumKind, Proof, Start};
-use workforce::sites::{self, AboutSlot, By, Hours, Notice, Why, notices};
+use workforce::sites::{self, AboutSlot, By, Hours, Why};
 
 use super::{Yard, opens, person};
 use crate::demo::until;

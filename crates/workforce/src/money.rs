@@ -1,0 +1,258 @@
+//! Money, hours and months of pay: exact, and rounded once, at the end.
+//!
+//! An amount is whole kopecks, in the database and between rooms. What is reckoned with in between is a decimal; only
+//! [`Money::rounded`] makes money of it. Nothing here is a floating-point number, and no sign is ever dropped.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, Neg, Sub};
+use std::str::FromStr;
+
+use rust_decimal::prelude::ToPrimitive;
+use rust_decimal::{Decimal, RoundingStrategy};
+use serde::{Deserialize, Serialize};
+
+pub use self::kopecks::Kopecks;
+pub use self::period::{Period, day_of};
+use crate::text;
+use crate::texts::Language;
+
+mod kopecks;
+mod period;
+
+/// Nobody here pays more than a billion at once: whoever types it has slipped.
+const MOST_KOPECKS: i64 = 100_000_000_000;
+/// A shift that is longer than a year is a mistake of a clock.
+const LONGEST_SECONDS: i64 = 366 * 24 * 3600;
+
+/// An amount with its sign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Money(i64);
+
+/// Time that is paid, in hundredths of an hour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Hours(i64);
+
+/// What was typed is no amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an amount of money")]
+pub struct NotMoney;
+
+impl Money {
+    pub const ZERO: Self = Self(0);
+
+    pub const fn from_kopecks(kopecks: i64) -> Self {
+        Self(kopecks)
+    }
+
+    pub const fn from_roubles(roubles: i64) -> Self {
+        Self(roubles.saturating_mul(100))
+    }
+
+    /// As it is kept.
+    pub const fn kopecks(self) -> i64 {
+        self.0
+    }
+
+    /// To reckon with.
+    pub fn decimal(self) -> Decimal {
+        Decimal::new(self.0, 2)
+    }
+
+    /// Half a kopeck goes up; away from zero for what is below it.
+    pub fn rounded(exact: Decimal) -> Self {
+        let limit = if exact.is_sign_negative() { i64::MIN } else { i64::MAX };
+        let kopecks = exact.checked_mul(Decimal::ONE_HUNDRED).map(half_up);
+        Self(kopecks.and_then(|kopecks| kopecks.to_i64()).unwrap_or(limit))
+    }
+
+    /// How many, each at this price.
+    pub fn times(self, count: i64) -> Self {
+        Self(self.0.saturating_mul(count))
+    }
+
+    pub const fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+
+    pub const fn is_positive(self) -> bool {
+        self.0 > 0
+    }
+
+    /// The same distance below zero: what a price takes away.
+    pub const fn taken_away(self) -> Self {
+        if self.0 > 0 { Self(-self.0) } else { self }
+    }
+
+    /// As people read it: `−1 234,50 ₽`.
+    pub fn shown(self, language: Language) -> String {
+        let sign = if self.0 < 0 { "−" } else { "" };
+        text!(language, "payroll-money", amount = format!("{sign}{}", grouped(self.0.unsigned_abs(), language)))
+    }
+
+    /// The same with a plus before what is added.
+    pub fn signed(self, language: Language) -> String {
+        if self.0 > 0 { format!("+{}", self.shown(language)) } else { self.shown(language) }
+    }
+}
+
+impl Hours {
+    /// Half a hundredth goes up.
+    pub fn worked(seconds: i64) -> Self {
+        let hours = Decimal::from(seconds.clamp(0, LONGEST_SECONDS)) / Decimal::from(3600);
+        Self(half_up(hours * Decimal::ONE_HUNDRED).to_i64().unwrap_or_default())
+    }
+
+    pub const fn from_hundredths(hundredths: i64) -> Self {
+        Self(hundredths)
+    }
+
+    /// As they are kept.
+    pub const fn hundredths(self) -> i64 {
+        self.0
+    }
+
+    pub fn decimal(self) -> Decimal {
+        Decimal::new(self.0, 2)
+    }
+
+    /// What they are worth by the hour.
+    pub fn at(self, rate: Money) -> Money {
+        self.decimal().checked_mul(rate.decimal()).map_or(Money::ZERO, Money::rounded)
+    }
+
+    /// As people read it: `7,50`.
+    pub fn shown(self, language: Language) -> String {
+        let sign = if self.0 < 0 { "−" } else { "" };
+        format!("{sign}{}", grouped(self.0.unsigned_abs(), language))
+    }
+}
+
+fn half_up(exact: Decimal) -> Decimal {
+    exact.round_dp_with_strategy(0, RoundingStrategy::MidpointAwayFromZero)
+}
+
+/// Thousands apart, two places.
+fn grouped(hundredths: u64, language: Language) -> String {
+    // Spaces that do not break: an amount stays on its line.
+    let (point, comma) = match language {
+        Language::Ru => (',', '\u{a0}'),
+        Language::En => ('.', ','),
+    };
+    let whole = (hundredths / 100).to_string();
+    let mut text = String::with_capacity(whole.len() * 2 + 3);
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            text.push(comma);
+        }
+        text.push(digit);
+    }
+    format!("{text}{point}{:02}", hundredths % 100)
+}
+
+impl FromStr for Money {
+    type Err = NotMoney;
+
+    /// As people type it: `-33`, `−33,50`, `+1 234.5`. The sign stays.
+    fn from_str(typed: &str) -> Result<Self, NotMoney> {
+        let plain: String = typed.chars().filter(|c| !c.is_whitespace()).collect();
+        let (sign, digits) = match plain.strip_prefix(['-', '−', '–']) {
+            Some(rest) => (-1, rest),
+            None => (1, plain.strip_prefix('+').unwrap_or(&plain)),
+        };
+        let Kopecks(kopecks) = digits.parse().map_err(|()| NotMoney)?;
+        if kopecks > MOST_KOPECKS { Err(NotMoney) } else { Ok(Self(sign * kopecks)) }
+    }
+}
+
+/// As machines and forms read it: `-33.50`.
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Kopecks(self.0).fmt(f)
+    }
+}
+
+impl From<Kopecks> for Money {
+    fn from(Kopecks(kopecks): Kopecks) -> Self {
+        Self(kopecks)
+    }
+}
+
+/// As machines read it: `7.50`.
+impl fmt::Display for Hours {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Kopecks(self.0).fmt(f)
+    }
+}
+
+impl Add for Money {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl Sub for Money {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Neg for Money {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        Self(self.0.saturating_neg())
+    }
+}
+
+impl Sum for Money {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::ZERO, Add::add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_hundredth_of_an_hour_and_half_a_kopeck_go_up() {
+        assert_eq!(Hours::worked(18), Hours(1));
+        assert_eq!(Hours::worked(17), Hours(0));
+        assert_eq!(Hours::worked(-5), Hours(0));
+        assert_eq!(Hours(5).at("10.10".parse().unwrap()), Money(51));
+        let share = Money(699_999).decimal() * Decimal::new(40, 2);
+        assert_eq!(Money::rounded(share), Money(280_000));
+        assert_eq!(Money::rounded(Decimal::new(-5, 3)), Money(-1));
+        assert_eq!(Money::rounded(Decimal::MAX), Money(i64::MAX));
+    }
+
+    #[test]
+    fn amounts_are_read_with_their_sign_and_written_back() {
+        for (typed, kopecks) in [("-33", -3300), ("−33,5", -3350), ("+1 234.50", 123_450), ("0", 0), ("–0,01", -1)]
+        {
+            let read: Money = typed.parse().unwrap();
+            assert_eq!(read, Money(kopecks), "{typed}");
+            assert_eq!(read.to_string().parse(), Ok(read));
+        }
+        for typed in ["", "-", "--1", "+-1", "1.234", "=1+1", "1e9", "10000000000", "NaN"] {
+            assert_eq!(typed.parse::<Money>(), Err(NotMoney), "{typed}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_shown_as_each_language_writes_them() {
+        let amount = Money(-123_456_705);
+        assert_eq!(amount.shown(Language::Ru), "−1\u{a0}234\u{a0}567,05\u{a0}₽");
+        assert_eq!(amount.shown(Language::En), "−1,234,567.05\u{a0}₽");
+        assert_eq!(Money(777).signed(Language::En), "+7.77\u{a0}₽");
+        assert_eq!(Money(0).signed(Language::En), "0.00\u{a0}₽");
+        assert_eq!(Hours(750).shown(Language::Ru), "7,50");
+    }
+}

@@ -1,0 +1,83 @@
+//! What joins several rooms: today, the calendar, one's own schedule, charts, and the owner's day in the chat.
+//!
+//! It has no tables and no rules of its own: it asks the front doors of sites, shifts and payroll, and draws. Owners see
+//! everything, managers what they were permitted, employees what is theirs.
+
+use futures_util::future::BoxFuture;
+use opora::dialogue::Script;
+
+use crate::application::App;
+use crate::key;
+use crate::person::{KEEPERS, OWNERS, Permission, Person, WORKERS};
+use crate::rooms::{MenuItem, Room};
+use crate::web::{NavItem, Oops, Routes, Section};
+
+mod calendar;
+mod charts;
+mod owner;
+mod schedule;
+mod today;
+
+/// The room.
+#[derive(Debug)]
+pub struct Overview;
+
+impl Room for Overview {
+    fn name(&self) -> &'static str {
+        "overview"
+    }
+
+    fn dialogues(&self, script: Script) -> Script {
+        script.dialogue(owner::dialogue())
+    }
+
+    fn menu(&self) -> Vec<MenuItem> {
+        vec![
+            MenuItem { caption: key!("sites-today-button"), data: owner::TODAY, roles: KEEPERS },
+            MenuItem { caption: key!("sites-button"), data: owner::SITES, roles: KEEPERS },
+        ]
+    }
+
+    fn routes(&self) -> Routes {
+        Routes::new()
+            .get("/calendar", calendar::show)
+            .post("/calendar/slots", calendar::create)
+            .get("/calendar/slots/{id}", calendar::show_slot)
+            .post("/calendar/slots/{id}", calendar::edit)
+            .post("/calendar/slots/{id}/move", calendar::shift_day)
+            .post("/calendar/slots/{id}/plans", calendar::put)
+            .post("/calendar/slots/{id}/plans/{plan}/cancel", calendar::cancel)
+            .post("/calendar/slots/{id}/tasks", calendar::create_task)
+            .post("/calendar/slots/{id}/tasks/{task}", calendar::edit_task)
+            .post("/calendar/slots/{id}/tasks/{task}/delete", calendar::delete_task)
+            .post("/calendar/slots/{id}/tasks/{task}/restore", calendar::restore_task)
+            .post("/calendar/slots/{id}/delete", calendar::delete)
+            .post("/calendar/slots/{id}/restore", calendar::restore)
+            .post("/calendar/copy-week", calendar::copy_week)
+            .post("/calendar/fill", calendar::fill)
+            .get("/schedule", schedule::show)
+            .post("/schedule/slots/{id}/take", schedule::take)
+            .get("/charts", charts::show)
+    }
+
+    fn nav(&self) -> Vec<NavItem> {
+        vec![
+            NavItem {
+                caption: key!("cabinet-nav-calendar"),
+                path: "/calendar",
+                roles: KEEPERS,
+                needs: Some(Permission::View),
+            },
+            NavItem { caption: key!("cabinet-nav-schedule"), path: "/schedule", roles: WORKERS, needs: None },
+            NavItem { caption: key!("cabinet-nav-charts"), path: "/charts", roles: OWNERS, needs: None },
+        ]
+    }
+
+    fn front_page<'a>(&'a self, app: &'a App, viewer: &'a Person) -> BoxFuture<'a, Result<Vec<Section>, Oops>> {
+        Box::pin(async move {
+            let mut sections = today::sections(app, viewer).await?;
+            sections.extend(schedule::sections(app, viewer).await?);
+            Ok(sections)
+        })
+    }
+}

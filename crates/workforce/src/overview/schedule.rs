@@ -1,0 +1,186 @@
+//! Everybody's own schedule: what one has planned, and free places to take, with a warning where a day gets long.
+
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use crate::application::App;
+use crate::people::Person;
+use crate::person::WORKERS;
+use crate::shifts::{LONG_DAY_MINUTES, Plan, Shifts, minutes_of_day, plannable};
+use crate::sites::pages::{day_name, pager};
+use crate::sites::{Period, Site, Sites, Slot, local};
+use crate::text;
+use crate::texts::Language;
+use crate::web::form::{Attempt, Fields, carry_out, seen};
+use crate::web::{Oops, PageNumber, Section, SignedIn, Visit, Visitor};
+
+/// How many places a page has.
+const PAGE: usize = 60;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    page: PageNumber,
+}
+
+/// What somebody has before them.
+struct Schedule {
+    /// Where somebody works by a contract, and where there still is a plan though the contract has ended or rests.
+    sites: Vec<Site>,
+    plans: Vec<Plan>,
+    /// The hours of these plans, and of what was worked lately.
+    hours: Vec<Period>,
+    /// Those that are free, by their beginning.
+    places: Vec<Slot>,
+}
+
+/// A few words on the front page, for whoever works by a contract.
+pub async fn sections(app: &App, viewer: &Person) -> Result<Vec<Section>, Oops> {
+    if !viewer.may(WORKERS) {
+        return Ok(Vec::new());
+    }
+    let (schedule, language) = (schedule(app, viewer).await?, viewer.language);
+    if schedule.sites.is_empty() {
+        return Ok(Vec::new());
+    }
+    let body = html! {
+        div #own-plans data-live="shifts sites" {
+            (plans(&schedule, language))
+            p {
+                a.button.plain href="/schedule" data-testid="to-schedule" {
+                    (text!(language, "cabinet-free-places-here", count = schedule.places.len()))
+                }
+            }
+        }
+    };
+    Ok(vec![Section { title: text!(language, "cabinet-nav-schedule"), body }])
+}
+
+/// `GET /schedule`.
+pub async fn show(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Oops> {
+    page(&app, &visitor, wanted.page, &Attempt::default()).await
+}
+
+/// `POST /schedule/slots/<id>/take`.
+pub async fn take(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+    worker(&visitor)?;
+    let (doors, own) = (Shifts::of_app(&app), visitor.person.id);
+    let act = async |_| doors.plan(&visitor.person, own, id).await.map(drop);
+    match carry_out(&visitor, Fields::new(), seen, act).await? {
+        Ok(()) => Ok(Redirect::to("/schedule").into_response()),
+        Err(attempt) => page(&app, &visitor, PageNumber::FIRST, &attempt).await,
+    }
+}
+
+fn worker(visitor: &Visitor) -> Result<(), Oops> {
+    if visitor.person.may(WORKERS) { Ok(()) } else { Err(Oops::Forbidden) }
+}
+
+async fn page(app: &App, visitor: &Visitor, number: PageNumber, attempt: &Attempt) -> Result<Response, Oops> {
+    worker(visitor)?;
+    let (schedule, language) = (schedule(app, &visitor.person).await?, visitor.language());
+    // A list that has become shorter is shown from its last page on.
+    let pages = schedule.places.len().div_ceil(PAGE).max(1);
+    let number = number.within(pages);
+    let shown = schedule.places.iter().skip((number - 1) * PAGE).take(PAGE);
+    let title = text!(language, "cabinet-nav-schedule");
+    let body = html! {
+        h1 { (title) }
+        (attempt.notice(language))
+        div #schedule data-live="shifts sites" {
+            section.card {
+                h2 { (text!(language, "cabinet-my-plans")) }
+                (plans(&schedule, language))
+                @if !schedule.plans.is_empty() { (way_to_cancel(app, language)) }
+            }
+            section.card {
+                h2 { (text!(language, "cabinet-free-now")) }
+                @if schedule.places.is_empty() { p.quiet { (text!(language, "cabinet-nothing-free")) } }
+                ul.rows data-testid="places" { @for slot in shown { (place(&visitor.visit, &schedule, slot, language)) } }
+                (pager("/schedule", number, pages, language))
+            }
+        }
+    };
+    Ok((attempt.status(), visitor.page(&title, &body)).into_response())
+}
+
+async fn schedule(app: &App, person: &Person) -> Result<Schedule, Oops> {
+    let (doors, now) = (Sites::of_app(app), app.clock.now());
+    let mut sites = doors.of_worker(person.id).await?;
+    let ids: Vec<i64> = sites.iter().map(|site| site.id).collect();
+    let own = Shifts::of_app(app);
+    let (mut places, plans) = tokio::try_join!(doors.slots(&ids, plannable(now)), own.plans_of(person.id, now))?;
+    let hours = own.hours_of(person.id, &plans, now).await?;
+    let elsewhere: Vec<i64> = plans.iter().map(|plan| plan.site_id).filter(|id| !ids.contains(id)).collect();
+    if !elsewhere.is_empty() {
+        sites.extend(doors.with_ids(&elsewhere).await?);
+    }
+    let is_free = |slot: &Slot| slot.places_left() > 0 && slot.period.to > now;
+    places.retain(|slot| is_free(slot) && plans.iter().all(|plan| plan.slot_id != slot.id));
+    Ok(Schedule { sites, plans, hours, places })
+}
+
+fn plans(schedule: &Schedule, language: Language) -> Markup {
+    html! {
+        @if schedule.plans.is_empty() { p.quiet { (text!(language, "cabinet-no-plans")) } }
+        ul.rows data-testid="own-plans" {
+            @for plan in &schedule.plans {
+                li { div { strong { (name(schedule, plan.site_id)) } p.quiet { (when(schedule, plan.site_id, plan.period, language)) } } }
+            }
+        }
+    }
+}
+
+/// A reason is given and judged in the bot, so a plan is cancelled there.
+fn way_to_cancel(app: &App, language: Language) -> Markup {
+    let button = text!(language, "shifts-mine-button");
+    html! {
+        p.quiet data-testid="how-to-cancel" {
+            (text!(language, "cabinet-cancel-in-bot", button = button)) " "
+            @if let Some(bot) = app.bot_link() { a href=(bot) { (text!(language, "cabinet-to-bot")) } }
+        }
+    }
+}
+
+fn place(visit: &Visit, schedule: &Schedule, slot: &Slot, language: Language) -> Markup {
+    let is_taken = schedule.plans.iter().any(|plan| plan.period.overlaps(slot.period));
+    let site = schedule.sites.iter().find(|site| site.id == slot.site_id);
+    let minutes = site.map_or(0, |site| minutes_of_day(slot.period, &schedule.hours, &site.about));
+    html! {
+        li data-testid={ "place-" (slot.id) } {
+            div {
+                strong { (name(schedule, slot.site_id)) }
+                @if !slot.about.title.is_empty() { " " span.chip { (slot.about.title) } }
+                p.quiet { (when(schedule, slot.site_id, slot.period, language)) }
+                @if is_taken { p.now { (text!(language, "shifts-overlap-warning")) } }
+                @else if minutes > LONG_DAY_MINUTES {
+                    p.now { (text!(language, "shifts-long-day-warning", hours = (minutes + 30) / 60)) }
+                }
+            }
+            @if !is_taken {
+                (visit.form(&format!("/schedule/slots/{}/take", slot.id), &html! {
+                    button.small type="submit" data-testid={ "take-" (slot.id) } { (text!(language, "cabinet-take-place")) }
+                }))
+            }
+        }
+    }
+}
+
+fn name(schedule: &Schedule, site_id: i64) -> &str {
+    schedule.sites.iter().find(|site| site.id == site_id).map_or("–", |site| site.about.name.as_str())
+}
+
+/// A day and its hours, by the clock of the site.
+fn when(schedule: &Schedule, site_id: i64, period: Period, language: Language) -> String {
+    use chrono::Datelike;
+    let Some(site) = schedule.sites.iter().find(|site| site.id == site_id) else { return String::new() };
+    let (from, to) = (local(period.from, site.about.time_zone), local(period.to, site.about.time_zone));
+    let day = day_name(usize::try_from(from.weekday().num_days_from_monday()).unwrap_or(0), language);
+    format!("{day} {} – {}", from.format("%d.%m.%Y %H:%M"), to.format("%H:%M"))
+}

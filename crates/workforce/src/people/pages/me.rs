@@ -1,0 +1,174 @@
+//! Everybody's own page: what is known of them, their language, and where they are signed in.
+
+use axum::Form;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Redirect;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::person::facts;
+use crate::application::App;
+use crate::people;
+use crate::text;
+use crate::texts::Language;
+use crate::web::sessions::Session;
+use crate::web::{Event, Oops, SignedIn, Visitor, devices, moment, sessions};
+
+#[derive(Debug, Deserialize)]
+pub struct Chosen {
+    language: Language,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct Ended {
+    session: i64,
+}
+
+/// `GET /me`.
+pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn) -> Result<Markup, Oops> {
+    let sessions = sessions::of(&app, visitor.person.id).await?;
+    let language = visitor.language();
+    let title = text!(language, "web-me");
+    Ok(visitor.page(
+        &title,
+        &html! {
+            h1 { (title) }
+            div.card { (facts(&visitor.person, language)) }
+            div.card { h2 { (text!(language, "web-language")) } (languages(&visitor)) }
+            div.card #sessions data-live="me" {
+                h2 { (text!(language, "web-sessions")) }
+                (list(&visitor, &sessions))
+            }
+        },
+    ))
+}
+
+/// `POST /me/language`.
+pub async fn set_language(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Form(chosen): Form<Chosen>,
+) -> Result<Redirect, Oops> {
+    let (id, at) = (visitor.person.id, app.clock.now());
+    app.domain.write(move |db| Box::pin(people::set_language(db, id, chosen.language, at))).await?;
+    Ok(Redirect::to("/me"))
+}
+
+/// `POST /me/sessions/end`.
+pub async fn end_session(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Form(ended): Form<Ended>,
+) -> Result<Redirect, Oops> {
+    let id = visitor.person.id;
+    app.domain.write(move |db| Box::pin(sessions::end(db, id, ended.session))).await?;
+    app.events.publish(Event::to_person("me", id));
+    Ok(Redirect::to("/me"))
+}
+
+/// `POST /me/sessions/end-others`.
+pub async fn end_others(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    headers: HeaderMap,
+) -> Result<Redirect, Oops> {
+    let (id, session) = (visitor.person.id, visitor.session);
+    let device = devices::known(&app, &visitor.visit, &headers, id).await?;
+    app.domain
+        .write(move |db| {
+            Box::pin(async move {
+                devices::forget_others(db, id, device.as_deref()).await?;
+                sessions::end_others(db, id, session).await
+            })
+        })
+        .await?;
+    app.events.publish(Event::to_person("me", id));
+    Ok(Redirect::to("/me"))
+}
+
+fn languages(visitor: &Visitor) -> Markup {
+    let (now, visit) = (visitor.language(), &visitor.visit);
+    html! {
+        div.row {
+            @for language in Language::ALL {
+                (visit.form("/me/language", &html! {
+                    input type="hidden" name="language" value=(language.code());
+                    button.plain type="submit" aria-pressed=(language == now) data-testid={ "language-" (language) } {
+                        (language.name())
+                    }
+                }))
+            }
+        }
+    }
+}
+
+fn list(visitor: &Visitor, sessions: &[Session]) -> Markup {
+    let (language, visit) = (visitor.language(), &visitor.visit);
+    html! {
+        ul.rows {
+            @for session in sessions {
+                li {
+                    div {
+                        strong { (browser(&session.agent)) }
+                        @if session.id == visitor.session { " " span.chip { (text!(language, "web-this-browser")) } }
+                        p.quiet { (text!(language, "web-seen")) " " (moment(session.seen_at)) }
+                    }
+                    @if session.id != visitor.session {
+                        (visit.form("/me/sessions/end", &html! {
+                            input type="hidden" name="session" value=(session.id);
+                            button.plain type="submit" { (text!(language, "web-end-session")) }
+                        }))
+                    }
+                }
+            }
+        }
+        @if sessions.len() > 1 {
+            (visit.form("/me/sessions/end-others", &html! {
+                button.plain type="submit" { (text!(language, "web-end-others")) }
+            }))
+        }
+    }
+}
+
+/// What people call the browser that calls itself so.
+fn browser(agent: &str) -> String {
+    let named =
+        |names: &[(&str, &'static str)]| names.iter().find(|(mark, _)| agent.contains(mark)).map(|(_, name)| *name);
+    // Most of them claim to be others as well: the rarer mark comes first.
+    let browser = named(&[
+        ("YaBrowser/", "Yandex Browser"),
+        ("Edg", "Edge"),
+        ("OPR/", "Opera"),
+        ("Firefox/", "Firefox"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+    ]);
+    let system = named(&[
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
+    ]);
+    match (browser, system) {
+        (Some(browser), Some(system)) => format!("{browser}, {system}"),
+        (Some(one), None) | (None, Some(one)) => one.to_owned(),
+        (None, None) if agent.is_empty() => "?".to_owned(),
+        (None, None) => agent.chars().take(40).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::browser;
+
+    #[test]
+    fn browsers_are_called_what_people_call_them() {
+        let edge = "Mozilla/5.0 (Windows NT 10.0; Win64) AppleWebKit/537.36 Chrome/142.0 Safari/537.36 Edg/142.0";
+        assert_eq!(browser(edge), "Edge, Windows");
+        assert_eq!(browser("curl/8.5"), "curl/8.5");
+        assert_eq!(browser(""), "?");
+    }
+}

@@ -1,0 +1,201 @@
+//! A person's page, drawn.
+
+use maud::{Markup, html};
+
+use super::Shown;
+use crate::audit::{self, Line};
+use crate::people::Deed;
+use crate::person::{Person, Role, Status, role_name};
+use crate::text;
+use crate::texts::Language;
+use crate::web::{Visit, Visitor, moment, role_label, status_label};
+
+pub fn page(visitor: &Visitor, shown: &Shown) -> Markup {
+    let (language, person) = (visitor.language(), &shown.person);
+    visitor.page(
+        &person.full_name,
+        &html! {
+            p.crumbs { a href="/people" { (text!(language, "web-people")) } }
+            div #person data-live={ "person:" (person.id) } {
+                div.headline {
+                    h1 data-testid="full-name" { (person.full_name) }
+                    (status_label(person.status, language))
+                }
+                div.columns {
+                    div.card { (facts(person, language)) }
+                    div.card { h2 { (text!(language, "web-access")) } (access(visitor, person)) }
+                }
+                @for section in &shown.sections {
+                    section.card { h2 { (section.title) } (section.body) }
+                }
+                section.card {
+                    h2 { (text!(language, "web-history")) }
+                    (history(shown, language))
+                }
+                @if may(visitor, person, Deed::Export) { (own_data(visitor, person)) }
+            }
+        },
+    )
+}
+
+/// Giving out and deleting what is known.
+fn own_data(visitor: &Visitor, person: &Person) -> Markup {
+    let language = visitor.language();
+    html! {
+        section.card {
+            h2 { (text!(language, "web-own-data")) }
+            p.quiet { (text!(language, "web-own-data-about")) }
+            div.row {
+                (visitor.visit.form(&format!("/people/{}/export", person.id), &html! {
+                    button.plain type="submit" data-testid="export" { (text!(language, "web-export")) }
+                }))
+                @if may(visitor, person, Deed::Forget) {
+                    a.button.plain href={ "/people/" (person.id) "/forget" } data-testid="forget" {
+                        (text!(language, "web-forget"))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Asks once more before a person is forgotten.
+pub fn forgetting(visitor: &Visitor, person: &Person) -> Markup {
+    let (language, path) = (visitor.language(), format!("/people/{}", person.id));
+    let title = text!(language, "web-forget-title", name = person.full_name.as_str());
+    visitor.page(
+        &title,
+        &html! {
+            p.crumbs { a href=(path) { (person.full_name) } }
+            h1 { (title) }
+            div.card {
+                p { (text!(language, "web-forget-goes")) }
+                p { (text!(language, "web-forget-stays")) }
+                p.warning { (text!(language, "web-forget-final")) }
+                (visitor.visit.form(&format!("{path}/forget"), &html! {
+                    label.check {
+                        input type="checkbox" name="sure" value="yes" required data-testid="sure";
+                        (text!(language, "web-forget-sure"))
+                    }
+                    div.row {
+                        button.danger type="submit" data-testid="forget-now" { (text!(language, "web-forget-now")) }
+                        a.button.plain href=(path) { (text!(language, "web-forget-not")) }
+                    }
+                }))
+            }
+        },
+    )
+}
+
+/// What is known of a person.
+pub fn facts(person: &Person, language: Language) -> Markup {
+    let or_none = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
+    let rows = [
+        (text!(language, "web-name"), person.full_name.clone()),
+        (
+            text!(language, "web-telegram-id"),
+            or_none(&(!person.is_forgotten()).then(|| person.telegram_id.to_string())),
+        ),
+        (text!(language, "web-username"), person.username.as_ref().map_or("–".into(), |name| format!("@{name}"))),
+        (text!(language, "web-phone"), or_none(&person.phone)),
+        (text!(language, "web-email"), or_none(&person.email)),
+        (text!(language, "web-language"), person.language.name().to_owned()),
+    ];
+    html! {
+        dl.facts {
+            @for (name, value) in &rows { dt { (name) } dd { (value) } }
+            dt { (text!(language, "web-since")) } dd { (moment(person.created_at)) }
+            @if person.is_test { dt { (text!(language, "web-test-user")) } dd { "✓" } }
+        }
+    }
+}
+
+fn access(visitor: &Visitor, person: &Person) -> Markup {
+    let (language, visit) = (visitor.language(), &visitor.visit);
+    html! {
+        ul.rows {
+            @for role in person.roles.iter() {
+                li {
+                    (role_label(role, language))
+                    @if may(visitor, person, Deed::Revoke(role)) {
+                        (role_form(visit, person, "revoke", role, &text!(language, "web-take-role")))
+                    }
+                }
+            }
+            @if person.roles.iter().next().is_none() { li.quiet { (text!(language, "front-no-roles")) } }
+        }
+        (grant_form(visitor, person))
+        @if may(visitor, person, Deed::Block) { (block_form(visitor, person)) }
+    }
+}
+
+fn may(visitor: &Visitor, person: &Person, deed: Deed) -> bool {
+    deed.check(&visitor.person, person).is_ok()
+}
+
+fn role_form(visit: &Visit, person: &Person, deed: &str, role: Role, caption: &str) -> Markup {
+    visit.form(
+        &format!("/people/{}/roles/{deed}", person.id),
+        &html! {
+            input type="hidden" name="role" value=(role.name());
+            button.plain.small type="submit" data-testid={ (deed) "-" (role) } { (caption) }
+        },
+    )
+}
+
+fn grant_form(visitor: &Visitor, person: &Person) -> Markup {
+    let language = visitor.language();
+    let is_offered = |role: &Role| !person.roles.has(*role) && may(visitor, person, Deed::Grant(*role));
+    let others: Vec<Role> = Role::ALL.into_iter().filter(is_offered).collect();
+    let fields = html! {
+        div.row {
+            select name="role" aria-label=(text!(language, "web-roles")) data-testid="role" {
+                @for role in &others { option value=(role.name()) { (role_name(*role, language)) } }
+            }
+            button.plain type="submit" data-testid="grant" { (text!(language, "web-give-role")) }
+        }
+    };
+    html! {
+        @if !others.is_empty() { (visitor.visit.form(&format!("/people/{}/roles/grant", person.id), &fields)) }
+    }
+}
+
+fn block_form(visitor: &Visitor, person: &Person) -> Markup {
+    let language = visitor.language();
+    if person.status == Status::Blocked {
+        return visitor.visit.form(
+            &format!("/people/{}/unblock", person.id),
+            &html! {
+                button type="submit" data-testid="unblock" { (text!(language, "web-unblock")) }
+            },
+        );
+    }
+    visitor.visit.form(
+        &format!("/people/{}/block", person.id),
+        &html! {
+            p.quiet { (text!(language, "web-block-about")) }
+            button.danger type="submit" data-testid="block" { (text!(language, "web-block")) }
+        },
+    )
+}
+
+fn history(shown: &Shown, language: Language) -> Markup {
+    html! {
+        @if shown.lines.is_empty() { p.quiet { (text!(language, "web-history-empty")) } }
+        ul.rows data-testid="history" {
+            @for line in &shown.lines {
+                li {
+                    div { (audit::in_words(line, language)) p.quiet { (actor(shown, line, language)) } }
+                    span.quiet { (moment(line.at)) }
+                }
+            }
+        }
+    }
+}
+
+fn actor(shown: &Shown, line: &Line, language: Language) -> String {
+    match line.actor {
+        Some(id) => shown.names.get(&id).cloned().unwrap_or_else(|| format!("#{id}")),
+        None => text!(language, "web-by-command"),
+    }
+}

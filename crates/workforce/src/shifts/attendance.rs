@@ -1,0 +1,86 @@
+//! What the room of sites asks of this one.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::BoxFuture;
+use opora::store::WriteError;
+use sea_orm::DbErr;
+
+use super::{Shifts, ShiftsRoom, plans, working};
+use crate::application::App;
+use crate::domain::Writing;
+use crate::person::Person;
+use crate::sites::{Attendance, By, NotDone, Site, Slot, Why};
+
+impl Attendance for ShiftsRoom {
+    fn open_sites<'a>(&'a self, app: &'a App, sites: &'a [i64]) -> BoxFuture<'a, Result<BTreeSet<i64>, DbErr>> {
+        Box::pin(async move {
+            let openings = Shifts::of_app(app).openings(sites).await?;
+            Ok(openings.iter().map(|opening| opening.site_id).collect())
+        })
+    }
+
+    fn open_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), NotDone>> {
+        Box::pin(async move { Shifts::of_app(app).open_site(by, site_id).await })
+    }
+
+    fn close_site<'a>(&'a self, app: &'a App, by: &'a Person, site_id: i64) -> BoxFuture<'a, Result<(), NotDone>> {
+        Box::pin(async move { Shifts::of_app(app).close_site(by, site_id).await })
+    }
+
+    fn site_deleted<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        site_id: i64,
+        by: By,
+    ) -> BoxFuture<'a, Result<(), WriteError>> {
+        Box::pin(async move {
+            if plans::is_site_in_use(db, site_id, by.at).await? {
+                return Err(Why::InUse.refusal());
+            }
+            // Nobody works there: whoever has opened it need not come back to close what is gone.
+            working::shut(db, site_id, by.person, by.at).await?;
+            Ok(())
+        })
+    }
+
+    fn slot_moved<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        before: &'a Slot,
+        after: &'a Slot,
+        site: &'a Site,
+        by: By,
+    ) -> BoxFuture<'a, Result<(), WriteError>> {
+        Box::pin(plans::move_plans(db, before, after, site, by))
+    }
+
+    fn slot_deleted<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        slot: &'a Slot,
+        site: &'a Site,
+        by: By,
+    ) -> BoxFuture<'a, Result<i64, WriteError>> {
+        Box::pin(plans::cancel_plans(db, slot, site, by))
+    }
+
+    fn slot_restored<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        slot: &'a Slot,
+        site: &'a Site,
+        by: By,
+    ) -> BoxFuture<'a, Result<i64, WriteError>> {
+        Box::pin(plans::restore_plans(db, slot, site, by))
+    }
+
+    fn has_place_in<'a>(
+        &'a self,
+        db: &'a Writing<'_, '_>,
+        user_id: i64,
+        slot_id: i64,
+    ) -> BoxFuture<'a, Result<bool, DbErr>> {
+        Box::pin(plans::has_place_in(db, user_id, slot_id))
+    }
+}

@@ -1,0 +1,47 @@
+//! The pages of sites: the sites themselves, their tasks, contracts, and what managers may do.
+
+use crate::application::App;
+use crate::person::Person;
+use crate::web::{Oops, Routes, Section};
+
+mod access;
+mod contracts;
+mod managers;
+mod site;
+pub mod tasks;
+
+pub use self::access::{Access, why};
+pub use self::site::{day_name, open_label, pager};
+
+pub fn routes() -> Routes {
+    Routes::new()
+        .get("/sites", site::list)
+        .post("/sites", site::create)
+        .get("/sites/{id}", site::show)
+        .post("/sites/{id}", site::edit)
+        .post("/sites/{id}/delete", site::delete)
+        .post("/sites/{id}/restore", site::restore)
+        .post("/sites/{id}/open", site::open)
+        .post("/sites/{id}/close", site::close)
+        .post("/sites/{id}/tasks", site::create_task)
+        .post("/sites/{id}/tasks/{task}", site::edit_task)
+        .post("/sites/{id}/tasks/{task}/delete", site::delete_task)
+        .post("/sites/{id}/tasks/{task}/restore", site::restore_task)
+        .get("/people/{id}/contracts", contracts::show)
+        .post("/people/{id}/contracts", contracts::create)
+        .get("/contracts/new", contracts::ask_whom)
+        .post("/contracts/new", contracts::offer)
+        .post("/contracts/{id}", contracts::edit)
+        .post("/contracts/{id}/delete", contracts::delete)
+        .post("/contracts/{id}/restore", contracts::restore)
+        .get("/managers", managers::list)
+        .get("/managers/{id}", managers::show)
+        .post("/managers/{id}", managers::edit)
+}
+
+/// Contracts and permissions, on a person's page.
+pub async fn about_person(app: &App, viewer: &Person, person: &Person) -> Result<Vec<Section>, Oops> {
+    let mut sections = contracts::section(app, viewer, person).await?;
+    sections.extend(managers::section(viewer, person));
+    Ok(sections)
+}

@@ -1,0 +1,282 @@
+//! Sites: the list, and a site with its tasks.
+
+use axum::Form;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use chrono_tz::Tz;
+use serde::Deserialize;
+
+use super::access::Access;
+use super::tasks;
+use crate::application::App;
+use crate::rooms;
+use crate::settings::TIME_ZONE;
+use crate::sites::{AboutSite, Hours, NotDone, Permission, Position, Site, Sites, WorkingDays};
+use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, once, seen, time_of, version_of};
+use crate::web::{Oops, PageNumber, SignedIn, Visitor};
+
+mod view;
+
+pub use self::view::{day_name, open_label, pager};
+
+/// The names of the boxes for the days, Monday first.
+const DAYS: [&str; 7] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6"];
+/// How many sites a page has.
+const PAGE: usize = 50;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    page: PageNumber,
+}
+
+/// `GET /sites`.
+pub async fn list(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Oops> {
+    list_page(&app, &visitor, wanted.page, Attempt::default()).await
+}
+
+/// `POST /sites`.
+pub async fn create(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let (mut made, doors) = (None, Sites::of_app(&app).once(once(&visitor, &typed)));
+    let went = carry_out(&visitor, typed, read_site, async |about| {
+        made = Some(doors.create(&visitor.person, about).await?);
+        Ok::<_, NotDone>(())
+    });
+    match went.await? {
+        // By a second click it is in the list already.
+        Ok(()) => Ok(Redirect::to(&made.map_or("/sites".to_owned(), |id| format!("/sites/{id}"))).into_response()),
+        Err(attempt) => list_page(&app, &visitor, PageNumber::FIRST, attempt).await,
+    }
+}
+
+/// `GET /sites/<id>`.
+pub async fn show(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+    site_page(&app, &visitor, id, Attempt::default()).await
+}
+
+/// `POST /sites/<id>`.
+pub async fn edit(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let (doors, version) = (Sites::of_app(&app), version_of(&typed));
+    let went =
+        carry_out(&visitor, typed, read_site, async |about| doors.edit(&visitor.person, id, version, about).await);
+    answer(&app, &visitor, id, went.await?).await
+}
+
+/// `POST /sites/<id>/delete`.
+pub async fn delete(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    let doors = Sites::of_app(&app);
+    let went = carry_out(&visitor, typed, seen, async |version| doors.delete(&visitor.person, id, version).await);
+    answer(&app, &visitor, id, went.await?).await
+}
+
+/// `POST /sites/<id>/restore`.
+pub async fn restore(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+) -> Result<Response, Oops> {
+    let doors = Sites::of_app(&app);
+    let went = carry_out(&visitor, Fields::new(), seen, async |_| doors.restore(&visitor.person, id).await);
+    answer(&app, &visitor, id, went.await?).await
+}
+
+/// `POST /sites/<id>/open`.
+pub async fn open(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+    let act = async |_| rooms::attendance().open_site(&app, &visitor.person, id).await;
+    answer(&app, &visitor, id, carry_out(&visitor, Fields::new(), seen, act).await?).await
+}
+
+/// `POST /sites/<id>/close`.
+pub async fn close(State(app): State<App>, SignedIn(visitor): SignedIn, Path(id): Path<i64>) -> Result<Response, Oops> {
+    let act = async |_| rooms::attendance().close_site(&app, &visitor.person, id).await;
+    answer(&app, &visitor, id, carry_out(&visitor, Fields::new(), seen, act).await?).await
+}
+
+/// `POST /sites/<id>/tasks`.
+pub async fn create_task(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path(id): Path<i64>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    answer(&app, &visitor, id, tasks::create(&app, &visitor, id, None, typed).await?).await
+}
+
+/// `POST /sites/<id>/tasks/<task>`.
+pub async fn edit_task(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path((id, task)): Path<(i64, i64)>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    answer(&app, &visitor, id, tasks::edit(&app, &visitor, task, typed).await?).await
+}
+
+/// `POST /sites/<id>/tasks/<task>/delete`.
+pub async fn delete_task(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path((id, task)): Path<(i64, i64)>,
+    Form(typed): Form<Fields>,
+) -> Result<Response, Oops> {
+    answer(&app, &visitor, id, tasks::delete(&app, &visitor, task, typed).await?).await
+}
+
+/// `POST /sites/<id>/tasks/<task>/restore`.
+pub async fn restore_task(
+    State(app): State<App>,
+    SignedIn(visitor): SignedIn,
+    Path((id, task)): Path<(i64, i64)>,
+) -> Result<Response, Oops> {
+    answer(&app, &visitor, id, tasks::restore(&app, &visitor, task).await?).await
+}
+
+/// Back to the site, or its page again with what did not go.
+async fn answer(app: &App, visitor: &Visitor, id: i64, went: Result<(), Attempt>) -> Result<Response, Oops> {
+    match went {
+        Ok(()) => Ok(Redirect::to(&format!("/sites/{id}")).into_response()),
+        Err(attempt) => site_page(app, visitor, id, attempt).await,
+    }
+}
+
+async fn list_page(app: &App, visitor: &Visitor, page: PageNumber, attempt: Attempt) -> Result<Response, Oops> {
+    let access = Access::of(app, &visitor.person).await?;
+    if !access.may_somewhere(Permission::View) {
+        return Err(Oops::Forbidden);
+    }
+    let sites = access.sites(app).await?;
+    let total = sites.len();
+    let number = page.within(total.div_ceil(PAGE));
+    let shown: Vec<Site> = sites.into_iter().skip((number - 1) * PAGE).take(PAGE).collect();
+    let ids: Vec<i64> = shown.iter().map(|site| site.id).collect();
+    let open = rooms::attendance().open_sites(app, &ids).await?;
+    let is_deleting = access.may_somewhere(Permission::Delete);
+    let mut deleted = if is_deleting { Sites::of_app(app).deleted().await? } else { Vec::new() };
+    deleted.retain(|site| access.may(Permission::Delete, site.id));
+    let usual = write_site(&AboutSite::usual(app.settings.get(&TIME_ZONE).await?));
+    let list = view::List { access: &access, sites: &shown, open: &open, deleted: &deleted, number, total };
+    Ok((attempt.status(), view::list(visitor, &list, &usual, &attempt)).into_response())
+}
+
+async fn site_page(app: &App, visitor: &Visitor, id: i64, attempt: Attempt) -> Result<Response, Oops> {
+    let access = Access::of(app, &visitor.person).await?;
+    if !access.may(Permission::View, id) {
+        return Err(Oops::Forbidden);
+    }
+    let (doors, here) = (Sites::of_app(app), [id]);
+    let open = rooms::attendance().open_sites(app, &here);
+    let (site, tasks, open) = tokio::try_join!(doors.of(id), doors.tasks_of_site(id), open)?;
+    let shown = view::Shown { access, site: site.ok_or(Oops::NotFound)?, tasks, is_open: !open.is_empty() };
+    Ok((attempt.status(), view::site(visitor, &shown, &attempt)).into_response())
+}
+
+/// A site as its form shows it.
+fn write_site(about: &AboutSite) -> Fields {
+    let place = |at: Position| format!("{}, {}", at.latitude, at.longitude);
+    let mut typed = fields([
+        ("name", about.name.clone()),
+        ("address", about.address.clone()),
+        ("position", about.position.map(place).unwrap_or_default()),
+        ("time_zone", about.time_zone.name().to_owned()),
+        ("opens", time_of(about.hours.from_minute)),
+        ("closes", time_of(about.hours.to_minute)),
+        ("rate", money_field(Some(about.rate_kopecks))),
+        ("max_distance", about.max_distance_m.to_string()),
+        ("auto_close", about.auto_close_minutes.to_string()),
+        ("late_threshold", about.late_threshold_minutes.to_string()),
+        ("late_minute", money_field(Some(about.late_minute_kopecks))),
+    ]);
+    for (bit, name) in DAYS.iter().enumerate() {
+        if about.working_days.0 & (1 << bit) != 0 {
+            typed.insert((*name).to_owned(), "on".to_owned());
+        }
+    }
+    typed
+}
+
+/// The same the other way; else the names of what is not as it should be.
+fn read_site(typed: &Fields) -> Result<AboutSite, Vec<&'static str>> {
+    let mut reader = Reader::new(typed);
+    let position = if reader.words("position").is_empty() {
+        None
+    } else {
+        reader.read("position", |text| position_of(text).map(Some))
+    };
+    let working_days =
+        DAYS.iter().enumerate().filter(|(_, name)| reader.tick(name)).fold(0, |bits, (bit, _)| bits | 1 << bit);
+    let time_zone = reader.words("time_zone").parse::<Tz>();
+    let about = AboutSite {
+        name: reader.words("name"),
+        address: reader.words("address"),
+        position,
+        time_zone: time_zone.unwrap_or(TIME_ZONE.default),
+        hours: Hours::read(&mut reader, "opens", "closes"),
+        working_days: WorkingDays(working_days),
+        rate_kopecks: reader.money("rate"),
+        max_distance_m: reader.number("max_distance"),
+        auto_close_minutes: reader.number("auto_close"),
+        late_threshold_minutes: reader.number("late_threshold"),
+        late_minute_kopecks: reader.money("late_minute"),
+    };
+    let mut bad = reader.bad;
+    if time_zone.is_err() {
+        bad.push("time_zone");
+    }
+    for name in about.mistakes() {
+        if !bad.contains(&name) {
+            bad.push(name);
+        }
+    }
+    if bad.is_empty() { Ok(about) } else { Err(bad) }
+}
+
+/// `55.7558, 37.6173`.
+fn position_of(text: &str) -> Option<Position> {
+    let (latitude, longitude) = text.split_once([',', ' ', ';'])?;
+    let degrees =
+        |text: &str| text.trim_matches([' ', ',', ';']).parse::<f64>().ok().filter(|degrees| degrees.is_finite());
+    Some(Position { latitude: degrees(latitude)?, longitude: degrees(longitude)? }).filter(|at| at.is_on_earth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_comes_back_from_its_form_as_it_was() {
+        let mut about = AboutSite::usual(Tz::Asia__Yekaterinburg);
+        about.name = "Lenin street".into();
+        about.address = "Lenin street, 1".into();
+        about.position = Some(Position { latitude: 56.83, longitude: 60.6 });
+        about.rate_kopecks = 25_050;
+        assert_eq!(read_site(&write_site(&about)), Ok(about));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let typed = fields([("name", "x".into()), ("position", "here".into()), ("rate", "much".into())]);
+        let bad = read_site(&typed).unwrap_err();
+        for name in ["position", "rate", "opens", "time_zone", "address"] {
+            assert!(bad.contains(&name), "{name}: {bad:?}");
+        }
+        assert!(position_of("55.75, 37.61").is_some() && position_of("91, 0").is_none());
+    }
+}
