@@ -1,7 +1,8 @@
-//! Takes an input through its turn: open, handler, commit, and what comes after.
+//! Runs the turn of an input until it has committed or is parked.
 //!
-//! A handler runs against the state as it stands and changes nothing by itself. Only the commit does; a turn that fails
-//! before it leaves nothing. What a failure means is decided by its kind: run again, wait, or park; see `trouble`.
+//! [`Reader::process`] takes an input to its end, `run_turn` repeats the turn as long as that helps, and
+//! `attempt` is one try: open, handler, commit. A handler changes nothing by itself, so a try that fails before its commit
+//! leaves nothing. `failure` says what each failure means, `parking` sets aside what cannot be done.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -11,31 +12,35 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use self::after::After;
 pub(crate) use self::cache::StateCache;
-use self::trouble::{Failure, Kind, Trouble};
+use self::failure::{Failure, FailureKind, NotCommitted};
 pub(crate) use self::unheard::Unheard;
-use crate::clock::{Clock, Stopwatch};
+use crate::clock::Clock;
 use crate::dialogue::Script;
 use crate::effects::Effects;
-use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::mailbox::{Letter, Reader};
 use crate::outbox::Courier;
 use crate::schedule::Wakeup;
-use crate::store::{
-    Commit, Committed, ConversationRow, EffectRow, Epoch, Mark, Opened, OutboxRow, Refusal, Store, StoreError, Stored,
-    Taken, Transition, Version,
-};
-use crate::turn::{Context, Event, Hearing, Moment, Outcome, TurnError};
+use crate::store::{Epoch, Mark, Refusal, Store, StoreError, Taken, Version};
+use crate::turn::{Context, Event};
 
 mod after;
+mod attempt;
 mod cache;
+mod failure;
 mod letters;
 mod moment;
+mod parking;
 mod report;
-mod trouble;
 mod unheard;
+
+/// The longest wait for a store that is away.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// The pause before a lock is asked for again; the store has waited for it already.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+/// How often the application's writes may refuse one turn before that counts as a failure.
+const REFUSALS: u32 = 5;
 
 /// How turns are run, and what happens when they fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,9 +100,9 @@ struct Work<'a> {
 }
 
 impl Reader for Engine {
-    fn read<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
+    fn process<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let decided = AssertUnwindSafe(self.take(key, &letters)).catch_unwind().await.is_ok();
+            let decided = AssertUnwindSafe(self.process_letters(key, &letters)).catch_unwind().await.is_ok();
             if !decided {
                 tracing::error!(%key, "an input could not even be parked, for something panicked; it waits for the next start");
             }
@@ -136,18 +141,18 @@ impl<'a> Work<'a> {
 }
 
 impl Engine {
-    /// Takes an input through its turn. A panic outside of its handler is a failed turn as well.
-    async fn take(&self, key: &DialogueKey, letters: &[Letter]) {
+    /// Runs the turn of an input. A panic outside of its handler is a failed turn as well.
+    async fn process_letters(&self, key: &DialogueKey, letters: &[Letter]) {
         let event = match letters::event(letters) {
             Ok(event) => event,
-            Err(reason) => return self.park_unread(key, letters, Kind::Input.because(reason)).await,
+            Err(reason) => return self.park_unread(key, letters, FailureKind::Input.because(reason)).await,
         };
         for failures in 1.. {
-            let run = self.run(Work::new(key, letters, event.clone()));
+            let run = self.run_turn(Work::new(key, letters, event.clone()));
             let Err(panic) = AssertUnwindSafe(run).catch_unwind().await else { return };
             self.cache.forget(key);
             metrics::counter!("opora_turn_failures_total").increment(1);
-            let failure = Kind::Panic.because(format!("its turn panicked: {}", report::panic_message(&*panic)));
+            let failure = FailureKind::Panic.because(format!("its turn panicked: {}", report::panic_message(&*panic)));
             if failures >= self.settings.attempts {
                 return self.give_up(Work { failures, ..Work::new(key, letters, event) }, failure).await;
             }
@@ -155,154 +160,105 @@ impl Engine {
         }
     }
 
-    /// One try: nothing of it remains unless it commits.
-    async fn attempt(&self, work: &mut Work<'_>) -> Result<(), Trouble> {
-        let done = self.turn(work).await;
-        let has_committed = matches!(done, Ok(true));
-        if !has_committed && let Err(error) = self.store.leave(self.epoch, work.key).await {
-            // It runs out by itself.
-            tracing::debug!(key = %work.key, %error, "a conversation could not be left");
-        }
-        done.map(drop)
-    }
-
-    /// One try; whether there was anything to commit.
-    async fn turn(&self, work: &mut Work<'_>) -> Result<bool, Trouble> {
-        let (version, stored) = self.open(work).await?;
-        // Nothing marks a turn without an input as done but the version, which only this conversation's turns raise.
-        if work.takes.is_empty() && work.unsure_from.is_some_and(|from| version > from) {
-            return Err(Trouble::Taken);
-        }
-        failpoints::hit(failpoints::TURN_BEFORE_HANDLER).await;
-        let (watch, now) = (Stopwatch::start(), self.clock.now());
-        let moment = Moment {
-            key: work.key.clone(),
-            version,
-            stored: stored.clone(),
-            event: work.event.clone(),
-            now,
-            refusal: work.refusal.clone(),
-            context: Arc::clone(&self.context),
-            place: work.event.update().filter(|_| self.store.is_shared()).and_then(|update| letters::place(update)),
-        };
-        work.letters.iter().for_each(|letter| letter.in_hand(true));
-        let handled = self.handle(moment).await;
-        work.letters.iter().for_each(|letter| letter.in_hand(false));
-        let outcome = match handled {
-            Ok(outcome) => outcome,
-            Err(failure) if failure.kind == Kind::State => {
-                let row = |stored| ConversationRow { key: work.key.clone(), version, stored, updated_at: now };
-                return Err(Trouble::Unreadable(stored.map(|stored| Box::new(row(Some(stored)))), failure));
+    /// Runs a turn until it has committed, is parked, or has to stay in the inbox.
+    async fn run_turn(&self, mut work: Work<'_>) {
+        loop {
+            if self.lost.is_cancelled() {
+                return;
             }
-            Err(failure) if failure.kind == Kind::Away => {
-                return Err(Trouble::Wait(StoreError::Unavailable(failure.words.into())));
+            let reason = match self.attempt(&mut work).await {
+                Ok(()) => return,
+                Err(reason) => reason,
+            };
+            self.cache.forget(work.key);
+            match reason {
+                NotCommitted::Again => {}
+                NotCommitted::Refused(refusal) if work.refusals < REFUSALS => {
+                    work.refusals += 1;
+                    work.refusal = Some(refusal);
+                }
+                NotCommitted::Refused(Refusal(reason)) => {
+                    let words = format!("its writes were refused again and again: {reason}");
+                    return self.give_up(work, FailureKind::Refusals.because(words)).await;
+                }
+                NotCommitted::Wait(error) => {
+                    if !self.wait(&mut work, &error).await {
+                        return;
+                    }
+                }
+                NotCommitted::Unreadable(Some(row), failure) if !work.is_set_aside => {
+                    work.is_set_aside = true;
+                    if !self.set_aside(&work, *row, failure).await {
+                        return;
+                    }
+                }
+                NotCommitted::Failed(failure) | NotCommitted::Unreadable(_, failure) => {
+                    work.failures += 1;
+                    metrics::counter!("opora_turn_failures_total").increment(1);
+                    if work.failures >= self.settings.attempts {
+                        return self.give_up(work, failure).await;
+                    }
+                    self.try_again(work.key, work.failures, failure).await;
+                }
+                NotCommitted::Taken => return self.taken_before(&work).await,
+                NotCommitted::Unheard(reason) => return self.keep_unheard(work, reason).await,
+                NotCommitted::Stop => return self.lost.cancel(),
             }
-            Err(failure) => return Err(Trouble::Failed(failure)),
-        };
-        let took = watch.elapsed();
-        failpoints::hit(failpoints::TURN_AFTER_HANDLER).await;
-        if matches!(work.event, Event::Expired) && work.takes.is_empty() && outcome.changes_nothing() {
-            self.cache.put(work.key, version, stored);
-            return Ok(false);
         }
-        let after = After::of(&outcome, stored, work.key, now);
-        if let Hearing::Unheard(reason) = &outcome.hearing
-            && self.unheard.admits_row()
-        {
-            return Err(Trouble::Unheard(reason.clone()));
-        }
-        let (moved, hearing, lost_result) = (outcome.transition.clone(), outcome.hearing, outcome.lost_result);
-        let commit = Commit {
-            key: work.key.clone(),
-            from: version,
-            takes: work.takes.clone(),
-            state: outcome.state,
-            outgoing: outcome.outgoing,
-            timers: outcome.timers,
-            effects: outcome.effects,
-            transition: outcome.transition.map(|(from, to, by)| Transition {
-                from,
-                to,
-                by: by.into(),
-                took_us: micros(took),
-            }),
-            writes: outcome.writes,
-            at: now,
-        };
-        failpoints::hit(failpoints::TURN_BEFORE_COMMIT).await;
-        let committing = Stopwatch::start();
-        let committed = self.store.commit(self.epoch, commit).await.map_err(|error| {
-            if matches!(error, StoreError::Unavailable(_)) {
-                work.unsure_from = Some(version);
+    }
+
+    /// Tells of a failed try, and waits before the next.
+    async fn try_again(&self, key: &DialogueKey, attempt: u32, failure: Failure) {
+        let Failure { kind, words } = failure;
+        tracing::warn!(%key, attempt, %kind, "a turn failed; trying again");
+        tracing::debug!(%key, attempt, %words, "why a turn failed");
+        let pause = self.settings.backoff.saturating_mul(2_u32.saturating_pow(attempt - 1));
+        tokio::time::sleep(pause).await;
+    }
+
+    /// Waits for a store that is away, or for a lock of another bot's. False when the bot stops meanwhile: the input stays
+    /// in the inbox.
+    async fn wait(&self, work: &mut Work<'_>, error: &StoreError) -> bool {
+        if let StoreError::Locked { lock } = error {
+            if !std::mem::replace(&mut work.is_locked_out, true) {
+                tracing::warn!(key = %work.key, %lock, "another bot holds the conversation's lock; the turn waits");
             }
-            Trouble::from(error)
-        })?;
-        work.letters.iter().for_each(Letter::durable);
-        failpoints::hit(failpoints::TURN_AFTER_COMMIT).await;
-        self.committed(work.key, after, committed);
-        report::commit(work.letters, committing.elapsed(), self.clock.now());
-        report::turn(took);
-        match hearing {
-            Hearing::Heard => report::handled(work.key, &work.event, moved.as_ref(), took),
-            hearing => self.unheard.tell(work.key, &work.event, &hearing),
+            return self.pause(LOCK_PAUSE).await;
         }
-        if let Some(child) = lost_result {
-            unheard::tell_lost_result(work.key, &child);
-        }
-        Ok(true)
-    }
-
-    /// The state: as this instance left it, or from the store.
-    async fn open(&self, work: &Work<'_>) -> Result<(Version, Option<Stored>), Trouble> {
-        if work.unsure_from.is_none()
-            && let Some(held) = self.cache.take(work.key)
-        {
-            return Ok(held);
-        }
-        match self.store.enter(self.epoch, work.key, work.mark(), self.clock.now()).await? {
-            Opened::AlreadyTaken => Err(Trouble::Taken),
-            Opened::At { version, stored } => Ok((version, stored)),
-        }
-    }
-
-    /// Runs the handler with its deadline; a panic is a failure like any other, also one of whoever judges its error.
-    async fn handle(&self, moment: Moment) -> Result<Outcome, Failure> {
-        let judged = async { self.script.run(moment).await.map_err(|error| self.judge(error)) };
-        let run = AssertUnwindSafe(judged).catch_unwind();
-        match tokio::time::timeout(self.settings.deadline, run).await {
-            Ok(Ok(done)) => done,
-            Ok(Err(panic)) => {
-                Err(Kind::Panic.because(format!("the handler panicked: {}", report::panic_message(&*panic))))
+        if work.waits == 0 {
+            match error {
+                StoreError::NoCopy { notice, .. } => self.one_moment(work, notice).await,
+                _ => tracing::error!(key = %work.key, %error, "the store is away; the turn waits"),
             }
-            Err(_) => Err(Kind::Deadline.because(format!("the handler took longer than {:?}", self.settings.deadline))),
+        }
+        work.waits += 1;
+        let pause =
+            Duration::from_millis(50).saturating_mul(2_u32.saturating_pow(work.waits.min(10))).min(LONGEST_WAIT);
+        self.pause(pause).await
+    }
+
+    /// False when the bot stops meanwhile.
+    async fn pause(&self, pause: Duration) -> bool {
+        tokio::select! {
+            () = self.cut.cancelled() => false,
+            () = self.lost.cancelled() => false,
+            () = tokio::time::sleep(pause) => true,
         }
     }
 
-    /// What a handler's error means.
-    fn judge(&self, error: TurnError) -> Failure {
-        match error {
-            TurnError::Failed(error) if self.script.passes(&error) => Kind::Away.because(error.to_string()),
-            error => error.into(),
+    /// The input's turn committed before: by a delivery twice, or by a commit whose answer was lost.
+    async fn taken_before(&self, work: &Work<'_>) {
+        metrics::counter!("opora_turns_total", "outcome" => "known").increment(1);
+        tracing::debug!(key = %work.key, "an input was taken before");
+        if work.unsure_from.is_some() {
+            self.look_again();
         }
     }
 
-    /// What follows a commit: it is remembered, and the courier and the effects start on what it asked for.
-    fn committed(&self, key: &DialogueKey, after: After, committed: Committed) {
-        self.cache.put(key, committed.version, after.stored);
-        if !after.outgoing.is_empty() {
-            let rows = after.outgoing.into_iter().zip(committed.outbox).map(|(row, id)| OutboxRow { id, ..row });
-            self.courier.enqueue_of_turn(rows.collect());
-        }
-        if !after.effects.is_empty() {
-            let rows = after.effects.into_iter().zip(committed.effects).map(|(row, id)| EffectRow { id, ..row });
-            self.effects.enqueue(rows.collect());
-        }
-        if let Some(due) = after.first_due {
-            self.wakeup.at(due);
-        }
+    /// A commit whose answer was lost may have left something in the store that nobody here has been told of.
+    fn look_again(&self) {
+        self.courier.reload();
+        self.effects.reload();
+        self.wakeup.now();
     }
-}
-
-fn micros(duration: Duration) -> i64 {
-    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }

@@ -104,7 +104,7 @@ impl Letter {
 /// Takes letters through their turns.
 pub(crate) trait Reader: Send + Sync + 'static {
     /// Takes one input through its turn; several letters are the items of one album.
-    fn read<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()>;
+    fn process<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()>;
 }
 
 /// Bounds and waits of the mailboxes.

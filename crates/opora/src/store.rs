@@ -17,7 +17,6 @@ pub use self::database::SqlDatabase;
 pub use self::decided::DecidedStore;
 pub use self::fleet::{Delivered, News};
 pub use self::journal::Journal;
-pub(crate) use self::journal::OneMoment;
 pub use self::layer::StoreLayer;
 pub use self::lease::{Epoch, Holder, Lease, LeaseAnswer};
 pub use self::memory::MemoryStore;
@@ -27,7 +26,6 @@ pub use self::operator::{
     TransitionRow,
 };
 pub use self::postgres::{PostgresLoss, PostgresStore};
-pub(crate) use self::redis::LockHeld;
 pub(crate) use self::redis::{Address as RedisAddress, Wire as RedisWire};
 pub use self::redis::{AiogramStore, FileWitness, RedisCode, RedisLoss, RedisServer, RedisStore, WitnessKeeper};
 pub use self::rows::{
@@ -101,6 +99,21 @@ pub enum StoreError {
     /// The store did not answer, or its disk is full: wait and try again.
     #[error("the store did not answer: {0}")]
     Unavailable(#[source] BoxError),
+    /// Another bot holds the lock of the conversation: ask again soon. Only [`Store::enter`] answers this.
+    #[error("another bot holds the lock {lock} of the conversation")]
+    Locked {
+        /// Its key in Redis.
+        lock: String,
+    },
+    /// The store is away, and there is no local copy of the conversation: wait, and tell its person. Only [`Store::enter`]
+    /// and [`Store::open`] answer this.
+    #[error("Redis is away, and there is no copy of {key}: it waits")]
+    NoCopy {
+        /// The conversation that has to wait.
+        key: DialogueKey,
+        /// Names the message to the person, so that it is sent once.
+        notice: String,
+    },
     /// The store cannot do this at all.
     #[error("{0}")]
     Unsupported(&'static str),

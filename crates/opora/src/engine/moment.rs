@@ -1,24 +1,8 @@
 //! A person whose conversation has to wait for the store is told so, once.
 
 use super::{Engine, Work};
-use crate::store::{LockHeld, OneMoment, OutboxRow, StoreError, Version};
+use crate::store::{OutboxRow, Version};
 use crate::telegram::{Destination, IntoOutgoing, Say, Tag};
-
-/// Whether a store has put somebody off.
-pub(super) fn of(error: &StoreError) -> Option<&OneMoment> {
-    match error {
-        StoreError::Unavailable(why) => why.downcast_ref(),
-        _ => None,
-    }
-}
-
-/// Whether another bot is at work in the conversation: the store is there, and the turn's time will come.
-pub(super) fn lock_held(error: &StoreError) -> Option<&LockHeld> {
-    match error {
-        StoreError::Unavailable(why) => why.downcast_ref(),
-        _ => None,
-    }
-}
 
 impl Engine {
     /// Tells whoever wrote in a private chat; in a group nobody waits for an answer to everything.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::trouble::Parking;
+use super::parking::Parking;
 use super::{Engine, Work, letters};
 use crate::clock::timer_now;
 use crate::key::DialogueKey;

@@ -12,7 +12,7 @@ use crate::store::{LeaseAnswer, MemoryStore};
 struct Quick;
 
 impl Reader for Quick {
-    fn read<'a>(&'a self, _: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
+    fn process<'a>(&'a self, _: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
         Box::pin(async move { letters.iter().for_each(Letter::durable) })
     }
 }
@@ -24,7 +24,7 @@ struct Stuck {
 }
 
 impl Reader for Stuck {
-    fn read<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
+    fn process<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             if key.user == self.person {
                 letters.iter().for_each(|letter| letter.in_hand(self.in_hand));

@@ -54,7 +54,7 @@ impl Shared {
     /// Takes one input through its turn. Whatever happens there, the conversation's task goes on: nobody else would read
     /// what waits behind it.
     async fn read(&self, key: &DialogueKey, letters: Vec<Letter>) {
-        let read = async { self.reader.read(key, letters).await };
+        let read = async { self.reader.process(key, letters).await };
         if AssertUnwindSafe(read).catch_unwind().await.is_err() {
             tracing::error!(%key, "a turn panicked where it must not; its input waits for the next start");
         }

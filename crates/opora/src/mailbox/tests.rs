@@ -21,7 +21,7 @@ struct Notes {
 }
 
 impl Reader for Notes {
-    fn read<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
+    fn process<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let says = |word| matches!(&letters[0], Letter::Inbox(row) if row.incoming.body.contains(word));
             if says("slow") {

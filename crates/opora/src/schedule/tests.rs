@@ -15,7 +15,7 @@ const NOON: Millis = Millis(1_800_000_000_000);
 struct Endless(Semaphore);
 
 impl Reader for Endless {
-    fn read<'a>(&'a self, _: &'a DialogueKey, _: Vec<Letter>) -> BoxFuture<'a, ()> {
+    fn process<'a>(&'a self, _: &'a DialogueKey, _: Vec<Letter>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             self.0.add_permits(1);
             std::future::pending().await

@@ -91,15 +91,6 @@ enum There {
     Decided(Box<DecidedStore>),
 }
 
-/// Redis is away, and nobody here knows the conversation.
-#[derive(Debug, thiserror::Error)]
-#[error("Redis is away, and there is no copy of {key}: it waits")]
-pub(crate) struct OneMoment {
-    key: DialogueKey,
-    /// Names what the person is told, so that it is told once.
-    pub(crate) once: String,
-}
-
 impl Journal {
     /// Opens the Redis at an address that names a journal: `redis://host?journal=FILE`. One that is away now is opened when
     /// it is back.

@@ -31,7 +31,6 @@ use crate::key::DialogueKey;
 
 pub(crate) use self::address::{Address, JournalPlace};
 pub use self::aiogram::AiogramStore;
-pub(crate) use self::aiogram::LockHeld;
 pub(super) use self::decisions::CarriedOut;
 pub use self::server::RedisServer;
 pub(crate) use self::wire::{NotReached, Wire};

@@ -33,7 +33,7 @@ impl Api for Babble {
 struct Nobody;
 
 impl Reader for Nobody {
-    fn read<'a>(&'a self, _: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
+    fn process<'a>(&'a self, _: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
         panic!("nobody has sent {letters:?}")
     }
 }

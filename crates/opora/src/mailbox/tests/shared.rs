@@ -11,10 +11,10 @@ struct Taker {
 }
 
 impl Reader for Taker {
-    fn read<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
+    fn process<'a>(&'a self, key: &'a DialogueKey, letters: Vec<Letter>) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let takes = letters.iter().filter_map(Letter::taken).collect();
-            self.notes.read(key, letters).await;
+            self.notes.process(key, letters).await;
             let Ok(Opened::At { version: Version(from), .. }) = self.store.open(key, None).await else {
                 panic!("no conversation")
             };

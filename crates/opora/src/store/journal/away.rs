@@ -1,9 +1,9 @@
 //! What happens on the journal while Redis is away.
 
+use super::Shared;
 use super::book::{Book, is_ours};
 use super::entry::{Entry, marks_of};
 use super::face::may_have_happened;
-use super::{OneMoment, Shared};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::database::as_it_was;
@@ -40,8 +40,8 @@ impl Shared {
         }
         if !self.imported.lock().contains(key) {
             let Some((version, stored)) = self.copies.take(key) else {
-                let once = format!("{ONE_MOMENT}{}:{key}", self.book.token(key.bot).await?);
-                return Err(StoreError::Unavailable(OneMoment { key: key.clone(), once }.into()));
+                let notice = format!("{ONE_MOMENT}{}:{key}", self.book.token(key.bot).await?);
+                return Err(StoreError::NoCopy { key: key.clone(), notice });
             };
             // A replay goes by versions, so it is the copy's, also of one that has had no turn yet: where others began
             // before, the database would begin it above theirs.

@@ -15,7 +15,6 @@ use std::sync::atomic::AtomicBool;
 use parking_lot::Mutex;
 
 use self::locks::Held;
-pub(crate) use self::locks::LockHeld;
 use self::operator::Listed;
 use super::{RedisCode, RedisStore};
 use crate::aiogram::{AiogramLayout, Translate};

@@ -33,13 +33,6 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// How long a lock is waited for before the turn is told; it asks again then.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Another bot, as a rule aiogram's own, is at work in a conversation and takes its time: the store is there.
-#[derive(Debug, thiserror::Error)]
-#[error("another bot holds the lock {lock} of the conversation")]
-pub(crate) struct LockHeld {
-    pub(crate) lock: String,
-}
-
 /// A turn under way.
 pub(super) struct Held {
     lock: String,
@@ -77,7 +70,7 @@ impl Shared {
                 }
                 Some("locked") => {
                     let [_, _, lock] = self.names_of(key)?;
-                    return Err(StoreError::Unavailable(LockHeld { lock }.into()));
+                    return Err(StoreError::Locked { lock });
                 }
                 Some("fenced") => return self.redis.done(own.bot, own.epoch, "fenced").await.map(|()| None),
                 _ => return Seen::read(key, &answer),
