@@ -45,6 +45,7 @@ pub struct Place {
     pub questionnaire: i64,
     pub question: String,
     /// The question from which the person went back; there it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 

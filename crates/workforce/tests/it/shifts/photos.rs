@@ -18,7 +18,6 @@ use crate::registration::cleaning::{HOUR, age, put};
 on_every_database! {
     a_photo_is_asked_for_with_the_mark_and_kept_once_whatever_is_repeated,
     what_could_not_be_fetched_is_tried_again_by_the_job_later_and_later,
-    what_an_older_instance_has_taken_beside_this_one_is_fetched_too,
 }
 
 pub const PNG: &[u8] = b"\x89PNG\r\n\x1a\n a picture";
@@ -134,24 +133,6 @@ async fn what_could_not_be_fetched_is_tried_again_by_the_job_later_and_later(kin
         looks_after(&app).await;
         assert_ne!(standing(&app, &file).await, Some(Attachment::Awaited), "{never}");
     }
-}
-
-/// It knows of no attachments, and writes no rows for them.
-async fn what_an_older_instance_has_taken_beside_this_one_is_fetched_too(kind: Kind) {
-    let yard = Yard::open(kind).await;
-    at_work(&yard).await;
-    let app = yard.firm.app.clone();
-    for (file, days) in [("older", 1), ("oldest", 4)] {
-        let at = app.clock.now().minus(days * 24 * HOUR).0;
-        let sent = format!(
-            "INSERT INTO task_media (shift_task_id, kind, telegram_file, unique_id, created_at) \
-             SELECT MIN(id), 'photo', '{file}', '{file}', {at} FROM shift_tasks"
-        );
-        writes(&app, sent).await;
-    }
-    looks_after(&app).await;
-    assert_eq!(standing(&app, "older").await, Some(Attachment::Awaited));
-    assert_eq!(standing(&app, "oldest").await, None, "that was no update");
 }
 
 #[tokio::test]
