@@ -120,6 +120,12 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether it passes by itself: the same call may succeed later.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Locked { .. } | Self::NoCopy { .. })
+    }
+
     /// Whether nothing may be written any more under this lease.
     #[must_use]
     pub fn ends_the_lease(&self) -> bool {

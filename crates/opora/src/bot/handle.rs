@@ -43,8 +43,12 @@ pub enum NotRunning {
     #[error("the body of a timer cannot be written: {0}")]
     Body(#[from] serde_json::Error),
     /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    #[error("{0}")]
+    Store(
+        #[source]
+        #[from]
+        StoreError,
+    ),
 }
 
 impl From<BroadcastError> for NotRunning {

@@ -148,7 +148,7 @@ impl Script {
 
     /// Says which errors of handlers pass by themselves, such as those of a database that is away. A turn that fails so
     /// waits and runs again, as one does whose commit finds the store away; it is not parked. Errors of `sqlx` that say so,
-    /// and [`StoreError::Unavailable`](crate::store::StoreError::Unavailable), are known already.
+    /// and those of stores ([`StoreError::is_passing`](crate::store::StoreError::is_passing)), are known already.
     #[must_use]
     pub fn passing(mut self, passes: impl Fn(&BoxError) -> bool + Send + Sync + 'static) -> Self {
         self.hooks.passes = Some(Box::new(passes));

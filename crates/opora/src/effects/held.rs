@@ -42,7 +42,7 @@ impl Held {
 
     /// Takes note of a wish that a turn has committed; false if it is known, or has to stay in the store for now.
     pub fn bring(&mut self, id: EffectId, kind: &str) -> bool {
-        !self.backlog.was_read(id) && self.take_up(id, kind)
+        !self.backlog.was_read(id) && self.backlog.is_missing(id) && self.take_up(id, kind)
     }
 
     /// Takes note of a wish that was read; false if it is known, or has to stay in the store for now.

@@ -14,7 +14,7 @@ pub(super) enum NotCommitted {
     Again,
     /// The application's writes said no: run again with the reason.
     Refused(Refusal),
-    /// The store is away: wait.
+    /// The store is away, the conversation is locked, or there is no copy of it: wait.
     Wait(StoreError),
     /// The handler failed: try some more, then park.
     Failed(Failure),

@@ -6,7 +6,7 @@ use crate::telegram::{Destination, IntoOutgoing, Say, Tag};
 
 impl Engine {
     /// Tells whoever wrote in a private chat; in a group nobody waits for an answer to everything.
-    pub(super) async fn one_moment(&self, work: &Work<'_>, once: &str) {
+    pub(super) async fn one_moment(&self, work: &Work<'_>, notice: &str) {
         tracing::info!(key = %work.key, "an input waits until the store is back");
         let person = work.event.update().and_then(|update| update.person());
         let Some(person) = person.filter(|_| work.key.is_private()) else { return };
@@ -16,7 +16,7 @@ impl Engine {
         else {
             return;
         };
-        match self.store.post(self.epoch, once, vec![(key.clone(), outgoing.clone())], at).await {
+        match self.store.post(self.epoch, notice, vec![(key.clone(), outgoing.clone())], at).await {
             Ok(ids) => {
                 let row = |id| OutboxRow { id, key: key.clone(), outgoing: outgoing.clone(), was_sending: false, at };
                 self.courier.enqueue(ids.into_iter().map(row).collect());

@@ -6,5 +6,5 @@ demo-admin = Admin page
 demo-write = In the chat, choose a person and press “Start”.
 demo-sign-in = To sign in to the cabinet, enter one of these numbers and any six digits as the PIN:
 demo-newcomers = Newcomers who can register in the chat: { $names }.
-demo-data = Your data is in { $folder }. To start over, add --fresh.
+demo-data = Your data is in { $folder }. To start over, run the demo with --fresh.
 demo-stop = To stop, press Ctrl-C.

@@ -36,7 +36,7 @@ const STEPS: &[Step] = &[
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, number BIGINT NOT NULL)";
-const COUNT: &str = "SELECT COUNT(*) FROM migrations";
+const TAKEN: &str = "SELECT name FROM migrations ORDER BY number";
 
 /// What a line for one database begins with, and what stands for its own numbered key.
 const SQLITE: Words = Words { only: "--sqlite:", other: "--postgres:", id: "INTEGER PRIMARY KEY AUTOINCREMENT" };
@@ -82,31 +82,30 @@ pub(super) async fn run(address: &Address) -> anyhow::Result<Vec<&'static str>> 
 
 /// What lies in a database, as it is. None: there is no such file.
 pub(super) async fn look(address: &Address) -> anyhow::Result<Option<Look>> {
-    let (server, taken): (String, Result<i64, _>) = match address {
+    let (server, taken): (String, Result<Vec<String>, _>) = match address {
         Address::Sqlite(path) if !path.exists() => return Ok(None),
         Address::Sqlite(path) => {
             let options = SqliteConnectOptions::new().filename(path).read_only(true);
             let mut connection = SqliteConnection::connect_with(&options).await?;
             let version: String = sqlx::query_scalar("SELECT sqlite_version()").fetch_one(&mut connection).await?;
-            (format!("SQLite {version}"), sqlx::query_scalar(COUNT).fetch_one(&mut connection).await)
+            (format!("SQLite {version}"), sqlx::query_scalar(TAKEN).fetch_all(&mut connection).await)
         }
         Address::Postgres(url) => {
             let options: PgConnectOptions = PostgresStore::plain_address(url).parse()?;
             let connecting = tokio::time::timeout(PATIENCE, PgConnection::connect_with(&options)).await;
             let mut connection = connecting.context("it does not answer in time")??;
             let version: String = sqlx::query_scalar("SHOW server_version").fetch_one(&mut connection).await?;
-            (format!("PostgreSQL {version}"), sqlx::query_scalar(COUNT).fetch_one(&mut connection).await)
+            (format!("PostgreSQL {version}"), sqlx::query_scalar(TAKEN).fetch_all(&mut connection).await)
         }
     };
     let taken = match taken {
         Ok(taken) => taken,
         // There is no such table: no step was taken yet.
-        Err(sqlx::Error::Database(_)) => 0,
+        Err(sqlx::Error::Database(_)) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
-    next_step(taken)?;
-    let steps_taken = usize::try_from(taken)?;
-    Ok(Some(Look { server, steps_taken, steps_left: STEPS.len() - steps_taken }))
+    next_step(&taken)?;
+    Ok(Some(Look { server, steps_taken: taken.len(), steps_left: STEPS.len() - taken.len() }))
 }
 
 /// Takes steps on one kind of database; the kinds differ in types only.
@@ -115,22 +114,22 @@ macro_rules! take_steps {
         async fn $name(connection: &mut $connection) -> anyhow::Result<Vec<&'static str>> {
             let mut names = Vec::new();
             // A command beside a running bot finds nothing to do, and needs no lock to see that.
-            if let Ok(taken) = sqlx::query_scalar(COUNT).fetch_one(&mut *connection).await
-                && next_step(taken)?.is_none()
+            if let Ok(taken) = sqlx::query_scalar(TAKEN).fetch_all(&mut *connection).await
+                && next_step(&taken)?.is_none()
             {
                 return Ok(names);
             }
             loop {
                 let mut step = connection.begin_with($begin).await?;
                 sqlx::query(TABLE).execute(&mut *step).await?;
-                let taken: i64 = sqlx::query_scalar(COUNT).fetch_one(&mut *step).await?;
-                let Some(Step { name, sql }) = next_step(taken)? else {
+                let taken: Vec<String> = sqlx::query_scalar(TAKEN).fetch_all(&mut *step).await?;
+                let Some(Step { name, sql }) = next_step(&taken)? else {
                     step.commit().await?;
                     return Ok(names);
                 };
                 let done = sqlx::raw_sql(AssertSqlSafe(spelt(sql, &$words))).execute(&mut *step).await;
                 done.with_context(|| format!("step {name}"))?;
-                sqlx::query($insert).bind(*name).bind(taken).execute(&mut *step).await?;
+                sqlx::query($insert).bind(*name).bind(i64::try_from(taken.len())?).execute(&mut *step).await?;
                 step.commit().await?;
                 tracing::debug!(name, "migration applied");
                 names.push(*name);
@@ -149,12 +148,20 @@ take_steps!(
     "INSERT INTO migrations (name, number) VALUES ($1, $2)"
 );
 
-fn next_step(taken: i64) -> anyhow::Result<Option<&'static Step>> {
-    let taken = usize::try_from(taken)?;
-    if taken > STEPS.len() {
-        bail!("it was made by a newer version of Opora: it has {taken} steps, and this version knows {}", STEPS.len());
+/// The step after those that were taken; none if all were.
+fn next_step(taken: &[String]) -> anyhow::Result<Option<&'static Step>> {
+    let is_known = taken.iter().zip(STEPS).all(|(taken, step)| taken == step.name);
+    if !is_known {
+        bail!("its tables were made by an unreleased version of Opora: begin with an empty database");
     }
-    Ok(STEPS.get(taken))
+    if taken.len() > STEPS.len() {
+        bail!(
+            "it was made by a newer version of Opora: it has {} steps, of which this one knows {}",
+            taken.len(),
+            STEPS.len()
+        );
+    }
+    Ok(STEPS.get(taken.len()))
 }
 
 fn spelt(sql: &str, words: &Words) -> String {

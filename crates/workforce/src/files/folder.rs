@@ -64,8 +64,13 @@ impl Folder {
             0 => Ok(None),
             left => {
                 let permit = Arc::clone(&reads).acquire_owned().await.map_err(io::Error::other)?;
-                let (file, piece) = blocking(move || read_piece(file, left)).await??;
-                drop(permit);
+                // The thread frees its place: it reads on when the client has gone.
+                let read = blocking(move || {
+                    let read = read_piece(file, left);
+                    drop(permit);
+                    read
+                });
+                let (file, piece) = read.await??;
                 let left = left - piece.len() as u64;
                 Ok(Some((piece, (file, left, reads))))
             }

@@ -24,6 +24,7 @@ impl Unsettled {
             all.shifts.extend(of_room.shifts);
             all.cancellations += of_room.cancellations;
         }
+        all.shifts.sort_unstable();
         Ok(all)
     }
 }

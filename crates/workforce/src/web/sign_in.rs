@@ -137,6 +137,10 @@ pub async fn log_in(
 ) -> Result<Response, Oops> {
     let (language, now) = (visit.language(), app.clock.now());
     let who = Who::parse(&form.who).ok_or(Oops::BadRequest)?;
+    // Answered before anybody is looked up: so the time that it takes does not tell whether there is such a person.
+    if !app.allows_test_users().await? && !pins::is_asked_for(&app, &who.name(), visit.cookie()).await? {
+        return Ok(wrong(&visit, &form, &text!(language, "web-pin-wrong")));
+    }
     let person = app.people.verified(&who).await?;
     let asker = asker(&app, &visit, &headers, &who, person.as_ref()).await?;
     let pin: String = form.pin.chars().filter(|c| !c.is_whitespace()).collect();
@@ -147,8 +151,13 @@ pub async fn log_in(
         (Verdict::Expired, _) => text!(language, "web-pin-expired"),
         (Verdict::Wrong | Verdict::Right, _) => text!(language, "web-pin-wrong"),
     };
-    let page = view::enter(&visit, &form.who, &form.next, Some(&notice));
-    Ok((StatusCode::UNAUTHORIZED, page).into_response())
+    Ok(wrong(&visit, &form, &notice))
+}
+
+/// A PIN that opens nothing, and why.
+fn wrong(visit: &Visit, form: &Signing, notice: &str) -> Response {
+    let page = view::enter(visit, &form.who, &form.next, Some(notice));
+    (StatusCode::UNAUTHORIZED, page).into_response()
 }
 
 /// `POST /auth/logout`.
@@ -213,7 +222,7 @@ async fn judge(app: &App, asker: Asker, person: Option<&Person>, pin: &str) -> R
         Some(person) => is_pin && may_use_any_pin(app, person).await?,
         None => false,
     };
-    pins::check(app, asker, person, pin, fits_any).await
+    Ok(pins::check(app, asker, person, pin, fits_any).await?)
 }
 
 /// Removes PINs that are over, sent or not.

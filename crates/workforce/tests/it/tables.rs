@@ -12,6 +12,7 @@ use crate::firm::{Ground, Kind, NOON, on_every_database};
 on_every_database! {
     tables_are_made_once_however_many_start,
     tables_of_a_newer_version_are_refused,
+    tables_of_an_unreleased_version_are_refused,
     a_write_happens_as_a_whole_or_not_at_all,
     who_came_by_registration_has_documents,
     documents_that_are_in_use_stay_and_go_with_their_person,
@@ -36,6 +37,15 @@ async fn tables_of_a_newer_version_are_refused(kind: Kind) {
     domain.close().await.unwrap();
     let refused = Domain::open(&ground.state, &ground.database).await.unwrap_err();
     assert!(format!("{refused:#}").contains("newer version"), "{refused:#}");
+}
+
+async fn tables_of_an_unreleased_version_are_refused(kind: Kind) {
+    let ground = Ground::new(kind).await;
+    let domain = ground.domain().await;
+    run(&domain, "UPDATE migrations SET name = 'long_histories' WHERE name = 'people'").await.unwrap();
+    domain.close().await.unwrap();
+    let refused = Domain::open(&ground.state, &ground.database).await.unwrap_err();
+    assert!(format!("{refused:#}").contains("unreleased version"), "{refused:#}");
 }
 
 async fn a_write_happens_as_a_whole_or_not_at_all(kind: Kind) {

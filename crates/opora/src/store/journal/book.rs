@@ -181,7 +181,8 @@ impl Book {
         const MAKE: &str = "INSERT INTO opora_journal_outage (bot, token) VALUES ($1, $2) ON CONFLICT DO NOTHING";
         let mut found = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?;
         if found.is_empty() {
-            // What became of messages in Redis is kept here also before the journal has its first lease.
+            // Outcomes of messages that Redis had can be stored before the journal's first lease, so the token is made
+            // when it is first needed.
             self.database.change(vec![Change::plain(MAKE, vec![Value::Number(bot), new_token()])]).await?;
             found = read!(&*self.database, TOKEN, vec![Value::Number(bot)], |row| row.text(0))?;
         }
@@ -402,7 +403,7 @@ fn rows<T: serde::Serialize>(each: impl IntoIterator<Item = T>) -> StoreResult<V
 }
 
 fn json<T: DeserializeOwned>(row: &impl Columns, column: usize) -> sqlx::Result<T> {
-    row.json(column)?.ok_or_else(|| sqlx::Error::Decode("an entry is empty".into()))
+    row.json(column)?.ok_or_else(|| sqlx::Error::Decode("a row is empty".into()))
 }
 
 const IS_A_JOURNAL: &str = "the database has a journal, which goes by itself when its Redis is back";

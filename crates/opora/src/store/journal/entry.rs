@@ -7,11 +7,12 @@ use crate::store::{Commit, Mark, Parked, Taken, TimerChange};
 
 /// A turn, or an input that was set aside.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Entry {
     /// A turn was committed.
     Turn {
-        /// What a replay needs of it. It takes updates alone, and cancels every timer that it has changed: how these stand
-        /// in the end, the journal's store knows. What it said and asked for lies there, too.
+        /// The commit without messages, effects and writes. `timers` lists only names, each as `Cancel`: the replay
+        /// replaces them by the timers that are set in the journal's store.
         commit: Box<Commit>,
         /// It wrote to the application's tables, in the same commit.
         has_written: bool,

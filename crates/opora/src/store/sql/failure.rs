@@ -85,14 +85,14 @@ pub(in crate::store) fn unavailable(error: impl Into<BoxError>) -> StoreError {
 }
 
 /// Whether an error, or what caused it, is a database's and will pass by itself: a lock, a full or failing disk, a server
-/// that went away, no connection to be had. Errors of [`sqlx`] and [`StoreError::Unavailable`] are known.
+/// that went away, no connection to be had. Errors of [`sqlx`] and of stores ([`StoreError::is_passing`]) are known.
 ///
 /// A write on a connection that is for reading alone does not pass: it is a mistake of the handler that made it.
 #[must_use]
 pub fn is_passing(error: &(dyn std::error::Error + 'static)) -> bool {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.into_iter().any(|cause| {
-        let is_store_away = matches!(cause.downcast_ref(), Some(StoreError::Unavailable(_)));
+        let is_store_away = cause.downcast_ref().is_some_and(StoreError::is_passing);
         is_store_away
             || cause.downcast_ref::<sqlx::Error>().is_some_and(|error| passes(error) && !is_meant_for_reading(error))
     })

@@ -163,8 +163,12 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         outgoing: Vec<(DialogueKey, Outgoing)>,
         at: Millis,
     ) -> Answer<'a, Vec<OutboxId>> {
-        let post = Post { once: once.to_owned(), outgoing, at };
-        Box::pin(self.writers.with_turns(Operation::Post { epoch, post }))
+        // An empty post only asks whether posts are taken: turns need not wait for it, nor be grouped with it.
+        let is_empty = outgoing.is_empty();
+        let post = Operation::Post { epoch, post: Post { once: once.to_owned(), outgoing, at } };
+        Box::pin(async move {
+            if is_empty { self.writers.at_desk(post).await } else { self.writers.with_turns(post).await }
+        })
     }
 
     fn labelled<'a>(&'a self, bot: i64, chat: i64, label: &'a str) -> Answer<'a, Option<i64>> {

@@ -1,7 +1,7 @@
 //! Which writer an operation goes to.
 //!
-//! All that turns write goes to one writer, so its order is kept. Leases and the operator go to the desk. An SQLite file has
-//! one writer for both.
+//! All that turns write goes to one writer, so its order is kept. Leases, marks of sending and the operator go to the
+//! desk. An SQLite file has one writer for both.
 
 use tokio::sync::{mpsc, oneshot};
 

@@ -309,7 +309,7 @@ async fn what_may_lie_in_redis_since_a_lost_answer_comes_first(scene: Scene) {
     lead(&*store, "away").await;
     for key in [&anna(), &boris] {
         let waits = store.open(key, None).await;
-        assert!(matches!(waits, Err(StoreError::Unavailable(_))), "something comes before what {key} says: {waits:?}");
+        assert!(matches!(waits, Err(StoreError::NoCopy { .. })), "something comes before what {key} says: {waits:?}");
     }
     store.close().await.unwrap();
 }
@@ -335,7 +335,7 @@ async fn what_is_on_its_way_to_a_redis_that_has_stalled_is_not_done_here_too(sce
     begins_anew(&*store).await;
     lead(&*store, "after").await;
     assert_eq!(scene.redis.parked(Some(BOT), 9).await.unwrap(), [], "there is no conflict");
-    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "{waits:?}");
+    assert!(matches!(waits, Err(StoreError::NoCopy { .. })), "{waits:?}");
     let known = scene.redis.open(&anna(), Some(&update(1).1)).await.unwrap();
     assert_eq!(known, Opened::AlreadyTaken);
     assert_eq!(scene.redis.waiting(BOT, Default::default(), 9).await.unwrap(), []);

@@ -169,7 +169,7 @@ async fn what_was_decided_and_is_not_in_redis_waits_for_it(scene: Scene) {
     begins_anew(&*store).await;
     let epoch = lead(&*store, "away").await;
     let waits = store.open(&anna(), None).await;
-    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "she would go on from before that turn: {waits:?}");
+    assert!(matches!(waits, Err(StoreError::NoCopy { .. })), "she would go on from before that turn: {waits:?}");
     // The same update comes again: it is kept, and known when Redis is back.
     store.receive(epoch, vec![update(2).0]).await.unwrap();
     comes_back(&scene, &*store).await;
@@ -214,7 +214,7 @@ async fn what_was_decided_and_redis_has_surely_not_heard_waits_for_it_too(scene:
     begins_anew(&*store).await;
     lead(&*store, "away").await;
     let waits = store.open(&anna(), None).await;
-    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "{waits:?}");
+    assert!(matches!(waits, Err(StoreError::NoCopy { .. })), "{waits:?}");
     scene.server.say(&["REPLICAOF", "NO", "ONE"]);
     comes_back(&scene, &*store).await;
     assert_eq!((scene.version().await, scene.tables().notes().await), (2, 2));
@@ -278,7 +278,7 @@ async fn nobody_goes_on_from_before_a_turn_that_came_to_redis_later(scene: Scene
     begins_anew(&*store).await;
     lead(&*store, "away").await;
     let waits = store.open(&anna(), None).await;
-    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "she would go on from before that turn: {waits:?}");
+    assert!(matches!(waits, Err(StoreError::NoCopy { .. })), "she would go on from before that turn: {waits:?}");
     store.close().await.unwrap();
 }
 
@@ -417,7 +417,7 @@ async fn an_input_that_redis_has_forgotten_waits_for_it_until_it_knows_that_agai
     begins_anew(&*store).await;
     lead(&*store, "away").await;
     let waits = store.open(&anna(), None).await;
-    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "{waits:?}");
+    assert!(matches!(waits, Err(StoreError::NoCopy { .. })), "{waits:?}");
     assert_eq!(scene.tables().notes().await, 1);
     store.close().await.unwrap();
 }
@@ -431,7 +431,7 @@ async fn whose_conversation_was_reset_while_a_turn_wrote_does_not_go_on_from_bef
     begins_anew(&*store).await;
     lead(&*store, "away").await;
     let waits = store.open(&anna(), None).await;
-    assert!(matches!(waits, Err(StoreError::Unavailable(_))), "{waits:?}");
+    assert!(matches!(waits, Err(StoreError::NoCopy { .. })), "{waits:?}");
     store.close().await.unwrap();
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use opora::clock::Millis;
 use opora::store::WriteError;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ColumnTrait, EntityTrait, QueryFilter, Set};
+use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, Set};
 
 use super::limits::{
     Limit, PINS_BY_ADDRESS, PINS_BY_DEVICE, PINS_BY_NAME, PINS_BY_NAME_AND_ADDRESS, TRIES_BY_ADDRESS, TRIES_BY_DEVICE,
@@ -18,7 +18,6 @@ use super::limits::{
 use crate::application::App;
 use crate::domain::{NotWritten, Writing};
 use crate::person::Person;
-use crate::web::oops::Oops;
 use crate::web::secrets;
 
 pub const LIFE: Duration = Duration::from_secs(300);
@@ -74,9 +73,8 @@ pub enum Asked {
 }
 
 impl Asker {
-    /// Under which name the PIN of this name and this browser is kept.
     fn place(&self) -> String {
-        secrets::hash(&["pin of", &self.name, &self.cookie])
+        place(&self.name, &self.cookie)
     }
 
     /// What a PIN that is asked for counts against.
@@ -91,7 +89,7 @@ impl Asker {
         }
     }
 
-    /// What every try counts against, whether or not there is a PIN to try.
+    /// What a try from an unknown device counts against, before the PIN is judged.
     fn address_limit(&self) -> Vec<(Limit, String)> {
         let is_known = self.device.is_some();
         if is_known { Vec::new() } else { vec![(TRIES_BY_ADDRESS, self.address.clone())] }
@@ -157,19 +155,20 @@ async fn keep(db: &Writing<'_, '_>, pin: Pin, now: Millis) -> Result<(), WriteEr
     Ok(())
 }
 
-/// Judges a PIN, counts the try, and uses it up, in one commit. A browser that has asked for no PIN can guess none, so its
-/// tries are answered without a write: a flood of them costs the bot nothing. `fits_any`: any PIN signs this person in.
+/// Whether this browser has asked for a PIN in this name. One that has not can guess none, so its tries need no commit: a
+/// flood of them costs the bot nothing.
+pub async fn is_asked_for(app: &App, name: &str, cookie: &str) -> Result<bool, DbErr> {
+    Ok(table::Entity::find_by_id(place(name, cookie)).one(app.domain.read()).await?.is_some())
+}
+
+/// Judges a PIN, counts the try, and uses it up, in one commit. `fits_any`: any PIN signs this person in.
 pub async fn check(
     app: &App,
     asker: Asker,
     person: Option<&Person>,
     pin: &str,
     fits_any: bool,
-) -> Result<Verdict, Oops> {
-    let has_pin = table::Entity::find_by_id(asker.place()).one(app.domain.read()).await?.is_some();
-    if !has_pin && !fits_any {
-        return Ok(Verdict::Wrong);
-    }
+) -> Result<Verdict, NotWritten> {
     let hash = person.map(|person| hash(person, pin, &asker.cookie));
     let now = app.clock.now();
     let checking = app.domain.write_and_get(move |db| {
@@ -181,7 +180,7 @@ pub async fn check(
             }
         })
     });
-    Ok(checking.await?)
+    checking.await
 }
 
 /// Removes what is over.
@@ -221,6 +220,11 @@ async fn judge(db: &Writing<'_, '_>, asker: Asker, hash: Option<String>, now: Mi
     let locked = table::ActiveModel { locked_until: Set(until.0), ..Default::default() };
     table::Entity::update_many().set(locked).filter(own()).exec(db).await?;
     Ok(Verdict::Locked(until))
+}
+
+/// Under which name the PIN of this name and this browser is kept.
+fn place(name: &str, cookie: &str) -> String {
+    secrets::hash(&["pin of", name, cookie])
 }
 
 fn hash(person: &Person, pin: &str, cookie: &str) -> String {
