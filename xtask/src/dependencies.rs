@@ -1,6 +1,6 @@
-//! What the dependencies are held to: their licences, their sources, and one version of each stack.
+//! What the dependencies are held to: their licences, their sources, one version of each stack, and what a bot compiles.
 //!
-//! Everything is read from `cargo metadata`. Security advisories are not checked: their list has to be downloaded, which
+//! Everything is read from `cargo metadata` and `cargo tree`. Security advisories are not checked: their list has to be downloaded, which
 //! is not possible everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +35,8 @@ const LICENCES: [&str; 14] = [
 ];
 /// Crates with a licence of their own that we accept: the Bot API's types, whose licence asks for nothing at all.
 const EXCEPTIONS: [(&str, &str); 1] = [("frankenstein", "WTFPL")];
+/// What a bot compiles only if it asks for a feature of the library.
+const OPT_IN: [&str; 2] = ["redis", "sqlx-postgres"];
 
 #[derive(Debug, Deserialize)]
 struct Metadata {
@@ -64,7 +66,9 @@ pub(crate) fn check(commands: &Commands) -> Result<String> {
     let asked = ["metadata", "--format-version", "1", "--locked", "--all-features", "--quiet"];
     let metadata = commands.ask(&mut commands.cargo(&asked))?;
     let metadata: Metadata = serde_json::from_str(&metadata).context("`cargo metadata` is not understood")?;
-    let complaints = complaints(&metadata.packages);
+    let mut complaints = complaints(&metadata.packages);
+    let listed = ["tree", "--locked", "--quiet", "--package", "opora", "--edges", "normal", "--prefix", "none"];
+    complaints.extend(unasked(&commands.ask(&mut commands.cargo(&listed))?));
     ensure!(complaints.is_empty(), "{}", complaints.join("\n"));
     Ok(format!("{} crates", metadata.packages.len()))
 }
@@ -103,6 +107,13 @@ fn complaints(packages: &[Package]) -> Vec<String> {
         }
     }
     complaints
+}
+
+/// Crates that the library brings without a feature, though they are opt-in. `tree` has one crate a line, its name first.
+fn unasked(tree: &str) -> Vec<String> {
+    let names: BTreeSet<_> = tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let found = OPT_IN.into_iter().filter(|name| names.contains(name));
+    found.map(|name| format!("opora brings {name} without any of its features")).collect()
 }
 
 /// Dependencies of a member that accept any version.
@@ -167,6 +178,12 @@ mod tests {
         assert_eq!(complaints(&[from_git]).len(), 1);
         let elsewhere = Package { source: Some("registry+other".to_owned()), ..package("b", "1.0.0", "MIT") };
         assert_eq!(complaints(&[package("a", "1.0.0", "MIT"), elsewhere]).len(), 1);
+    }
+
+    #[test]
+    fn what_is_opt_in_is_not_brought_unasked() {
+        assert_eq!(unasked("opora v0.1.0 (/opora)\nsqlx v0.9.0\nredis-of-others v1.0.0 (*)\n"), [""; 0]);
+        assert_eq!(unasked("opora v0.1.0\nredis v1.8.0 (*)\n"), ["opora brings redis without any of its features"]);
     }
 
     #[test]

@@ -18,13 +18,13 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use crate::asking;
 use crate::clock::Clock;
 use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::mailbox::Letter;
 use crate::progress::{Progress, Stalled};
 use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, Store};
-use crate::turn;
 
 use self::held::Held;
 
@@ -320,7 +320,7 @@ impl Shared {
 
     /// The idempotency key of a wish, the same for every try. A wish that no turn has made has only its number.
     fn key_of(&self, row: &EffectRow) -> String {
-        let key = turn::effect_key(&row.effect.body).unwrap_or_else(|| row.id.0.to_string());
+        let key = asking::effect_key(&row.effect.body).unwrap_or_else(|| row.id.0.to_string());
         format!("{}-{key}", self.bot)
     }
 
@@ -340,7 +340,7 @@ impl Shared {
             let asked = Asked {
                 key: self.key_of(row),
                 dialogue: row.key.clone(),
-                body: turn::wish(&row.effect.body).into(),
+                body: asking::wish(&row.effect.body).into(),
                 attempt,
                 is_last: attempt >= attempts,
             };

@@ -12,7 +12,6 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use self::cache::StateCache;
 use self::failure::{Failure, FailureKind, NotCommitted};
 pub(crate) use self::unheard::Unheard;
 use crate::clock::Clock;
@@ -22,12 +21,11 @@ use crate::key::DialogueKey;
 use crate::mailbox::{Letter, Reader};
 use crate::outbox::Courier;
 use crate::schedule::Wakeup;
-use crate::store::{Epoch, Mark, Refusal, Store, StoreError, Taken, Version};
+use crate::store::{Epoch, Mark, Refusal, StateCache, Store, StoreError, Taken, Version};
 use crate::turn::{Context, Event};
 
 mod after;
 mod attempt;
-mod cache;
 mod failure;
 mod letters;
 mod moment;

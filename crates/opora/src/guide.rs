@@ -37,6 +37,7 @@ pub mod stores {}
 #[doc = include_str!("guide/production.md")]
 pub mod production {}
 
+#[cfg(feature = "aiogram")]
 #[doc = include_str!("guide/from_aiogram.md")]
 pub mod from_aiogram {}
 

@@ -98,6 +98,16 @@
 //! - Chats have no order among one another.
 //! - There is no second copy: a disk that dies takes the SQLite file along. Make backups.
 //!
+//! # Features
+//!
+//! Memory and SQLite are always there. None of these is on by default:
+//!
+//! | feature | what it brings |
+//! |---|---|
+//! | `postgres` | the store on PostgreSQL, with TLS |
+//! | `redis` | the store on Redis, with TLS; its journal; Redis beside an SQL database |
+//! | `aiogram` | the module `aiogram` and the store on aiogram's keys; implies `redis` |
+//!
 //! # Contents, in the order of the data
 //!
 //! | module | what is there |
@@ -119,6 +129,8 @@
 //! | [`testing`] | a scripted chat, golden files, a faulty store, the conformance suite |
 //! | [`failpoints`] | named places at which a test stops or kills the process |
 #![warn(missing_docs)]
+// The documentation also names what a build without some features does not have.
+#![cfg_attr(not(all(feature = "aiogram", feature = "postgres")), allow(rustdoc::broken_intra_doc_links))]
 
 // The derive names this crate by its name, also within it.
 extern crate self as opora;
@@ -140,6 +152,8 @@ pub mod key;
 mod mailbox;
 
 // The turn.
+mod asking;
+
 mod engine;
 
 pub mod input;
@@ -148,6 +162,8 @@ pub mod dialogue;
 
 pub mod turn;
 
+// Stores share code of which a build without some of them uses a part; a build with all of them has no dead code.
+#[cfg_attr(not(all(feature = "aiogram", feature = "postgres")), allow(dead_code))]
 pub mod store;
 
 // After the turn.
@@ -161,6 +177,7 @@ pub mod effects;
 mod schedule;
 
 // What others have stored.
+#[cfg(feature = "aiogram")]
 pub mod aiogram;
 
 // Around all of it.

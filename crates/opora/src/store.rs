@@ -13,9 +13,12 @@ use futures_util::future::BoxFuture;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
+#[cfg(feature = "redis")]
 pub use self::database::SqlDatabase;
+#[cfg(feature = "redis")]
 pub use self::decided::DecidedStore;
 pub use self::fleet::{Delivered, News};
+#[cfg(feature = "redis")]
 pub use self::journal::Journal;
 pub use self::layer::StoreLayer;
 pub use self::lease::{Epoch, Holder, Lease, LeaseAnswer};
@@ -25,9 +28,14 @@ pub use self::operator::{
     Bounds, Cleaned, ConversationRow, FailedRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics,
     TransitionRow,
 };
+#[cfg(feature = "postgres")]
 pub use self::postgres::{PostgresLoss, PostgresStore};
+#[cfg(feature = "aiogram")]
+pub use self::redis::AiogramStore;
+#[cfg(feature = "aiogram")]
 pub(crate) use self::redis::{Address as RedisAddress, Wire as RedisWire};
-pub use self::redis::{AiogramStore, FileWitness, RedisCode, RedisLoss, RedisServer, RedisStore, WitnessKeeper};
+#[cfg(feature = "redis")]
+pub use self::redis::{RedisCode, RedisLoss, RedisServer, RedisStore};
 pub use self::rows::{
     Commit, Committed, Effect, EffectId, EffectRow, IfUnsure, InboxRow, Incoming, Mark, Opened, Origin, OutboxId,
     OutboxRow, Outgoing, Place, Receipt, Seq, Settled, Settlement, StateChange, Stored, Taken, TimerChange, TimerId,
@@ -36,26 +44,37 @@ pub use self::rows::{
 pub use self::settings::{setting, with_setting, without_setting};
 pub use self::sql::failure::is_passing;
 pub use self::sqlite::{Restored, SqliteStore};
+pub(crate) use self::state_cache::StateCache;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+pub use self::witness::{FileWitness, WitnessKeeper};
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
 
+#[cfg(feature = "redis")]
 mod database;
+#[cfg(feature = "redis")]
 mod decided;
 mod fleet;
 mod hash;
+#[cfg(feature = "redis")]
 mod journal;
 mod layer;
 mod lease;
 mod memory;
 mod open;
 mod operator;
+#[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "redis")]
 mod redis;
 mod rows;
 mod sent;
 mod settings;
 mod sql;
 mod sqlite;
+mod state_cache;
 mod tls;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod witness;
 mod writes;
 
 /// What went wrong in a store, split by what the caller does next.

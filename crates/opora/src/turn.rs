@@ -13,6 +13,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::asking::Speaker;
 use crate::clock::Millis;
 use crate::dialogue::{Child, Conversation, Frame, Next, SLOTS_MAX, States, Step};
 use crate::key::DialogueKey;
@@ -22,14 +23,9 @@ use crate::update::{Content, Person, Update};
 
 pub use self::context::Context;
 
-pub(crate) use self::asking::{
-    Asker, Finish, Speaker, Wrapped, alarm_name, alarm_of, effect_body, effect_key, timer_of_nobody, wish,
-    without_asking_state,
-};
 pub(crate) use self::event::{Event, Hearing, Moment, Outcome, TurnError};
 pub(crate) use self::wishes::Wishes;
 
-mod asking;
 mod context;
 mod event;
 mod outside;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use parking_lot::RwLock;
 use serde::Serialize;
 
+use crate::asking::{alarm_name, timer_of_nobody};
 use crate::clock::Clock;
 use crate::key::DialogueKey;
 use crate::outbox::{Broadcast, BroadcastError, Courier, Progress};
 use crate::schedule::Wakeup;
 use crate::store::{Commit, Epoch, Opened, OutboxRow, Outgoing, Store, StoreError, TimerChange, Version};
 use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
-use crate::turn::{When, alarm_name, timer_of_nobody};
+use crate::turn::When;
 
 /// The name of a post without messages, by which it is found out whether posts are taken.
 const IS_ANYTHING_TAKEN: &str = "opora:is anything taken";

@@ -12,14 +12,14 @@ use super::life::{Life, PAGE};
 use super::{OnEvent, Settings};
 use crate::clock::Stopwatch;
 use crate::effects::{DOWNLOAD, Downloads, Effects};
-use crate::engine::{Engine, StateCache, Unheard};
+use crate::engine::{Engine, Unheard};
 use crate::instance::Leadership;
 use crate::intake::{Arriving, Haste, Intake};
 use crate::key::DialogueKey;
 use crate::mailbox::{Letter, Mailboxes};
 use crate::outbox::{Apology, Courier, CourierSettings, SendEvent};
 use crate::schedule::{Schedule, Upkeep, Wakeup};
-use crate::store::{Filter, Opened};
+use crate::store::{Filter, Opened, StateCache};
 use crate::telegram::{Destination, IntoOutgoing, Say, Tag};
 
 /// How long what is under way may take when the store goes on elsewhere: people wait meanwhile.

@@ -4,8 +4,9 @@ use super::flow::Which;
 use super::play::Play;
 use super::script::Way;
 use super::shift::Via;
+use crate::asking::{Asker, Finish, Wrapped, alarm_of};
 use crate::input::{Alarm, Input, Outcome, Timer};
-use crate::turn::{Asker, Finish, Hearing, TurnError, Wrapped, alarm_of};
+use crate::turn::{Hearing, TurnError};
 
 /// What became of an input that one state waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

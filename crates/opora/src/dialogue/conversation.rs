@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Child;
+use crate::asking::{Asker, Speaker};
 use crate::clock::Millis;
 use crate::store::{Place, Stored, Version};
-use crate::turn::{Asker, Speaker};
 
 /// Dialogues side by side in one conversation.
 pub(crate) const SLOTS_MAX: usize = 8;

@@ -9,9 +9,10 @@ use serde_json::value::RawValue;
 use super::conversation::Frame;
 use super::route::{Act, Route, Running};
 use super::{Dialogue, OnError, States};
+use crate::asking::Speaker;
 use crate::input::{Input, What};
 use crate::store::BoxError;
-use crate::turn::{Speaker, Turn, TurnError};
+use crate::turn::{Turn, TurnError};
 
 /// Which handler of a dialogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

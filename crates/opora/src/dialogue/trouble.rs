@@ -6,9 +6,10 @@ use super::next::Move;
 use super::play::Play;
 use super::shift::Via;
 use super::texts::Texts;
+use crate::asking::Asker;
 use crate::input::{Failure, Input};
 use crate::telegram::{Button, Say, Tag};
-use crate::turn::{Asker, Hearing, TurnError};
+use crate::turn::{Hearing, TurnError};
 use crate::update::{Content, Update};
 
 /// The data of the button that takes a kept draft up.

@@ -8,10 +8,13 @@ use sqlx::{Row, raw_sql};
 use super::sql::columns::{Columns, Value, count};
 use super::sql::facts::fenced;
 use super::sql::versions;
+use super::writes::Connection;
 use super::{
-    BoxError, ConversationRow, Database, DomainWrites, Epoch, OutboxId, OutboxRow, Outgoing, Parked, PostgresStore,
-    SetAside, SqliteStore, Store, StoreError, StoreResult, Taken, WriteError, postgres, sqlite,
+    BoxError, ConversationRow, Database, DomainWrites, Epoch, OutboxId, OutboxRow, Outgoing, Parked, SetAside,
+    SqliteStore, Store, StoreError, StoreResult, Taken, WriteError, sqlite,
 };
+#[cfg(feature = "postgres")]
+use super::{PostgresStore, postgres};
 
 /// Where the application's tables are.
 #[derive(Debug)]
@@ -19,6 +22,7 @@ pub enum SqlDatabase {
     /// A file.
     Sqlite(Box<SqliteStore>),
     /// A server's database.
+    #[cfg(feature = "postgres")]
     Postgres(Box<PostgresStore>),
 }
 
@@ -28,19 +32,46 @@ impl From<SqliteStore> for SqlDatabase {
     }
 }
 
+#[cfg(feature = "postgres")]
 impl From<PostgresStore> for SqlDatabase {
     fn from(store: PostgresStore) -> Self {
         Self::Postgres(Box::new(store))
     }
 }
 
+/// Does the same with the store of either database.
+macro_rules! with_store {
+    ($database:expr, $store:ident => $answer:expr) => {
+        match $database {
+            crate::store::SqlDatabase::Sqlite($store) => $answer,
+            #[cfg(feature = "postgres")]
+            crate::store::SqlDatabase::Postgres($store) => $answer,
+        }
+    };
+}
+pub(super) use with_store;
+
+/// Does the same with the connection of either database, and with the function that binds values for it.
+macro_rules! with_connection {
+    ($database:expr, $connection:ident, $bound:pat => $answer:expr) => {
+        match $database.connection() {
+            Connection::Sqlite(connection) => {
+                let ($connection, $bound) = (&mut **connection, sqlite::bound);
+                $answer
+            }
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(connection) => {
+                let ($connection, $bound) = (&mut **connection, postgres::bound);
+                $answer
+            }
+        }
+    };
+}
+
 /// Asks a question on the connections that read, whichever database it is.
 macro_rules! read {
     ($database:expr, $query:expr, $values:expr, $read:expr) => {
-        match $database {
-            crate::store::SqlDatabase::Sqlite(store) => store.reads().read($query, $values, $read).await,
-            crate::store::SqlDatabase::Postgres(store) => store.reads().read($query, $values, $read).await,
-        }
+        crate::store::database::with_store!($database, store => store.reads().read($query, $values, $read).await)
     };
 }
 pub(super) use read;
@@ -50,6 +81,13 @@ pub(super) use read;
 pub(super) struct Each {
     pub(super) sqlite: &'static str,
     pub(super) postgres: &'static str,
+}
+
+impl Each {
+    /// In the words of one of the two.
+    pub(super) fn of(&self, is_postgres: bool) -> &'static str {
+        if is_postgres { self.postgres } else { self.sqlite }
+    }
 }
 
 /// Makes an [`Each`] of what stands before and behind the rows; a row is an array, named `value`.
@@ -82,18 +120,19 @@ impl Change {
 
     /// Makes it within a commit; answers how many rows it has changed.
     pub(super) async fn make(self, database: &mut Database<'_>) -> sqlx::Result<u64> {
-        let Each { sqlite, postgres } = self.statement;
-        change(database, if database.is_postgres() { postgres } else { sqlite }, self.values).await
+        let statement = self.statement.of(database.is_postgres());
+        change(database, statement, self.values).await
     }
 }
 
 impl SqlDatabase {
     /// The store that writes there.
     pub(super) fn store(&self) -> &dyn Store {
-        match self {
-            Self::Sqlite(store) => &**store,
-            Self::Postgres(store) => &**store,
-        }
+        with_store!(self, store => &**store)
+    }
+
+    pub(super) fn is_postgres(&self) -> bool {
+        !matches!(self, Self::Sqlite(_))
     }
 
     pub(super) fn describe(&self) -> String {
@@ -130,18 +169,12 @@ impl SqlDatabase {
         outgoing: Vec<Outgoing>,
         writes: DomainWrites,
     ) -> StoreResult<SetAside> {
-        match self {
-            Self::Sqlite(store) => store.sql.park_with(epoch, taken, parked, outgoing, Some(writes)).await,
-            Self::Postgres(store) => store.sql.park_with(epoch, taken, parked, outgoing, Some(writes)).await,
-        }
+        with_store!(self, store => store.sql.park_with(epoch, taken, parked, outgoing, Some(writes)).await)
     }
 
     /// Puts a conversation there at the very version that its row says, whatever was there.
     pub(super) async fn import_exactly(&self, row: Box<ConversationRow>) -> StoreResult<()> {
-        match self {
-            Self::Sqlite(store) => store.sql.import_exactly(row).await,
-            Self::Postgres(store) => store.sql.import_exactly(row).await,
-        }
+        with_store!(self, store => store.sql.import_exactly(row).await)
     }
 
     /// Messages that have failed, after a number, and why.
@@ -151,10 +184,7 @@ impl SqlDatabase {
         after: OutboxId,
         limit: usize,
     ) -> StoreResult<Vec<(OutboxRow, String)>> {
-        match self {
-            Self::Sqlite(store) => store.reads().failed(bot, after, limit).await,
-            Self::Postgres(store) => store.reads().failed(bot, after, limit).await,
-        }
+        with_store!(self, store => store.reads().failed(bot, after, limit).await)
     }
 }
 
@@ -194,10 +224,7 @@ const ALONE: &str = "SELECT pg_advisory_xact_lock(1869639538, hashtext(current_s
 
 impl Tables {
     pub(super) async fn are_in(&self, database: &SqlDatabase) -> StoreResult<bool> {
-        let is_there = match database {
-            SqlDatabase::Sqlite(_) => self.is_there.sqlite,
-            SqlDatabase::Postgres(_) => self.is_there.postgres,
-        };
+        let is_there = self.is_there.of(database.is_postgres());
         Ok(read!(database, is_there, Vec::new(), |row| row.number(0))?.pop() == Some(1))
     }
 
@@ -207,10 +234,11 @@ impl Tables {
     }
 
     async fn migrate(&self, database: &mut Database<'_>) -> Result<(), WriteError> {
-        if database.is_postgres() {
-            raw_sql(ALONE).execute(database.postgres()).await?;
+        let is_postgres = database.is_postgres();
+        if is_postgres {
+            script(database, ALONE).await?;
         }
-        let is_there = if database.is_postgres() { self.is_there.postgres } else { self.is_there.sqlite };
+        let is_there = self.is_there.of(is_postgres);
         let version = if numbers(database, is_there, Vec::new()).await? == Some([0]) {
             change(database, self.make_versions, Vec::new()).await?;
             0
@@ -220,11 +248,7 @@ impl Tables {
         };
         versions::not_newer(version, self.migrations.len())?;
         for (done, migration) in self.migrations.iter().enumerate().skip(version) {
-            if database.is_postgres() {
-                raw_sql(migration.postgres).execute(database.postgres()).await?;
-            } else {
-                raw_sql(migration.sqlite).execute(database.sqlite()).await?;
-            }
+            script(database, migration.of(is_postgres)).await?;
             change(database, self.reached, vec![Value::Number(count(done + 1))]).await?;
         }
         Ok(())
@@ -249,19 +273,21 @@ async fn check_lease(database: &mut Database<'_>, bot: i64, epoch: Epoch) -> Res
     if latest == epoch.0 { Ok(()) } else { Err(fenced(epoch, format!("epoch {latest} was given meanwhile")).into()) }
 }
 
+/// Carries statements out within a commit.
+async fn script(database: &mut Database<'_>, statements: &'static str) -> sqlx::Result<()> {
+    with_connection!(database, connection, _ => raw_sql(statements).execute(connection).await.map(drop))
+}
+
 /// Carries a statement out within a commit; answers how many rows it has changed.
 pub(super) async fn change(
     database: &mut Database<'_>,
     statement: &'static str,
     values: Vec<Value>,
 ) -> sqlx::Result<u64> {
-    if database.is_postgres() {
-        let done = postgres::bound(sqlx::query(statement), values).execute(database.postgres()).await?;
+    with_connection!(database, connection, bound => {
+        let done = bound(sqlx::query(statement), values).execute(connection).await?;
         Ok(done.rows_affected())
-    } else {
-        let done = sqlite::bound(sqlx::query(statement), values).execute(database.sqlite()).await?;
-        Ok(done.rows_affected())
-    }
+    })
 }
 
 /// The numbers in the first row that a query finds within a commit, if it finds one.
@@ -271,19 +297,13 @@ pub(super) async fn numbers<const COLUMNS: usize>(
     values: Vec<Value>,
 ) -> sqlx::Result<Option<[i64; COLUMNS]>> {
     let mut numbers = [0; COLUMNS];
-    if database.is_postgres() {
-        let found = postgres::bound(sqlx::query(query), values).fetch_optional(database.postgres()).await?;
+    with_connection!(database, connection, bound => {
+        let found = bound(sqlx::query(query), values).fetch_optional(connection).await?;
         let Some(row) = found else { return Ok(None) };
         for (column, number) in numbers.iter_mut().enumerate() {
             *number = row.try_get(column)?;
         }
-    } else {
-        let found = sqlite::bound(sqlx::query(query), values).fetch_optional(database.sqlite()).await?;
-        let Some(row) = found else { return Ok(None) };
-        for (column, number) in numbers.iter_mut().enumerate() {
-            *number = row.try_get(column)?;
-        }
-    }
+    });
     Ok(Some(numbers))
 }
 

@@ -3,15 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(feature = "postgres")]
+use super::PostgresStore;
+#[cfg(feature = "redis")]
 use super::journal::KEEPS_CONVERSATIONS;
-use super::redis::JournalPlace;
 use super::settings::{setting, with_setting};
-use super::sql::versions::FOREIGN;
-use super::{
-    AiogramStore, BoxError, DecidedStore, Journal, MemoryStore, PostgresStore, RedisAddress, RedisStore, SqlDatabase,
-    SqliteStore, Store, StoreError, StoreResult,
-};
+use super::{BoxError, MemoryStore, SqliteStore, Store, StoreError, StoreResult};
 use crate::tls_provider;
+
+#[cfg(feature = "redis")]
+mod redis;
+
+#[cfg(feature = "redis")]
+pub(super) use self::redis::existing_database;
 
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +23,14 @@ pub enum OpenError {
     /// The address names no store that is known.
     #[error("`{0}` names no store: memory:, sqlite:<path>, redis://host or postgres://host/database was expected")]
     UnknownAddress(String),
+    /// The address names a store that was not compiled in.
+    #[error("this build of opora has no {store}: enable the feature `{feature}`")]
+    NotCompiledIn {
+        /// What is missing, in words.
+        store: &'static str,
+        /// The Cargo feature of the crate `opora` that brings it.
+        feature: &'static str,
+    },
     /// The application's tables cannot commit with these conversations.
     #[error("the tables must lie in the database that keeps the conversations, or the conversations in a Redis")]
     Apart,
@@ -40,8 +52,9 @@ pub enum OpenError {
 }
 
 /// Opens the store that an address names, as a bot does: what is missing is made, and what an older version made is brought
-/// up to date. An address is `memory:`, `sqlite:<path>`, or what [`RedisStore::open`], [`Journal::open`] or
-/// [`PostgresStore::open`] take. One of [`AiogramStore::open`] opens a store for tools: a bot needs a mapping.
+/// up to date. An address is `memory:`, `sqlite:<path>`, or what [`RedisStore::open`](super::RedisStore::open),
+/// [`Journal::open`](super::Journal::open) or [`PostgresStore::open`](super::PostgresStore::open) take, each with its Cargo
+/// feature. One of [`AiogramStore::open`](super::AiogramStore::open) opens a store for tools: a bot needs a mapping.
 pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
     open_by(address, Opening::Make).await
 }
@@ -49,39 +62,18 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
 /// Opens the store of a bot whose application has tables of its own: conversations at `state`, the tables at `database`.
 ///
 /// The two may be one database, or `database` be left out: then this is [`open`]. If the conversations are in a Redis, the
-/// tables may be in `sqlite:<path>` or `postgres://…`, see [`DecidedStore`], or [`Journal::open_beside`] where the address
-/// says `journal=database`. A journal there that is not in Redis yet is not left behind: without that word it is refused.
+/// tables may be in `sqlite:<path>` or `postgres://…`, see [`DecidedStore`](super::DecidedStore), or
+/// [`Journal::open_beside`](super::Journal::open_beside) where the address says `journal=database`. A journal there that is not in Redis yet is not left behind: without that word it is refused.
 /// A journal in PostgreSQL keeps its files in the folder that the address of the Redis names by `data=`, unless that of the
 /// database names another.
 pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<Arc<dyn Store>, OpenError> {
     tls_provider::install();
     let Some(database) = database.filter(|database| *database != state) else { return open(state).await };
-    let journal = journal_of(state);
-    if let Some(JournalPlace::File(_)) = journal {
-        return Err(OpenError::JournalAndDatabase);
+    match Kind::of(state)? {
+        #[cfg(feature = "redis")]
+        Kind::Redis => redis::open_beside(state, database).await,
+        _ => Kind::of(database).and(Err(OpenError::Apart)),
     }
-    if AiogramStore::is_at(state) {
-        return Err(OpenError::LayoutAndDatabase);
-    }
-    let database = match (Kind::of(state)?, Kind::of(database)?) {
-        (Kind::Redis, Kind::Sqlite(path)) => SqliteStore::open(path).await.map(SqlDatabase::from),
-        (Kind::Redis, Kind::Postgres) => {
-            // A journal sends too, and has to note that somewhere.
-            let folder = setting(state, "data").filter(|_| journal.is_some());
-            let noting = folder.map_or_else(|| database.to_owned(), |folder| with_data(database, &folder));
-            PostgresStore::open(&noting).await.map(SqlDatabase::from)
-        }
-        _ => return Err(OpenError::Apart),
-    };
-    if journal.is_some() {
-        return opened(async { Journal::open_beside(state, database?).await }.await);
-    }
-    let both = async {
-        let database = database?;
-        Journal::nothing_is_left(&database).await?;
-        DecidedStore::open(RedisStore::open(state).await?, database).await
-    };
-    opened(both.await)
 }
 
 /// Opens a store as a tool beside a bot does: nothing is made or changed, and what an older version made is refused.
@@ -89,24 +81,11 @@ pub async fn open_existing(address: &str) -> Result<Arc<dyn Store>, OpenError> {
     open_by(address, Opening::AsItIs).await
 }
 
-/// Opens the database of an application as it is; none if no bot ever kept anything there.
-pub(super) async fn existing_database(address: &str) -> Result<Option<SqlDatabase>, OpenError> {
-    let opened = match Kind::of(address)? {
-        Kind::Sqlite(path) => SqliteStore::open_existing(path).await.map(SqlDatabase::from),
-        Kind::Postgres => PostgresStore::open_existing(address).await.map(SqlDatabase::from),
-        Kind::Memory | Kind::Redis => return Err(OpenError::Apart),
-    };
-    match opened {
-        Err(StoreError::Unsupported(FOREIGN)) => Ok(None),
-        opened => Ok(Some(opened?)),
-    }
-}
-
 /// The address of a store on a server, with the folder in which a bot keeps what it has seen of it and notes what it has sent
 /// (`data=`). One that names its folder, or a journal's file, stays as it is, and so does that of any other store.
 #[must_use]
 pub fn with_data(address: &str, folder: &str) -> String {
-    let is_server = matches!(Kind::of(address), Ok(Kind::Redis | Kind::Postgres));
+    let is_server = ["redis", "rediss", "postgres", "postgresql"].contains(&scheme(address));
     let has_file = setting(address, "journal").is_some_and(|place| place != "database");
     if !is_server || has_file || setting(address, "data").is_some() || setting(address, "layout").is_some() {
         return address.to_owned();
@@ -129,17 +108,9 @@ async fn open_by(address: &str, opening: Opening) -> Result<Arc<dyn Store>, Open
             Opening::Make => SqliteStore::open(path).await,
             Opening::AsItIs => SqliteStore::open_existing(path).await,
         }),
-        Kind::Redis if journal_of(address).is_some() && matches!(opening, Opening::Make) => {
-            opened(Journal::open(address).await)
-        }
-        Kind::Redis if AiogramStore::is_at(address) => opened(match opening {
-            Opening::Make => AiogramStore::open_raw(address).await,
-            Opening::AsItIs => AiogramStore::open_existing(address).await,
-        }),
-        Kind::Redis => opened(match opening {
-            Opening::Make => RedisStore::open(address).await,
-            Opening::AsItIs => RedisStore::open_existing(address).await,
-        }),
+        #[cfg(feature = "redis")]
+        Kind::Redis => redis::open(address, opening).await,
+        #[cfg(feature = "postgres")]
         Kind::Postgres => opened(match opening {
             Opening::Make => PostgresStore::open(address).await,
             Opening::AsItIs => PostgresStore::open_existing(address).await,
@@ -151,7 +122,9 @@ async fn open_by(address: &str, opening: Opening) -> Result<Arc<dyn Store>, Open
 enum Kind<'a> {
     Memory,
     Sqlite(&'a Path),
+    #[cfg(feature = "redis")]
     Redis,
+    #[cfg(feature = "postgres")]
     Postgres,
 }
 
@@ -162,18 +135,32 @@ impl<'a> Kind<'a> {
             Some(("sqlite", path)) if !path.is_empty() => {
                 Ok(Self::Sqlite(Path::new(path.strip_prefix("//").unwrap_or(path))))
             }
+            #[cfg(feature = "redis")]
             Some(("redis" | "rediss", _)) => Ok(Self::Redis),
+            #[cfg(feature = "postgres")]
             Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres),
-            // The address may hold a password: only its scheme is repeated in an error.
-            _ => Err(OpenError::UnknownAddress(address.split(':').next().unwrap_or_default().to_owned())),
+            _ => Err(unknown(address)),
         }
     }
 }
 
-/// The journal before a Redis, if an address names one.
-fn journal_of(address: &str) -> Option<JournalPlace> {
-    RedisAddress::parse(address).ok()?.journal
+/// What an address begins with.
+fn scheme(address: &str) -> &str {
+    address.split(':').next().unwrap_or_default()
 }
+
+/// Why an address cannot be opened: what it names is unknown, or not compiled in.
+fn unknown(address: &str) -> OpenError {
+    match scheme(address) {
+        "redis" | "rediss" if !cfg!(feature = "redis") => NO_REDIS,
+        "postgres" | "postgresql" if !cfg!(feature = "postgres") => NO_POSTGRES,
+        // The address may hold a password: only its scheme is repeated in an error.
+        scheme => OpenError::UnknownAddress(scheme.to_owned()),
+    }
+}
+
+const NO_REDIS: OpenError = OpenError::NotCompiledIn { store: "Redis", feature: "redis" };
+const NO_POSTGRES: OpenError = OpenError::NotCompiledIn { store: "PostgreSQL", feature: "postgres" };
 
 /// What is wrong with an address in which a part of a password may stand where everybody sees it: a `/` within it ends
 /// what is kept secret.
@@ -194,6 +181,7 @@ impl From<StoreError> for OpenError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Unavailable(why) => Self::CannotOpen(why),
+            #[cfg(feature = "redis")]
             StoreError::Unsupported(KEEPS_CONVERSATIONS) => Self::KeepsConversations(KEEPS_CONVERSATIONS),
             other => Self::Store(other),
         }
@@ -203,6 +191,18 @@ impl From<StoreError> for OpenError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_store_that_is_not_compiled_in_names_its_feature() {
+        assert_eq!(NO_REDIS.to_string(), "this build of opora has no Redis: enable the feature `redis`");
+        assert_eq!(NO_POSTGRES.to_string(), "this build of opora has no PostgreSQL: enable the feature `postgres`");
+        for (address, is_compiled_in) in [
+            ("redis://:s3cret@host", cfg!(feature = "redis")),
+            ("postgres://:s3cret@host/db", cfg!(feature = "postgres")),
+        ] {
+            assert_eq!(matches!(Kind::of(address), Err(OpenError::NotCompiledIn { .. })), !is_compiled_in, "{address}");
+        }
+    }
 
     #[test]
     fn servers_get_a_folder_unless_they_name_one() {

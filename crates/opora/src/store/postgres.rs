@@ -37,6 +37,7 @@ mod texts;
 mod witness;
 mod writer;
 
+#[cfg(feature = "redis")]
 pub(super) use self::reads::bound;
 pub use self::witness::PostgresLoss;
 use self::witness::VERIFIED_WITHIN_MS;

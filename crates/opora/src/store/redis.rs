@@ -24,19 +24,21 @@ use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
     FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow,
     Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken,
-    TimerRow, TransitionRow,
+    TimerRow, TransitionRow, WitnessKeeper,
 };
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
 pub(crate) use self::address::{Address, JournalPlace};
+#[cfg(feature = "aiogram")]
 pub use self::aiogram::AiogramStore;
 pub(super) use self::decisions::CarriedOut;
 pub use self::server::RedisServer;
 pub(crate) use self::wire::{NotReached, Wire};
-pub use self::witness::{FileWitness, RedisLoss, WitnessKeeper};
+pub use self::witness::RedisLoss;
 
 mod address;
+#[cfg(feature = "aiogram")]
 mod aiogram;
 mod decisions;
 mod deliver;

@@ -38,6 +38,7 @@ mod schema;
 mod tests;
 mod writer;
 
+#[cfg(feature = "redis")]
 pub(super) use self::reads::bound;
 pub use self::restore::Restored;
 

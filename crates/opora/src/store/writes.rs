@@ -8,9 +8,11 @@ use futures_util::future::BoxFuture;
 #[derive(Debug)]
 pub struct Database<'c>(Connection<'c>);
 
+/// Which database it is.
 #[derive(Debug)]
-enum Connection<'c> {
+pub(super) enum Connection<'c> {
     Sqlite(&'c mut sqlx::SqliteConnection),
+    #[cfg(feature = "postgres")]
     Postgres(&'c mut sqlx::PgConnection),
 }
 
@@ -21,6 +23,7 @@ impl<'c> Database<'c> {
     }
 
     /// Wraps the connection of a commit under way; for stores.
+    #[cfg(feature = "postgres")]
     pub fn postgres_commit(postgres: &'c mut sqlx::PgConnection) -> Self {
         Self(Connection::Postgres(postgres))
     }
@@ -28,7 +31,7 @@ impl<'c> Database<'c> {
     /// Whether the application's tables are in PostgreSQL, for applications that run on either database.
     #[must_use]
     pub fn is_postgres(&self) -> bool {
-        matches!(self.0, Connection::Postgres(_))
+        !matches!(self.0, Connection::Sqlite(_))
     }
 
     /// The connection, for queries of [`sqlx`]. Begin no transaction on it and end none: the commit does.
@@ -38,6 +41,7 @@ impl<'c> Database<'c> {
     pub fn sqlite(&mut self) -> &mut sqlx::SqliteConnection {
         match &mut self.0 {
             Connection::Sqlite(sqlite) => sqlite,
+            #[cfg(feature = "postgres")]
             Connection::Postgres(_) => panic!("the tables are in a PostgreSQL database, not in an SQLite file"),
         }
     }
@@ -46,11 +50,17 @@ impl<'c> Database<'c> {
     ///
     /// # Panics
     /// If the tables are not in PostgreSQL. The turn fails then, and the store goes on.
+    #[cfg(feature = "postgres")]
     pub fn postgres(&mut self) -> &mut sqlx::PgConnection {
         match &mut self.0 {
             Connection::Postgres(postgres) => postgres,
             Connection::Sqlite(_) => panic!("the tables are in an SQLite file, not in a PostgreSQL database"),
         }
+    }
+
+    /// The connection, whichever database it is.
+    pub(super) fn connection(&mut self) -> &mut Connection<'c> {
+        &mut self.0
     }
 }
 

@@ -121,7 +121,7 @@ impl Stage {
     pub async fn asked(&self) -> Vec<(String, Value)> {
         let rows = self.effects().await;
         rows.into_iter()
-            .map(|row| (row.effect.kind.to_string(), run::json(crate::turn::wish(&row.effect.body))))
+            .map(|row| (row.effect.kind.to_string(), run::json(crate::asking::wish(&row.effect.body))))
             .collect()
     }
 

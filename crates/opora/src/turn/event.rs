@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::de::IgnoredAny;
 
 use super::Context;
-use super::asking::{Asker, Finish, Wrapped};
+use crate::asking::{Asker, Finish, Wrapped};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{

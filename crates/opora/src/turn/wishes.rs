@@ -2,7 +2,8 @@
 
 use serde_json::value::RawValue;
 
-use super::{Asker, Speaker, TurnError, Wrapped, alarm_name, alarm_of, effect_body, timer_of_nobody};
+use super::TurnError;
+use crate::asking::{Asker, Speaker, Wrapped, alarm_name, alarm_of, effect_body, timer_of_nobody};
 use crate::clock::Millis;
 use crate::store::{DomainWrites, Effect, Outgoing, TimerChange};
 

@@ -6,9 +6,9 @@ use super::tables::TABLES;
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
-use crate::store::database::{Change, change, numbers, read};
+use crate::store::database::{Change, change, numbers, read, with_store};
 use crate::store::sql::columns::{Columns, Value, count};
-use crate::store::{DomainWrites, Epoch, Holder, SqlDatabase, StoreError, StoreResult, Version};
+use crate::store::{DomainWrites, Epoch, Holder, SqlDatabase, SqliteStore, StoreError, StoreResult, Version};
 
 /// How many rows of a table one cleaning removes.
 const CLEAN_LIMIT: usize = 1000;
@@ -20,28 +20,33 @@ pub(super) struct Fence {
     pub(super) generation: String,
 }
 
+/// A file cannot be exchanged while it is open: what was put in its place is another one.
+impl SqliteStore {
+    async fn verify(&self) -> StoreResult<()> {
+        Ok(())
+    }
+
+    fn is_asked_by(&self, _: &Holder) {}
+
+    async fn lost(&self) -> Option<StoreError> {
+        None
+    }
+}
+
 impl SqlDatabase {
-    /// Asks whether it is still the database that was opened. A file that was put there instead is not the one that is open.
+    /// Asks whether it is still the database that was opened.
     pub(super) async fn verify(&self) -> StoreResult<()> {
-        match self {
-            Self::Sqlite(_) => Ok(()),
-            Self::Postgres(store) => store.verify().await,
-        }
+        with_store!(self, store => store.verify().await)
     }
 
     /// Takes note of how long the renewals of this holder may wait for word of that.
     pub(super) fn is_asked_by(&self, holder: &Holder) {
-        if let Self::Postgres(store) = self {
-            store.is_asked_by(holder);
-        }
+        with_store!(self, store => store.is_asked_by(holder));
     }
 
     /// Why it is not the database that was opened, as far as that is heard in time.
     pub(super) async fn lost(&self) -> Option<StoreError> {
-        match self {
-            Self::Sqlite(_) => None,
-            Self::Postgres(store) => store.lost().await,
-        }
+        with_store!(self, store => store.lost().await)
     }
 
     /// Runs the application's writes and keeps the record, in one transaction.
@@ -60,10 +65,10 @@ impl SqlDatabase {
     /// Waits until no decision is on its way any more whose answer was lost.
     pub(super) async fn wait_for_decisions(&self, key: &DialogueKey) -> StoreResult<()> {
         const ALONE: &str = "SELECT epoch FROM opora_fences WHERE bot = $1 FOR UPDATE";
-        let Self::Postgres(_) = self else {
+        if !self.is_postgres() {
             // One writer: what it has not written by now it will not write.
             return Ok(());
-        };
+        }
         let bot = vec![Value::Number(key.bot)];
         let wait = DomainWrites::new(move |database| {
             Box::pin(async move {

@@ -274,10 +274,7 @@ impl Book {
     pub(super) async fn timers_of(&self, keys: Vec<String>) -> StoreResult<TimerNames> {
         const TURNS: Each =
             each!("SELECT entry FROM opora_journal_entries WHERE is_turn AND key IN (SELECT value ->> 0 FROM", ")");
-        let turns = match &*self.database {
-            SqlDatabase::Sqlite(_) => TURNS.sqlite,
-            SqlDatabase::Postgres(_) => TURNS.postgres,
-        };
+        let turns = TURNS.of(self.database.is_postgres());
         let mut names = TimerNames::new();
         for entry in read!(&*self.database, turns, vec![rows(keys.iter().map(|key| [key]))?], |row| json(row, 0))? {
             if let Entry::Turn { commit, .. } = entry {

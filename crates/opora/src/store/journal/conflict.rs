@@ -5,12 +5,12 @@
 //! as it does when a conversation is reset after them.
 
 use super::replay::Replay;
+use crate::asking::without_asking_state;
 use crate::key::DialogueKey;
 use crate::store::sql::failure::unavailable;
 use crate::store::{
     Commit, ConversationRow, Effect, Mark, Opened, Parked, ParkedId, Store, StoreError, StoreResult, Taken, Version,
 };
-use crate::turn;
 
 impl Replay<'_> {
     /// Sets aside what the journal has of a conversation, from an entry on.
@@ -50,7 +50,7 @@ impl Replay<'_> {
     /// Asks for the work of turns that do not stand. The states that wanted it are gone: its outcomes come as late ones.
     async fn ask_all_the_same(&self, key: &DialogueKey, from: i64, asked: Vec<Effect>) -> StoreResult<()> {
         let late = |Effect { kind, body }: Effect| {
-            let body = turn::without_asking_state(&body).map_err(unavailable)?;
+            let body = without_asking_state(&body).map_err(unavailable)?;
             Ok(Effect { kind, body: body.into() })
         };
         let effects = asked.into_iter().map(late).collect::<StoreResult<Vec<_>>>()?;

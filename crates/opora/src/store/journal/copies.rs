@@ -9,11 +9,10 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use parking_lot::Mutex;
 
 use super::entry::marks_of;
-use crate::engine::StateCache;
 use crate::key::DialogueKey;
 use crate::store::{
     Commit, InboxRow, Incoming, Mark, Origin, OutboxId, OutboxRow, Outgoing, Receipt, Seq, Settled, Settlement,
-    StateChange, Stored, Taken, Version,
+    StateCache, StateChange, Stored, Taken, Version,
 };
 
 /// How many marks are remembered: more than Telegram brings again at once.

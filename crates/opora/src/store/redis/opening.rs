@@ -11,9 +11,9 @@ use super::numbers::Numbers;
 use super::rounds::Rounds;
 use super::server::Server;
 use super::wire::{Call, Wire};
-use super::witness::{FileWitness, Witness, WitnessKeeper, generation, judge, look};
+use super::witness::{Witness, generation, judge, look};
 use super::{RedisCode, RedisStore};
-use crate::store::{StoreError, StoreResult};
+use crate::store::{FileWitness, StoreError, StoreResult, WitnessKeeper};
 
 /// The form of the keys and rows that this version reads and writes.
 const LAYOUT: &str = "1";

@@ -9,39 +9,28 @@
 //! Nothing here repairs anything: what is gone is counted and told.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use parking_lot::{Mutex, RwLock};
 use serde::{Deserialize, Serialize};
 
 use super::address::AfterLoss;
 use crate::clock::{Clock, Millis};
+use crate::store::WitnessKeeper;
 
-pub use self::file::FileWitness;
 pub use self::judge::RedisLoss;
 pub(super) use self::judge::{generation, judge, look};
 pub(super) use self::seen::Seen;
 
 mod accept;
-mod file;
 mod judge;
 mod seen;
 
 /// How often what was seen is kept.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
-
-/// Keeps what an instance has seen of a Redis where a restart finds it again: a file, or a table beside.
-pub trait WitnessKeeper: Send + Sync + fmt::Debug + 'static {
-    /// What was kept last, if anything was.
-    fn load(&self) -> BoxFuture<'_, io::Result<Option<String>>>;
-    /// Keeps this instead.
-    fn keep(&self, text: String) -> BoxFuture<'_, io::Result<()>>;
-}
 
 /// What was seen of one store, as it is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -266,7 +255,10 @@ async fn keep_on(witness: Weak<Witness>) {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::future::BoxFuture;
+
     use super::*;
+    use crate::store::FileWitness;
 
     /// Keeps what it is given, or nothing.
     #[derive(Debug, Default)]

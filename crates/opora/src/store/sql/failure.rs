@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use sqlx::error::DatabaseError;
-use sqlx::postgres::PgDatabaseError;
+use sqlx::sqlite::SqliteError;
 
 use crate::store::{BoxError, StoreError, tls};
 
@@ -147,8 +147,9 @@ fn in_words(error: sqlx::Error) -> BoxError {
 const TLS_SETTINGS: tls::Settings =
     tls::Settings { authority: "sslrootcert", own: "`sslcert=<file>` and `sslkey=<file>`" };
 
+/// There are two: an error that is not of SQLite is of PostgreSQL.
 fn is_postgres(said: &dyn DatabaseError) -> bool {
-    said.try_downcast_ref::<PgDatabaseError>().is_some()
+    said.try_downcast_ref::<SqliteError>().is_none()
 }
 
 #[cfg(test)]

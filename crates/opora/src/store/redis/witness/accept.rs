@@ -9,13 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::judge::{judge, look};
-use super::{FileWitness, RedisLoss, Witness, WitnessKeeper};
+use super::{RedisLoss, Witness};
 use crate::store::redis::address::Address;
 use crate::store::redis::keys::{Keys, PARTITIONS, Thing};
 use crate::store::redis::opening::reach;
 use crate::store::redis::wire::{Call, Wire};
 use crate::store::redis::{RedisCode, RedisStore};
-use crate::store::{StoreError, StoreResult};
+use crate::store::{FileWitness, StoreError, StoreResult, WitnessKeeper};
 
 /// Why there is nothing to compare with.
 const NO_WITNESS: &str = "nothing is kept in that directory of what was seen of this Redis";

@@ -1,5 +1,6 @@
-//! What was seen, in a small file that is replaced whole.
+//! What was seen of a server, in a small file that is replaced whole.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -9,12 +10,18 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::WitnessKeeper;
-
 /// Ends the names of files that are to replace another.
 const UNFINISHED: &str = ".new";
 /// One that is older than what it was to replace by so much was left by a process that was killed.
 const LEFT_AFTER: Duration = Duration::from_secs(60);
+
+/// Keeps what an instance has seen of a Redis where a restart finds it again: a file, or a table beside.
+pub trait WitnessKeeper: Send + Sync + fmt::Debug + 'static {
+    /// What was kept last, if anything was.
+    fn load(&self) -> BoxFuture<'_, io::Result<Option<String>>>;
+    /// Keeps this instead.
+    fn keep(&self, text: String) -> BoxFuture<'_, io::Result<()>>;
+}
 
 /// A file in an instance's data directory, one for each store.
 #[derive(Clone, Debug)]

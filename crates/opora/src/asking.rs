@@ -75,6 +75,7 @@ pub(crate) fn effect_key(body: &str) -> Option<String> {
 }
 
 /// The body of the same effect, with the same key, whose outcome no state waits for: it comes as a late one.
+#[cfg(feature = "redis")]
 pub(crate) fn without_asking_state(body: &str) -> Result<String, serde_json::Error> {
     let Ok(Keyed { by, key, unawaited, body: wish }) = serde_json::from_str::<Keyed<&RawValue>>(body) else {
         return Ok(body.to_owned());
