@@ -10,9 +10,8 @@ use opora::store::{
     Commit, Delivered, Holder, Incoming, LeaseAnswer, Mark, Opened, Origin, PostgresStore, RedisStore, Seq, Store,
     Taken,
 };
-
-use crate::postgres_server::PostgresSpace;
-use crate::redis_server::RedisSpace;
+use opora_testkit::postgres_server::PostgresSpace;
+use opora_testkit::redis_server::RedisSpace;
 
 const BOT: i64 = 7_000_000_001;
 

@@ -6,8 +6,7 @@ use opora::store::{
     Commit, Committed, Epoch, Holder, IfUnsure, LeaseAnswer, Mark, Opened, Outgoing, Place, PostgresStore, StateChange,
     Store, StoreResult, Stored, Version,
 };
-
-use crate::postgres_server::{PostgresServer, PostgresSpace};
+use opora_testkit::postgres_server::{PostgresServer, PostgresSpace};
 
 mod bot;
 mod cleaning;

@@ -6,8 +6,7 @@ use opora::store::{
     Commit, Committed, Epoch, Holder, LeaseAnswer, Opened, Place, RedisCode, RedisStore, StateChange, Store,
     StoreError, StoreResult, Stored, Version,
 };
-
-use crate::redis_server::RedisServer;
+use opora_testkit::redis_server::RedisServer;
 
 mod bot;
 mod counting;

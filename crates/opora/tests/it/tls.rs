@@ -1,14 +1,13 @@
 //! Redis and PostgreSQL over TLS, with authorities of the test's own: the right one is trusted, and nobody else.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use opora::key::DialogueKey;
 use opora::store::{self, Commit, Holder, LeaseAnswer, Opened, Store, Version};
+use opora_testkit::postgres_server::{PostgresServer, hand_over, query};
+use opora_testkit::redis_server::RedisServer;
 
 use self::authority::Authority;
-use crate::postgres_server::{PostgresServer, hand_over, query};
-use crate::redis_server::RedisServer;
 
 mod authority;
 mod postgres;
@@ -79,8 +78,4 @@ fn holder() -> Holder {
 
 fn shown(path: &Path) -> &str {
     path.to_str().unwrap()
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

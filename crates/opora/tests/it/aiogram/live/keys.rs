@@ -10,10 +10,10 @@ use opora::key::DialogueKey;
 use opora::store::{
     Commit, Committed, Epoch, Holder, LeaseAnswer, Opened, StateChange, Store, StoreError, StoreResult, Stored, Version,
 };
+use opora_testkit::redis_server::RedisServer;
 use serde_json::json;
 
 use super::both::{Both, PRIVATE, Talk, mapping};
-use crate::redis_server::RedisServer;
 use crate::stage::{BOT, Stage, until};
 
 /// Aiogram's keys of one person, and a store on them whose instance holds the lease.
