@@ -15,8 +15,8 @@ use opora_testkit::redis_server::RedisServer;
 use parking_lot::Mutex;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
+use crate::lease_holder::holder;
 use crate::postgres_store::message;
-use crate::redis_store::holder;
 
 mod addresses;
 pub mod apart;

@@ -12,8 +12,8 @@ use opora::store::{
 use opora_testkit::postgres_server::{PostgresServer, query};
 use opora_testkit::redis_server::RedisServer;
 
+use crate::lease_holder::holder;
 use crate::postgres_store::message;
-use crate::redis_store::holder;
 
 const BOT: i64 = 7;
 const OTHER_BOT: i64 = 77;

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use opora::key::DialogueKey;
-use opora::store::{self, Commit, Holder, LeaseAnswer, Opened, Store, Version};
+use opora::store::{self, Commit, LeaseAnswer, Opened, Store, Version};
 use opora_testkit::postgres_server::{PostgresServer, hand_over, query};
 use opora_testkit::redis_server::RedisServer;
 
 use self::authority::Authority;
+use crate::lease_holder::holder;
 
 mod authority;
 mod postgres;
@@ -45,7 +46,7 @@ async fn is_used(address: &str) {
 
 async fn turns(store: &dyn Store) {
     let seen = store.lease(BOT).await.unwrap();
-    let LeaseAnswer::Granted(epoch) = store.claim(BOT, &holder(), seen.as_ref()).await.unwrap() else {
+    let LeaseAnswer::Granted(epoch) = store.claim(BOT, &holder("token"), seen.as_ref()).await.unwrap() else {
         panic!("somebody holds the lease")
     };
     let key = DialogueKey::private(BOT, 1);
@@ -60,19 +61,6 @@ async fn is_refused(address: &str, words: &[&str]) {
     for error in [store::open(address).await.map(drop), store::open_existing(address).await.map(drop)] {
         let told = error.expect_err(address).to_string();
         assert!(words.iter().all(|word| told.contains(word)), "{words:?} in: {told}");
-    }
-}
-
-fn holder() -> Holder {
-    Holder {
-        host: "machine".into(),
-        pid: 42,
-        process_start: 1,
-        boot_id: "boot".into(),
-        pid_namespace: "namespace".into(),
-        since: opora::clock::Millis(0),
-        token: "token".into(),
-        ttl_ms: 10_000,
     }
 }
 

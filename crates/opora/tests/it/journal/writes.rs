@@ -17,8 +17,8 @@ use tokio::sync::Semaphore;
 use super::steps::{NOW, anna, asked, begins_anew, lead, update};
 use super::{Scene, on_both_databases};
 use crate::decided::Tables;
+use crate::lease_holder::holder;
 use crate::postgres_store::message;
-use crate::redis_store::holder;
 use crate::stage::{BOT, until};
 
 on_both_databases! {
