@@ -3,11 +3,9 @@
 //! Settings that are read in one place can be listed and documented; a clock that is read in one place can be set by
 //! hand in a test.
 
-use std::collections::BTreeMap;
-
 use super::Findings;
 use super::source::Line;
-use super::tree::{Module, Place, Tree};
+use super::tree::{Module, Place, TEST_KIT, Tree};
 
 const ENVIRONMENT: [&str; 6] = ["env::var", "env::var_os", "env::vars", "env::vars_os", "env::home_dir", "dotenvy"];
 const CLOCK: [&str; 4] = ["Instant::now", "Local::now", "SystemTime::now", "Utc::now"];
@@ -15,20 +13,11 @@ const CLOCK: [&str; 4] = ["Instant::now", "Local::now", "SystemTime::now", "Utc:
 const CRATES_WITH_A_CLOCK: [&str; 2] = ["emulator", "opora"];
 
 pub(super) fn check(tree: &Tree, findings: &mut Findings) {
-    let mut readers_in_tests: BTreeMap<&str, Vec<&Module>> = BTreeMap::new();
     for module in &tree.modules {
         let reads = first_use(module.source.lines.iter(), &ENVIRONMENT).or_else(|| argument_from_environment(module));
         let Some((line, what)) = reads else { continue };
         if !may_read_environment(module) {
             findings.refuse(&module.path, line, environment_reason(module, what));
-        } else if module.place == Place::Test {
-            readers_in_tests.entry(&module.member).or_default().push(module);
-        }
-    }
-    for readers in readers_in_tests.values() {
-        for module in readers.iter().skip(1) {
-            let why = format!("{} reads the environment for this crate's tests already", readers[0].path);
-            findings.refuse(&module.path, 1, why);
         }
     }
     for module in tree.product().filter(|module| CRATES_WITH_A_CLOCK.contains(&module.member.as_str())) {
@@ -39,12 +28,11 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
 }
 
 fn may_read_environment(module: &Module) -> bool {
-    let is_named_for_it = module.within.ends_with("/environment.rs");
     match module.place {
         // An example is a program of its own, and a reader wants to see all of it.
         Place::Example => true,
-        Place::Test | Place::Bench => is_named_for_it,
-        Place::Product if module.member == "xtask" => is_named_for_it,
+        Place::Test | Place::Bench => module.member == TEST_KIT && module.within == "src/environment.rs",
+        Place::Product if module.member == "xtask" => module.within.ends_with("/environment.rs"),
         Place::Product => module.within == "src/config.rs",
     }
 }
@@ -52,7 +40,8 @@ fn may_read_environment(module: &Module) -> bool {
 fn environment_reason(module: &Module, what: &str) -> String {
     let home = match module.place {
         Place::Product if module.member != "xtask" => "src/config.rs",
-        _ => "environment.rs",
+        Place::Product => "environment.rs",
+        _ => "crates/testkit/src/environment.rs",
     };
     format!("`{what}`: only {home} reads the environment, so that every setting is found in one place")
 }

@@ -47,7 +47,8 @@ fn a_clean_tree_passes() {
         ("crates/opora/src/clock.rs", &module("fn now() { SystemTime::now(); }\n")),
         ("crates/opora/src/config.rs", &module("fn read() { std::env::var(\"A\").ok(); }\n")),
         ("crates/opora/src/tests.rs", &module("fn a() { b().unwrap(); }\n")),
-        ("crates/opora/tests/suite/environment.rs", &module("fn read() { env::var_os(\"A\"); }\n")),
+        ("crates/testkit/src/environment.rs", &module("fn read() { env::var_os(\"A\"); }\n")),
+        ("crates/testkit/src/proxy.rs", &module("fn a() { b().unwrap(); }\n")),
         ("xtask/src/environment.rs", &module("fn read() { env::vars(); }\n")),
     ];
     assert_eq!(said(&files), (Vec::new(), Vec::new()));
@@ -101,13 +102,18 @@ fn the_environment_is_read_in_one_module() {
 }
 
 #[test]
-fn the_tests_of_a_crate_read_the_environment_in_one_module_too() {
+fn the_tests_of_all_crates_read_the_environment_in_the_test_kit() {
     let reader = module("fn a() { env::var(\"A\"); }\n");
-    let paths = ["crates/opora/tests/a/environment.rs", "crates/opora/tests/b/environment.rs"];
-    let (refused, _) =
-        said(&[(paths[0], &reader), (paths[1], &reader), ("crates/emulator/tests/environment.rs", &reader)]);
-    assert_eq!(refused.len(), 1, "{refused:?}");
-    assert!(refused[0].starts_with(paths[1]) && refused[0].contains(paths[0]), "{refused:?}");
+    let home = "crates/testkit/src/environment.rs";
+    accepted(home, &reader);
+    for path in [
+        "crates/emulator/tests/it/environment.rs",
+        "crates/opora/benches/dialogues/environment.rs",
+        "crates/testkit/src/proxy.rs",
+        "crates/testkit/src/proxy/environment.rs",
+    ] {
+        refused(path, &reader, 2, home);
+    }
 }
 
 #[test]

@@ -19,6 +19,9 @@ const TEXT_ENDINGS: [&str; 18] = [
     "yaml", "yml",
 ];
 
+/// The crate of what tests share.
+pub(super) const TEST_KIT: &str = "testkit";
+
 #[derive(Debug)]
 pub(super) struct Tree {
     pub files: Vec<TextFile>,
@@ -48,7 +51,7 @@ pub(super) struct Module {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Place {
     Product,
-    /// Test binaries, modules behind `cfg(test)`, and what is shipped for testing.
+    /// Test binaries, modules behind `cfg(test)`, the test kit, and what is shipped for testing.
     Test,
     Bench,
     Example,
@@ -82,6 +85,7 @@ impl Module {
             None => ("xtask", file.path.strip_prefix("xtask/")?),
         };
         let place = match within.split('/').collect::<Vec<_>>().as_slice() {
+            _ if member == TEST_KIT => Place::Test,
             ["tests", ..] | ["src", "testing" | "testing.rs", ..] => Place::Test,
             ["benches", ..] => Place::Bench,
             ["examples", ..] => Place::Example,

@@ -1,8 +1,9 @@
 //! Private chats: what the bot may do there, and what people see.
 
+use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::{Value, json};
 
-use crate::stage::{PIXEL_PNG, Stage, base64};
+use crate::stage::{Stage, base64};
 
 #[tokio::test]
 async fn a_command_has_its_entity() {

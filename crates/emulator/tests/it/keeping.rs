@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use opora_emulator::{Emulator, Settings, journal};
+use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::stage::{PIXEL_PNG, Stage, base64, until};
+use crate::stage::{Stage, base64, until};
 
 fn settings(folder: &TempDir) -> Settings {
     Settings { data: Some(folder.path().to_owned()), ..Settings::default() }

@@ -3,7 +3,6 @@
 
 mod chats;
 mod clients;
-mod environment;
 mod faults;
 mod groups;
 mod hostile;

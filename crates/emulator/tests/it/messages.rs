@@ -1,8 +1,9 @@
 //! What becomes of a message after it was said: pinned, replied to, forwarded, copied; and polls over time.
 
+use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::{Value, json};
 
-use crate::stage::{PIXEL_PNG, Stage, base64};
+use crate::stage::{Stage, base64};
 
 /// The id of a new photo, for sending it again.
 async fn photo(stage: &Stage, person: i64) -> Value {

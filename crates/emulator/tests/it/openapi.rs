@@ -10,11 +10,12 @@ use std::collections::BTreeSet;
 
 use futures_util::StreamExt;
 use opora_emulator::people::ROUTES;
+use opora_testkit::pictures::PIXEL_PNG;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use self::document::{Document, Operation};
-use crate::stage::{PATIENCE, PIXEL_PNG, Stage};
+use crate::stage::{PATIENCE, Stage};
 
 #[tokio::test]
 async fn the_description_is_served() {

@@ -1,8 +1,9 @@
 //! What is refused, in which words, and that nothing is left of it.
 
+use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::{Value, json};
 
-use crate::stage::{PIXEL_PNG, Stage, base64};
+use crate::stage::{Stage, base64};
 
 fn bad(what: &str) -> (u16, String) {
     (400, format!("Bad Request: {what}"))

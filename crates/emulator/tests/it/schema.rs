@@ -9,10 +9,10 @@ mod description;
 use std::collections::BTreeSet;
 
 use opora_emulator::bot_api::{methods, not_emulated};
+use opora_testkit::environment;
 use serde_json::{Value, json};
 
 use self::description::Description;
-use crate::environment;
 use crate::read_back::scene::{Heard, Scene};
 use crate::read_back::{ANSWERS, UPDATES};
 

@@ -5,18 +5,12 @@ use std::time::Duration;
 use base64::Engine;
 use opora_emulator::token::Token;
 use opora_emulator::{Emulator, Settings};
+use opora_testkit::waiting;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 /// Long enough for a slow machine, short enough to notice that nothing comes.
 pub const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A photo of one pixel.
-pub const PIXEL_PNG: &[u8] = &[
-    0x89, b'P', b'N', b'G', 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 0x0D, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8,
-    6, 0, 0, 0, 0x1F, 0x15, 0xC4, 0x89, 0, 0, 0, 0x0D, b'I', b'D', b'A', b'T', 0x78, 0x9C, 0x63, 0xF8, 0xCF, 0xC0,
-    0xF0, 0x1F, 0, 5, 0, 1, 0xFF, 0x56, 0xC7, 0x2F, 0x0D, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xAE, 0x42, 0x60, 0x82,
-];
 
 /// Bytes as the people's side takes them in JSON.
 pub fn base64(bytes: &[u8]) -> String {
@@ -25,12 +19,7 @@ pub fn base64(bytes: &[u8]) -> String {
 
 /// Waits until something is so; there is no event for it.
 pub async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let waiting = async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"));
+    waiting::until_some(what, PATIENCE, async || is_so().then_some(())).await;
 }
 
 pub struct Stage {

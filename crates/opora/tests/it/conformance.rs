@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use opora::store::{DecidedStore, MemoryStore, PostgresStore, RedisCode, RedisStore, SqliteStore, Store};
 use opora::testing::conformance::Subject;
-
-use crate::environment;
-use crate::postgres_server::PostgresSpace;
-use crate::redis_server::{RedisServer, RedisSpace};
+use opora_testkit::environment;
+use opora_testkit::postgres_server::PostgresSpace;
+use opora_testkit::redis_server::{RedisServer, RedisSpace};
 
 mod as_aiogram;
 mod broken;

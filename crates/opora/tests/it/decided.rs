@@ -10,13 +10,13 @@ use opora::store::{
     Commit, Committed, DecidedStore, DomainWrites, Epoch, LeaseAnswer, Mark, Opened, OutboxId, Place, PostgresStore,
     RedisStore, SqliteStore, StateChange, Store, StoreResult, Stored, Taken, Version,
 };
+use opora_testkit::postgres_server::{PostgresServer, PostgresSpace};
+use opora_testkit::redis_server::RedisServer;
 use parking_lot::Mutex;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
-use crate::postgres_server::{PostgresServer, PostgresSpace};
+use crate::lease_holder::holder;
 use crate::postgres_store::message;
-use crate::redis_server::RedisServer;
-use crate::redis_store::holder;
 
 mod addresses;
 pub mod apart;

@@ -7,12 +7,12 @@ use futures_util::StreamExt;
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    Commit, Delivered, Holder, Incoming, LeaseAnswer, Mark, Opened, Origin, PostgresStore, RedisStore, Seq, Store,
-    Taken,
+    Commit, Delivered, Incoming, LeaseAnswer, Mark, Opened, Origin, PostgresStore, RedisStore, Seq, Store, Taken,
 };
+use opora_testkit::postgres_server::PostgresSpace;
+use opora_testkit::redis_server::RedisSpace;
 
-use crate::postgres_server::PostgresSpace;
-use crate::redis_server::RedisSpace;
+use crate::lease_holder::holder;
 
 const BOT: i64 = 7_000_000_001;
 
@@ -52,16 +52,7 @@ async fn take(store: &dyn Store, epoch: opora::store::Epoch, user: i64, update_i
 }
 
 async fn an_update_that_two_bring_is_kept_once_also_while_its_turn_commits([here, there]: [Arc<dyn Store>; 2]) {
-    let holder = Holder {
-        host: "machine".into(),
-        pid: 42,
-        process_start: 1,
-        boot_id: "boot".into(),
-        pid_namespace: "namespace".into(),
-        since: Millis(0),
-        token: "token".into(),
-        ttl_ms: 10_000,
-    };
+    let holder = holder("token");
     let Ok(LeaseAnswer::Granted(epoch)) = here.claim(BOT, &holder, None).await else { panic!("no lease") };
     for id in 1..=150 {
         let user = 100 + id % 4;

@@ -8,12 +8,12 @@ use opora::instance::NotLeading;
 use opora::key::DialogueKey;
 use opora::prelude::*;
 use opora::store::{self, ConversationRow, Filter, RedisStore, Store, StoreError};
+use opora_testkit::proxy::Proxy;
+use opora_testkit::redis_server::RedisServer;
 use sqlx::{Connection, SqliteConnection};
 use tokio::sync::Semaphore;
 
 use crate::decided::Tables;
-use crate::proxy::Proxy;
-use crate::redis_server::RedisServer;
 use crate::runtime::effects::{Tries, purchase, slow_bank};
 use crate::runtime::form::{AGE, NAME, form};
 use crate::runtime::webhook::Server;

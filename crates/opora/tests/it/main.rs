@@ -2,19 +2,15 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
 mod aiogram;
-mod aiogram_storage;
 mod conformance;
 mod crash;
 mod decided;
 mod deliveries;
-mod environment;
 mod failpoints;
 mod journal;
+mod lease_holder;
 mod noted;
-mod postgres_server;
 mod postgres_store;
-mod proxy;
-mod redis_server;
 mod redis_store;
 mod runtime;
 mod stage;

@@ -9,11 +9,11 @@ use opora::store::{
     Commit, DecidedStore, DomainWrites, Epoch, LeaseAnswer, OutboxId, RedisStore, Settled, Settlement, SqliteStore,
     Store, Version,
 };
+use opora_testkit::postgres_server::{PostgresServer, query};
+use opora_testkit::redis_server::RedisServer;
 
-use crate::postgres_server::{PostgresServer, query};
+use crate::lease_holder::holder;
 use crate::postgres_store::message;
-use crate::redis_server::RedisServer;
-use crate::redis_store::holder;
 
 const BOT: i64 = 7;
 const OTHER_BOT: i64 = 77;
@@ -103,14 +103,14 @@ macro_rules! on_both_servers {
         mod redis {
             $(#[tokio::test]
             async fn $name() {
-                super::$name(super::Server::Redis(crate::redis_server::RedisServer::start(&[]))).await;
+                super::$name(super::Server::Redis(opora_testkit::redis_server::RedisServer::start(&[]))).await;
             })*
         }
 
         mod postgres {
             $(#[tokio::test]
             async fn $name() {
-                super::$name(super::Server::Postgres(crate::postgres_server::PostgresServer::start(&[]))).await;
+                super::$name(super::Server::Postgres(opora_testkit::postgres_server::PostgresServer::start(&[]))).await;
             })*
         }
     };

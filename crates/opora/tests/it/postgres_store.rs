@@ -3,11 +3,12 @@
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    Commit, Committed, Epoch, Holder, IfUnsure, LeaseAnswer, Mark, Opened, Outgoing, Place, PostgresStore, StateChange,
-    Store, StoreResult, Stored, Version,
+    Commit, Committed, Epoch, IfUnsure, LeaseAnswer, Mark, Opened, Outgoing, Place, PostgresStore, StateChange, Store,
+    StoreResult, Stored, Version,
 };
+use opora_testkit::postgres_server::{PostgresServer, PostgresSpace};
 
-use crate::postgres_server::{PostgresServer, PostgresSpace};
+use crate::lease_holder::holder;
 
 mod bot;
 mod cleaning;
@@ -100,17 +101,4 @@ pub fn message(chat: i64, text: &str) -> Outgoing {
 fn talk(key: DialogueKey, from: Version) -> Commit {
     let outgoing = vec![message(key.chat, "said")];
     Commit { outgoing, state: StateChange::Set(at_state("talking")), ..Commit::new(key, from, NOW) }
-}
-
-fn holder(token: &str) -> Holder {
-    Holder {
-        host: "here".into(),
-        pid: 1,
-        process_start: 2,
-        boot_id: "boot".into(),
-        pid_namespace: "4026531836".into(),
-        since: NOW,
-        token: token.into(),
-        ttl_ms: 10_000,
-    }
 }

@@ -3,11 +3,12 @@
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{
-    Commit, Committed, Epoch, Holder, LeaseAnswer, Opened, Place, RedisCode, RedisStore, StateChange, Store,
-    StoreError, StoreResult, Stored, Version,
+    Commit, Committed, Epoch, LeaseAnswer, Opened, Place, RedisCode, RedisStore, StateChange, Store, StoreError,
+    StoreResult, Stored, Version,
 };
+use opora_testkit::redis_server::RedisServer;
 
-use crate::redis_server::RedisServer;
+use crate::lease_holder::holder;
 
 mod bot;
 mod counting;
@@ -82,19 +83,6 @@ fn at_state(state: &str) -> StateChange {
 }
 
 /// An instance on some machine.
-pub fn holder(token: &str) -> Holder {
-    Holder {
-        host: "machine".into(),
-        pid: 42,
-        process_start: 1,
-        boot_id: "boot".into(),
-        pid_namespace: "namespace".into(),
-        since: Millis(0),
-        token: token.into(),
-        ttl_ms: 10_000,
-    }
-}
-
 #[track_caller]
 fn fenced<T: std::fmt::Debug>(answer: StoreResult<T>) {
     assert!(matches!(answer, Err(StoreError::Fenced { .. })), "should be fenced: {answer:?}");

@@ -11,6 +11,7 @@ use opora::telegram::Telegram;
 use opora_emulator::token::Token;
 use opora_emulator::world::World;
 use opora_emulator::{Emulator, Limits, Settings};
+use opora_testkit::waiting;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -261,13 +262,6 @@ pub fn file(bytes: &[u8]) -> Value {
     json!({"name": "file", "base64": base64::engine::general_purpose::STANDARD.encode(bytes)})
 }
 
-/// A photo of one pixel.
-pub const PIXEL_PNG: &[u8] = &[
-    0x89, b'P', b'N', b'G', 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 0x0D, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8,
-    6, 0, 0, 0, 0x1F, 0x15, 0xC4, 0x89, 0, 0, 0, 0x0D, b'I', b'D', b'A', b'T', 0x78, 0x9C, 0x63, 0xF8, 0xCF, 0xC0,
-    0xF0, 0x1F, 0, 5, 0, 1, 0xFF, 0x56, 0xC7, 0x2F, 0x0D, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xAE, 0x42, 0x60, 0x82,
-];
-
 /// Waits until something is so that has to be asked for.
 pub async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
     until_some(what, async || is_so().await.then_some(())).await;
@@ -275,15 +269,7 @@ pub async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
 
 /// Waits until there is something.
 pub async fn until_some<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
-    let waiting = async {
-        loop {
-            if let Some(found) = look().await {
-                return found;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"))
+    waiting::until_some(what, PATIENCE, look).await
 }
 
 /// Posts JSON and reads the answer; must succeed.

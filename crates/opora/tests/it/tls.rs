@@ -1,14 +1,14 @@
 //! Redis and PostgreSQL over TLS, with authorities of the test's own: the right one is trusted, and nobody else.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
 use opora::key::DialogueKey;
-use opora::store::{self, Commit, Holder, LeaseAnswer, Opened, Store, Version};
+use opora::store::{self, Commit, LeaseAnswer, Opened, Store, Version};
+use opora_testkit::postgres_server::{PostgresServer, hand_over, query};
+use opora_testkit::redis_server::RedisServer;
 
 use self::authority::Authority;
-use crate::postgres_server::{PostgresServer, hand_over, query};
-use crate::redis_server::RedisServer;
+use crate::lease_holder::holder;
 
 mod authority;
 mod postgres;
@@ -46,7 +46,7 @@ async fn is_used(address: &str) {
 
 async fn turns(store: &dyn Store) {
     let seen = store.lease(BOT).await.unwrap();
-    let LeaseAnswer::Granted(epoch) = store.claim(BOT, &holder(), seen.as_ref()).await.unwrap() else {
+    let LeaseAnswer::Granted(epoch) = store.claim(BOT, &holder("token"), seen.as_ref()).await.unwrap() else {
         panic!("somebody holds the lease")
     };
     let key = DialogueKey::private(BOT, 1);
@@ -64,23 +64,6 @@ async fn is_refused(address: &str, words: &[&str]) {
     }
 }
 
-fn holder() -> Holder {
-    Holder {
-        host: "machine".into(),
-        pid: 42,
-        process_start: 1,
-        boot_id: "boot".into(),
-        pid_namespace: "namespace".into(),
-        since: opora::clock::Millis(0),
-        token: "token".into(),
-        ttl_ms: 10_000,
-    }
-}
-
 fn shown(path: &Path) -> &str {
     path.to_str().unwrap()
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

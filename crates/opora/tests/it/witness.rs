@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use opora::bot::BotError;
 use opora::store::{self, RedisStore, Store, StoreError};
+use opora_testkit::redis_server::RedisServer;
 
-use crate::redis_server::RedisServer;
 use crate::runtime::form::{AGE, NAME, form};
 use crate::stage::{Person, Running, Stage, until};
 

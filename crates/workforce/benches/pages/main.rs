@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use opora::bot::Bot;
 use opora::clock::Clock;
+use opora_testkit::postgres_server::PostgresSpace;
 use tokio::net::TcpListener;
 use workforce::application::{self, App};
 use workforce::config::{Config, Layer, Layers};
@@ -21,17 +22,10 @@ use workforce::domain::{Address, Domain};
 use workforce::rooms::Rooms;
 
 use self::filling::{LargeFirm, Size};
-use self::postgres_server::PostgresSpace;
 use self::queries::Queries;
 
-#[path = "../../tests/it/environment.rs"]
-#[allow(dead_code, reason = "the tests need more of it")]
-mod environment;
 #[path = "../../tests/it/large_firm/filling.rs"]
 mod filling;
-#[path = "../../../opora/tests/it/postgres_server.rs"]
-#[allow(dead_code, reason = "the tests need more of it")]
-mod postgres_server;
 #[path = "../../tests/it/queries.rs"]
 mod queries;
 mod readers;

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use opora_testkit::environment;
 use serde_json::json;
 use tempfile::TempDir;
 use thirtyfour::{ChromeCapabilities, ChromiumLikeCapabilities, LoggingPrefsLogLevel, WebDriver};
@@ -13,7 +14,6 @@ use tokio::task::LocalSet;
 
 use crate::chromedriver::Chromedriver;
 use crate::demo::{Demo, PATIENCE, http};
-use crate::environment;
 use crate::page::Page;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

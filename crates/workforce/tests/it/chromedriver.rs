@@ -2,12 +2,12 @@
 
 use std::process::Stdio;
 
+use opora_testkit::environment;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
 use crate::demo::PATIENCE;
-use crate::environment;
 
 pub struct Chromedriver {
     pub url: String,

@@ -1,12 +1,12 @@
 //! `opora doctor`: the real program before the first start, beside a running product, and where things are wrong.
 
 use opora::clock::Clock;
+use opora_testkit::redis_server::RedisServer;
 
 use crate::demo::Demo;
 use crate::firm::{Ground, Kind, on_every_database};
 use crate::operator::{Done, run};
 use crate::product::{Run, silent_emulator};
-use crate::redis_server::RedisServer;
 
 on_every_database! {
     before_the_first_start_it_says_what_is_not_there_yet,

@@ -7,6 +7,8 @@ use opora::clock::{Clock, Millis};
 use opora::store::Store;
 use opora::testing::chat::{Someone, Stage};
 use opora::turn::Context;
+use opora_testkit::postgres_server::PostgresSpace;
+use opora_testkit::redis_server::RedisSpace;
 use tempfile::TempDir;
 use workforce::application::{self, App};
 use workforce::config::{Config, Layer, Layers};
@@ -14,9 +16,6 @@ use workforce::domain::{Address, Domain};
 use workforce::people::{self, Grant, Role};
 use workforce::rooms::Rooms;
 use workforce::texts::Language;
-
-use crate::postgres_server::PostgresSpace;
-use crate::redis_server::RedisSpace;
 
 /// Noon of a day in 2026, in UTC.
 pub const NOON: Millis = Millis(1_767_268_800_000);

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use opora_testkit::postgres_server::PostgresServer;
+use opora_testkit::proxy::Proxy;
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::domain::{Address, Domain};
-
-use crate::postgres_server::PostgresServer;
-use crate::proxy::Proxy;
 
 /// As many as read at once.
 const READERS: usize = 8;

@@ -2,8 +2,6 @@
 //! concern.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on should stop where it is")]
 
-#[path = "../../../opora/tests/it/aiogram_storage.rs"]
-mod aiogram_storage;
 mod attack;
 mod browser;
 mod cabinet;
@@ -18,7 +16,6 @@ mod deleted_sites;
 mod demo;
 mod dialogue;
 mod doctor;
-mod environment;
 mod firm;
 mod forged;
 mod front;
@@ -47,19 +44,10 @@ mod page;
 mod pages;
 mod payroll;
 mod permissions;
-#[allow(dead_code, reason = "the library's tests need more of it")]
-#[path = "../../../opora/tests/it/postgres_server.rs"]
-mod postgres_server;
 mod preferences;
 mod private_files;
 mod product;
-#[allow(dead_code, reason = "the library's tests need more of it")]
-#[path = "../../../opora/tests/it/proxy.rs"]
-mod proxy;
 mod queries;
-#[allow(dead_code, reason = "the library's tests need more of it")]
-#[path = "../../../opora/tests/it/redis_server.rs"]
-mod redis_server;
 mod registration;
 mod remains;
 mod returning;

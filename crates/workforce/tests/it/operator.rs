@@ -11,6 +11,8 @@ use opora::store::{
     Commit, Committed, ConversationRow, Effect, Filter, IfUnsure, Incoming, Mark, Origin, Outgoing, Parked, ParkedId,
     Place, StateChange, Store, Stored, Taken, TimerChange, Transition, Version,
 };
+use opora_testkit::postgres_server::PostgresSpace;
+use opora_testkit::redis_server::RedisSpace;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -18,8 +20,6 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::demo::{OPORA, PATIENCE};
-use crate::postgres_server::PostgresSpace;
-use crate::redis_server::RedisSpace;
 
 /// Runs tests over every store that an operator may meet; each is a function of the [`Kind`].
 macro_rules! on_every_store {

@@ -1,9 +1,10 @@
 //! `opora run` as a process against an emulator, and the people of `opora demo`.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::process::Stdio;
 use std::sync::Arc;
 
+use opora_testkit::postgres_server::PostgresServer;
+use opora_testkit::server_process::free_port;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
@@ -15,7 +16,6 @@ use workforce::domain::Address;
 use crate::demo::{ANNA, BORIS, Demo, OPORA, PATIENCE, until};
 use crate::firm::{Ground, Kind, on_every_database};
 use crate::operator;
-use crate::postgres_server::PostgresServer;
 
 on_every_database! {
     it_runs_stops_in_order_and_starts_again_at_once,
@@ -166,7 +166,7 @@ async fn while_the_database_is_away_people_wait_and_are_answered_afterwards() {
 #[tokio::test]
 async fn updates_come_by_webhook_where_that_is_set() {
     let (ground, emulator) = (Ground::new(Kind::Sqlite).await, silent_emulator().await);
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let (listen, url) = (format!("127.0.0.1:{port}"), format!("http://127.0.0.1:{port}/telegram"));
     let webhook = [("WEB_LISTEN", listen.as_str()), ("WEBHOOK_URL", &url), ("WEBHOOK_SECRET", SECRET)];
     let run = Run::start(&ground, &emulator, &webhook);

@@ -2,13 +2,13 @@
 
 use std::process::Stdio;
 
+use opora_testkit::environment;
 use reqwest::Client;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::demo::{PATIENCE, http};
-use crate::environment;
 
 pub const BUCKET: &str = "papers";
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use opora_testkit::environment;
 use tokio::process::Command;
 
 use super::walk::refusals::Refusal;
-use crate::environment;
 
 pub struct Library {
     pub name: &'static str,

@@ -1,10 +1,11 @@
 //! The world that the examples speak of, as the description's introduction tells it.
 
 use opora_emulator::token::Token;
+use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::json;
 
 use super::document::Document;
-use crate::stage::{PIXEL_PNG, Stage, base64};
+use crate::stage::{Stage, base64};
 
 const ANNA: i64 = 1001;
 const CREW: i64 = -1_001_234_567_890;

@@ -9,12 +9,13 @@ use opora_emulator::bot_api::methods;
 use opora_emulator::token::Token;
 use opora_emulator::world::chat::Standing;
 use opora_emulator::world::update::UpdateKind;
+use opora_testkit::pictures::PIXEL_PNG;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::compare::read_back;
-use crate::stage::{PIXEL_PNG, Stage, base64};
+use crate::stage::{Stage, base64};
 
 pub const EFFECT: &str = "5104841245755180586";
 

@@ -11,8 +11,7 @@ use opora::prelude::*;
 use opora::store::{Filter, MemoryStore, Store};
 use opora::testing::chat::Stage;
 use opora::turn::Context;
-
-use crate::redis_server::RedisServer;
+use opora_testkit::redis_server::RedisServer;
 
 const NOW: Millis = Millis(1_700_000_000_000);
 

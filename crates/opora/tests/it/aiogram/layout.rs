@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use opora::aiogram::{Data, Found, KeyBuilder, Layout, Part, Record, Scan, Storage, StorageKey, Strategy};
 use opora::key::DialogueKey;
+use opora_testkit::aiogram_storage::aiogram;
+use opora_testkit::redis_server::RedisServer;
 use serde_json::{Value, json};
-
-use crate::aiogram_storage::aiogram;
-use crate::redis_server::RedisServer;
 
 const BOT: i64 = 42;
 

@@ -11,9 +11,8 @@ use opora::store::{
     Answer, Commit, Committed, ConversationRow, Epoch, Filter, Mark, Opened, StateChange, Store, StoreLayer, Stored,
 };
 use opora::testing::conformance::Subject;
+use opora_testkit::redis_server::RedisSpace;
 use serde_json::{Value, json};
-
-use crate::redis_server::RedisSpace;
 
 #[derive(Debug)]
 struct InConversations(AiogramStore);

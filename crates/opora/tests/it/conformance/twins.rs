@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use opora::clock::Millis;
-use opora::store::{Holder, Store};
+use opora::store::Store;
 use opora::testing::conformance::{CASES, Case, Subject, run};
 
 use super::broken::Fault::*;
 use super::broken::{Broken, Fault, Piece};
+use crate::lease_holder::holder;
 
 /// The bot that the cases run, see their module.
 const BOT: i64 = 7_000_000_001;
@@ -241,18 +241,5 @@ async fn subject(fault: Fault) -> Subject {
     if fault != ForgetsAtRestart {
         return Subject::new(store);
     }
-    Subject::reopening(store, || async { Arc::new(Broken::forgetful(&holder(), BOT).await) as Arc<dyn Store> })
-}
-
-fn holder() -> Holder {
-    Holder {
-        host: "machine".into(),
-        pid: 1,
-        process_start: 1,
-        boot_id: "boot".into(),
-        pid_namespace: "namespace".into(),
-        since: Millis(0),
-        token: "first".into(),
-        ttl_ms: 10_000,
-    }
+    Subject::reopening(store, || async { Arc::new(Broken::forgetful(&holder("first"), BOT).await) as Arc<dyn Store> })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use opora::failpoints;
 use opora::prelude::*;
 use opora::store::Store;
+use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 
@@ -12,7 +13,7 @@ use super::bots::{Part, play};
 use super::people::Story;
 use super::process::Process;
 use super::stage::{Stage, until, until_so};
-use crate::stage::{PIXEL_PNG, file};
+use crate::stage::file;
 
 /// An album of Telegram's largest size is whole without a wait, so this wait is never waited out.
 const LARGEST: usize = 10;

@@ -12,13 +12,13 @@ use opora::outbox::SendLimits;
 use opora::prelude::*;
 use opora::store::{Database, DomainWrites, RedisStore, Store, WriteError};
 use opora::telegram::Telegram;
+use opora_testkit::environment;
 use serde_json::value::RawValue;
 
 use super::bugs::{Bug, Spoilt, forget_notes};
 use super::people::Story;
 use super::stage::{Stage, TOKEN};
 use crate::decided::apart::Apart;
-use crate::environment;
 
 /// What Telegram says to a webhook.
 pub const WEBHOOK_SECRET: &str = "a-secret_of-a-crash_1";

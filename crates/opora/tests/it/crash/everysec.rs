@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opora::store::{Store, with_setting};
+use opora_testkit::environment;
 use rustix::process::Signal;
 
 use super::account::{Account, versions};
@@ -16,7 +17,6 @@ use super::people::{Crowd, Manner, Story};
 use super::process::Process;
 use super::stage::{BOT, PATIENCE, Stage, until};
 use super::takeover::pause_between_writes;
-use crate::environment;
 
 /// How long people talk on before it falls, and how far its disk is behind.
 const BEHIND: Duration = Duration::from_secs(1);

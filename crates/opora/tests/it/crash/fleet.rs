@@ -2,9 +2,12 @@
 //!
 //! Some only talk, as the example does; some fetch files, some write to the application's tables, and these are counted.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use opora_testkit::environment;
+use opora_testkit::server_process::free_port;
 use rustix::process::Signal;
 
 use self::balancer::Balancer;
@@ -15,7 +18,6 @@ use super::people::{Crowd, Manner};
 use super::process::Process;
 use super::stage::{BOT, PATIENCE, Stage, until, until_so};
 use super::takeover::pause_between_writes;
-use crate::environment;
 
 mod balancer;
 
@@ -73,7 +75,7 @@ impl Fleet {
 
     /// Adds an instance; it takes updates when this answers.
     async fn join(&mut self, failpoints: &str) {
-        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()));
         let process = match self.bot {
             Bot::Example => Process::by_webhook(&self.stage, address, &self.balancer.url, failpoints),
             bot => Process::playing(&Part {

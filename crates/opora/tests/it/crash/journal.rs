@@ -6,6 +6,7 @@ use opora::clock::Millis;
 use opora::failpoints;
 use opora::key::DialogueKey;
 use opora::store::with_setting;
+use opora_testkit::environment;
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -16,7 +17,6 @@ use super::people::{Crowd, Manner, Story};
 use super::process::Process;
 use super::stage::{BOT, PATIENCE, Stage, rows, until, until_so};
 use super::takeover::pause_between_writes;
-use crate::environment;
 
 /// People think for a moment: who has a commit under way when Redis goes away can only go on when it is back, and not
 /// everybody is to be one of these.

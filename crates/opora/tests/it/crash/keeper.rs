@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use opora::store::with_setting;
+use opora_testkit::postgres_server::{PostgresServer, PostgresSpace};
+use opora_testkit::redis_server::RedisServer;
 use parking_lot::Mutex;
 use sqlx::{Connection, PgConnection, SqliteConnection};
-
-use crate::postgres_server::{PostgresServer, PostgresSpace};
-use crate::redis_server::RedisServer;
 
 /// Which kind of store it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

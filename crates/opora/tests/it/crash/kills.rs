@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use opora::failpoints;
+use opora_testkit::environment;
 
 use super::account::Account;
 use super::bots::{Part, writers, written_by};
@@ -13,7 +14,6 @@ use super::keeper::Kind;
 use super::people::{Crowd, Diary, Manner, Story};
 use super::process::Process;
 use super::stage::{PATIENCE, Stage};
-use crate::environment;
 
 /// Which program is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

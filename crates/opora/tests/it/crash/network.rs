@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use opora_testkit::proxy::Proxy;
 use tokio::time::Instant;
 
 use super::account::Account;
@@ -11,7 +12,6 @@ use super::inside::{Inside, registration_over};
 use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
 use super::stage::{PATIENCE, Stage, until};
-use crate::proxy::Proxy;
 
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use opora_testkit::proxy::Proxy;
 use tokio::time::Instant;
 
 use super::account::Account;
@@ -10,7 +11,6 @@ use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
 use super::stage::{BOT, PATIENCE, Stage, rows};
-use crate::proxy::Proxy;
 
 /// What a takeover takes beyond the lease's time. Who is cut off may be in the midst of a transaction, which PostgreSQL ends
 /// after 6 seconds.

@@ -6,6 +6,8 @@
 
 use std::time::Duration;
 
+use opora_testkit::environment;
+
 use super::account::Account;
 use super::bots::Part;
 use super::everysec::{Fall, after_a, alarm};
@@ -13,7 +15,6 @@ use super::keeper::Kind;
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
 use super::stage::{PATIENCE, Stage};
-use crate::environment;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_redis_that_flushes_before_it_answers_loses_no_turn_with_its_power() {

@@ -6,6 +6,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use opora_testkit::environment;
 use parking_lot::Mutex;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
@@ -15,7 +16,6 @@ use tokio::time::Instant;
 
 use super::bots::{Part, WEBHOOK_SECRET};
 use super::stage::{PATIENCE, Stage, TOKEN, until};
-use crate::environment;
 
 type Lines = Arc<Mutex<Vec<(Duration, String)>>>;
 

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use opora::failpoints;
+use opora_testkit::environment;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
@@ -15,7 +16,6 @@ use super::kills::{Bot, COVERED, survives_kills_at};
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
 use super::stage::{PATIENCE, Stage, until};
-use crate::environment;
 
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
 

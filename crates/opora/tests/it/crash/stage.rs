@@ -9,6 +9,7 @@ use opora::store::{OutboxId, OutboxRow, Outgoing, Store};
 use opora_emulator::token::Token;
 use opora_emulator::world::event::Entry;
 use opora_emulator::{Emulator, Settings};
+use opora_testkit::waiting;
 use serde_json::{Value, json};
 
 use super::keeper::{Keeper, Kind};
@@ -323,10 +324,5 @@ pub async fn until(what: &str, is_so: impl Fn() -> bool) {
 
 /// Waits until something is so that has to be asked for.
 pub async fn until_so(what: &str, is_so: impl AsyncFn() -> bool) {
-    let waiting = async {
-        while !is_so().await {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"));
+    waiting::until_some(what, PATIENCE, async || is_so().await.then_some(())).await;
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use opora_testkit::environment;
 use rustix::process::Signal;
 use tokio::time::Instant;
 
@@ -13,7 +14,6 @@ use super::kills::Bot;
 use super::people::{Crowd, Manner, Story};
 use super::process::Process;
 use super::stage::{PATIENCE, Stage, until, until_so};
-use crate::environment;
 
 /// What a takeover by a standby takes beyond the lease's time.
 const BEYOND_THE_LEASE: Duration = Duration::from_secs(5);

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use opora::bot::Settings;
 use opora::store;
+use opora_testkit::redis_server::RedisServer;
 
 use super::Tables;
-use crate::redis_server::RedisServer;
 use crate::runtime::form::{AGE, NAME, form};
 use crate::stage::{BOT, Running, Stage, until};
 

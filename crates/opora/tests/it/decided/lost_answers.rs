@@ -1,10 +1,10 @@
 //! Answers that are lost on their way: the caller looks again, and nothing happens twice.
 
 use opora::store::{Store, StoreError, Version};
+use opora_testkit::postgres_server::PostgresServer;
+use opora_testkit::proxy::Proxy;
 
 use super::{Bench, Tables, claim, is_taken, standing, unsent, writing_turn};
-use crate::postgres_server::PostgresServer;
-use crate::proxy::Proxy;
 
 super::on_both_databases! {
     an_answer_of_redis_that_is_lost_is_found_out,

@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 
 use super::steps::{NOW, anna, asked, begins_anew, lead, parked, update};
 use super::{Scene, on_every_journal};
+use crate::lease_holder::holder;
 use crate::postgres_store::message;
-use crate::redis_store::holder;
 use crate::runtime::form::form;
 use crate::stage::{BOT, Running, until, until_some};
 

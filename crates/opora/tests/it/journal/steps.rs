@@ -13,8 +13,8 @@ use opora::store::{
 use sqlx::{Connection, SqliteConnection};
 
 use super::{Scene, on_every_journal};
+use crate::lease_holder::holder;
 use crate::postgres_store::message;
-use crate::redis_store::holder;
 use crate::runtime::form::form;
 use crate::stage::{BOT, Running, until};
 

@@ -8,17 +8,17 @@ use opora::store::{
     self, Commit, Committed, DomainWrites, Holder, LeaseAnswer, Opened, Refusal, StateChange, Store, StoreError,
     StoreResult, Stored, Taken, Version, WriteError,
 };
+use opora_testkit::postgres_server::PostgresServer;
+use opora_testkit::proxy::Proxy;
+use opora_testkit::redis_server::RedisServer;
 use sqlx::{Connection, PgConnection};
 use tokio::sync::Semaphore;
 
 use super::steps::{NOW, anna, asked, begins_anew, lead, update};
 use super::{Scene, on_both_databases};
 use crate::decided::Tables;
-use crate::postgres_server::PostgresServer;
+use crate::lease_holder::holder;
 use crate::postgres_store::message;
-use crate::proxy::Proxy;
-use crate::redis_server::RedisServer;
-use crate::redis_store::holder;
 use crate::stage::{BOT, until};
 
 on_both_databases! {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use opora::key::DialogueKey;
 use opora::store::{self, Opened, Store, Version};
+use opora_testkit::postgres_server::PostgresServer;
 use sqlx::{Connection, PgConnection};
 
-use crate::postgres_server::PostgresServer;
 use crate::runtime::form::{AGE, NAME, form};
 use crate::runtime::journal::Journal;
 use crate::stage::{BOT, Running, Stage, until};

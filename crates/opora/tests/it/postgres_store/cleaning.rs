@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use opora::store::{Bounds, Cleaned, Commit, Filter, StateChange, Store};
+use opora_testkit::postgres_server::query;
 use sqlx::{Connection, PgConnection};
 
 use super::{Bench, NOW, person};
-use crate::postgres_server::query;
 
 /// Everything that there is by now is old.
 fn all_is_old() -> Bounds {

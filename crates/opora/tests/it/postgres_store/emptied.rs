@@ -7,10 +7,10 @@ use std::time::Duration;
 use opora::bot::BotError;
 use opora::instance::NotLeading;
 use opora::store::{self, PostgresStore, Store, StoreError, Version};
+use opora_testkit::postgres_server::{PostgresServer, PostgresSpace, query};
 use sqlx::{Connection, PgConnection};
 
 use super::{BOT, claim, person, talk, version};
-use crate::postgres_server::{PostgresServer, PostgresSpace, query};
 use crate::runtime::form::{AGE, NAME, form};
 use crate::stage::{Person, Running, Stage, until};
 

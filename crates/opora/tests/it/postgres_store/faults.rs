@@ -8,11 +8,11 @@ use opora::key::DialogueKey;
 use opora::store::{
     Commit, DomainWrites, Incoming, Opened, Origin, OutboxId, PostgresStore, Receipt, Store, StoreError, Taken, Version,
 };
+use opora_testkit::postgres_server::PostgresServer;
+use opora_testkit::proxy::Proxy;
 use sqlx::{Connection, PgConnection};
 
 use super::{BOT, Bench, NOW, claim, mark, message, person, talk, version};
-use crate::postgres_server::PostgresServer;
-use crate::proxy::Proxy;
 
 async fn behind_a_proxy(server: &PostgresServer) -> (Proxy, PostgresStore) {
     let proxy = Proxy::before(server.port()).await;

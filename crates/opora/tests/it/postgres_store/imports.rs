@@ -2,10 +2,10 @@
 
 use futures_util::future::join_all;
 use opora::store::{ConversationRow, Mark, Store, Version};
+use opora_testkit::postgres_server::PostgresServer;
 use sqlx::{Connection, PgConnection};
 
 use super::{BOT, Bench, NOW, at_state, person, talk, version};
-use crate::postgres_server::PostgresServer;
 
 const PEOPLE: i64 = 10_000;
 /// As many as an import brings at once.

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use opora::store::{self, PostgresStore, Store, StoreError};
+use opora_testkit::postgres_server::{PostgresServer, PostgresSpace, query};
+use opora_testkit::proxy::Proxy;
 use sqlx::{Connection, PgConnection};
 
 use super::Bench;
-use crate::postgres_server::{PostgresServer, PostgresSpace, query};
-use crate::proxy::Proxy;
 
 #[tokio::test]
 async fn a_wrong_password_is_told_without_repeating_it() {

@@ -2,10 +2,10 @@
 
 use futures_util::future::join_all;
 use opora::store::{Commit, Database, DomainWrites, Refusal, Store, StoreError, Version, WriteError};
+use opora_testkit::postgres_server::{PostgresSpace, query};
 use sqlx::{Connection, PgConnection};
 
 use super::{Bench, person, talk, version};
-use crate::postgres_server::{PostgresSpace, query};
 
 const TABLES: &str = "
 CREATE TABLE slots (number BIGINT PRIMARY KEY);

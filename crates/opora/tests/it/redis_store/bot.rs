@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use opora::store::{self, Store};
+use opora_testkit::redis_server::RedisServer;
 
-use crate::redis_server::RedisServer;
 use crate::runtime::form::{AGE, NAME, form};
 use crate::stage::{Running, Stage};
 

@@ -4,9 +4,9 @@ use opora::clock::Millis;
 use opora::store::{
     Delivered, Incoming, LeaseAnswer, Mark, Origin, RedisLoss, RedisStore, Seq, Store, StoreError, StoreResult,
 };
+use opora_testkit::redis_server::RedisServer;
 
 use super::{BOT, at_state, claim, holder, person, turn};
-use crate::redis_server::RedisServer;
 use crate::stage::until;
 
 fn update(user: i64, update_id: i64) -> Incoming {

@@ -1,8 +1,7 @@
 //! The configuration that is given to users, in a real server.
 
 use opora::store::{RedisStore, Store};
-
-use crate::redis_server::RedisServer;
+use opora_testkit::redis_server::RedisServer;
 
 const CONFIGURATION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/redis.conf");
 

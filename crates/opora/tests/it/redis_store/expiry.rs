@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use opora::clock::Millis;
 use opora::store::{Bounds, RedisCode, RedisStore, StateChange, Store, Version};
+use opora_testkit::redis_server::RedisServer;
 
 use super::{BOT, Bench, at_state, claim, person, turn, version};
-use crate::redis_server::RedisServer;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 /// Nothing is that old.

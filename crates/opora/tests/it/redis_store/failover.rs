@@ -1,10 +1,10 @@
 //! A master that is a replica now, while the connection still leads to it.
 
 use opora::store::{RedisCode, RedisStore, StoreError, StoreResult, Version};
+use opora_testkit::proxy::Proxy;
+use opora_testkit::redis_server::RedisServer;
 
 use super::{Bench, at_state, claim, turn};
-use crate::proxy::Proxy;
-use crate::redis_server::RedisServer;
 use crate::stage::until;
 
 /// Where no master is: a replica of that keeps what it has, and says so to who reads.

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use opora::clock::Millis;
 use opora::store::{LeaseAnswer, RedisCode, RedisStore, Store, StoreError, Version};
+use opora_testkit::redis_server::RedisServer;
 
 use super::{BOT, Bench, at_state, claim, fenced, holder, turn, version};
-use crate::redis_server::RedisServer;
 
 /// People of as many partitions as there are.
 const PEOPLE: std::ops::RangeInclusive<i64> = 1..=64;

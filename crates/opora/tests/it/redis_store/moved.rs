@@ -3,11 +3,11 @@
 use opora::clock::Millis;
 use opora::key::DialogueKey;
 use opora::store::{OutboxId, Outgoing, RedisCode, Settled, Settlement, Store};
+use opora_testkit::redis_server::RedisServer;
 use serde_json::json;
 
 use super::counting::message;
 use super::{BOT, Bench, person};
-use crate::redis_server::RedisServer;
 
 const OLD: i64 = -500;
 const NEW: i64 = -1_002_000_000_500;

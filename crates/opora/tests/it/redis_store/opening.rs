@@ -2,9 +2,9 @@
 
 use opora::bot::BotError;
 use opora::store::{self, RedisCode, RedisStore, Store, StoreError};
+use opora_testkit::redis_server::RedisServer;
 
 use super::{Bench, at_state};
-use crate::redis_server::RedisServer;
 use crate::runtime::form::form;
 use crate::stage::{BOT, Running, Stage};
 

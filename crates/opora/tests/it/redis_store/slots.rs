@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use opora::store::{RedisCode, RedisStore, Store};
 use opora::testing::conformance::{CASES, Subject, run};
-
-use crate::redis_server::RedisServer;
+use opora_testkit::redis_server::RedisServer;
+use opora_testkit::server_process::free_port;
 
 /// A cluster of one node, which has all slots. It takes about two seconds until it answers.
 fn a_cluster() -> RedisServer {
     // Its other port would be ten thousand higher than the first, which may be none.
-    let bus = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let bus = free_port().to_string();
     let server = RedisServer::start(&["--cluster-enabled", "yes", "--cluster-port", &bus]);
     server.say(&["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
     let began = Instant::now();

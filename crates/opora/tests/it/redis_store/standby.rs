@@ -1,10 +1,10 @@
 //! An instance that only ever stood by, on a Redis that comes back empty or older: it knows what the leader has seen.
 
 use opora::store::{Epoch, Lease, LeaseAnswer, RedisStore, Store, StoreError};
+use opora_testkit::redis_server::RedisServer;
 use redis::Value;
 
 use super::{BOT, at_state, claim, holder, turn};
-use crate::redis_server::RedisServer;
 
 /// A leader and a standby, each with a folder of its own, as on two machines.
 struct Scene {

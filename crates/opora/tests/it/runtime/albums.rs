@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use opora::prelude::*;
+use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::{Value, json};
 
-use crate::stage::{PIXEL_PNG, Running, Stage, file, memory, until};
+use crate::stage::{Running, Stage, file, memory, until};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "papers")]

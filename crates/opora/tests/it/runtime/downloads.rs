@@ -2,9 +2,10 @@
 
 use opora::effects::Downloaded;
 use opora::prelude::*;
+use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::json;
 
-use crate::stage::{PIXEL_PNG, Person, Running, Stage, file, memory, until};
+use crate::stage::{Person, Running, Stage, file, memory, until};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "archive")]

@@ -7,11 +7,11 @@ use std::time::Duration;
 use opora::key::DialogueKey;
 use opora::prelude::*;
 use opora::store::{Answer, Commit, Committed, ConversationRow, Epoch, Filter, Parked, Store, StoreLayer};
+use opora_testkit::postgres_server::PostgresSpace;
+use opora_testkit::redis_server::RedisSpace;
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
-use crate::postgres_server::PostgresSpace;
-use crate::redis_server::RedisSpace;
 use crate::stage::{BOT, Running, Stage, memory, until, until_some};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]

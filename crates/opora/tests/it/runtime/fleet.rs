@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::form::{NAME, form};
 use crate::deliveries::{two_in_postgres, two_in_redis};
+use crate::lease_holder::holder;
 use crate::stage::{BOT, Running, Stage, memory, until};
 
 const SECRET: &str = "a-secret_of-the-fleet_1";
@@ -108,16 +109,7 @@ async fn version(store: &Arc<dyn Store>, person: i64) -> Version {
 
 /// Somebody else holds the lease, so that nobody works.
 async fn held_by_nobody_here(store: &Arc<dyn Store>) {
-    let holder = Holder {
-        host: "elsewhere".into(),
-        pid: 1,
-        process_start: 1,
-        boot_id: "another".into(),
-        pid_namespace: "another".into(),
-        since: opora::clock::Millis(0),
-        token: "token".into(),
-        ttl_ms: 600_000,
-    };
+    let holder = Holder { ttl_ms: 600_000, ..holder("token") };
     assert!(matches!(store.claim(BOT, &holder, None).await, Ok(LeaseAnswer::Granted(_))));
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use opora::clock::Clock;
 use opora::key::DialogueKey;
 use opora::store::{Filter, Store};
+use opora_testkit::postgres_server::PostgresSpace;
+use opora_testkit::redis_server::RedisSpace;
 
 use super::form::{AGE, NAME, form};
-use crate::postgres_server::PostgresSpace;
-use crate::redis_server::RedisSpace;
 use crate::stage::{BOT, Running, Stage, memory};
 
 /// The operator may use another connection than the bot.

@@ -8,11 +8,11 @@ use opora::clock::{Clock, Millis};
 use opora::prelude::*;
 use opora::store::Store;
 use opora::testing::faulty::{ANY_METHOD, FaultyStore, Trouble};
+use opora_testkit::postgres_server::PostgresServer;
 use serde_json::json;
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
-use crate::postgres_server::PostgresServer;
 use crate::stage::{Running, Stage, memory, until};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]

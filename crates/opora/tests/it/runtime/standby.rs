@@ -6,12 +6,12 @@ use std::time::Duration;
 use opora::bot::{BotError, IfHeld, NotLeading};
 use opora::clock::Clock;
 use opora::store::{Holder, LeaseAnswer, Store, StoreError};
+use opora_testkit::postgres_server::PostgresSpace;
+use opora_testkit::redis_server::RedisSpace;
 use tokio::time::Instant;
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
-use crate::postgres_server::PostgresSpace;
-use crate::redis_server::RedisSpace;
 use crate::stage::{BOT, Running, Stage, memory, until};
 
 async fn one_leads_and_the_next_takes_over(stage: &Stage, stores: [Arc<dyn Store>; 2]) {

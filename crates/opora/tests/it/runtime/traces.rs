@@ -9,12 +9,12 @@ use opora::clock::{Clock, Millis};
 use opora::key::DialogueKey;
 use opora::prelude::*;
 use opora::store::{Holder, LeaseAnswer, Parked, ParkedId, Store};
+use opora_testkit::postgres_server::PostgresSpace;
+use opora_testkit::redis_server::RedisSpace;
 use serde_json::json;
 
 use super::journal::Journal;
 use super::numbers::Numbers;
-use crate::postgres_server::PostgresSpace;
-use crate::redis_server::RedisSpace;
 use crate::stage::{BOT, Person, Running, Stage, memory, until};
 
 const HOUR: Duration = Duration::from_secs(3600);

@@ -6,9 +6,8 @@ use opora::bot::Bot;
 use opora::dialogue::Script;
 use opora::store;
 use opora::testing::chat::Stage;
+use opora_testkit::environment;
 use rustls::crypto::CryptoProvider;
-
-use crate::environment;
 
 const CHILD: &str = "tls::provider::a_child_makes_a_client_of_its_own";
 

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use opora::aiogram::{KeyBuilder, Layout, Scan, Storage, Strategy};
+use opora_testkit::server_process::free_port;
 
 use super::*;
 

@@ -1,10 +1,11 @@
 //! The product as a process over the emulator, with people who can sign in and a file that is worth loading.
 
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use opora_testkit::server_process::free_port;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
@@ -48,7 +49,7 @@ impl Scene {
         for id in (FIRST_WRITER..).take(writers) {
             emulator.post("/users", json!({"id": id, "first_name": "Writer", "language_code": "en"})).await;
         }
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mut run = tokio::process::Command::from(command(folder.path()));
         run.arg("run").env("BOT_API_URL", &emulator.base).env("WEB_LISTEN", address.to_string());

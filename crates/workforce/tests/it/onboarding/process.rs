@@ -1,12 +1,12 @@
 //! The whole program against an emulator: state and data over a restart, and a session whose state is lost in between.
 
+use opora_testkit::redis_server::RedisServer;
 use serde_json::json;
 
 use crate::demo::{ANNA, BORIS, Demo};
 use crate::firm::{Ground, Kind, on_every_database};
 use crate::operator;
 use crate::product::{Run, silent_emulator};
-use crate::redis_server::RedisServer;
 
 on_every_database! {
     a_session_goes_on_over_restarts_and_without_its_state,

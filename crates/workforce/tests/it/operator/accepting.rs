@@ -8,13 +8,13 @@ use opora::store::{
     Commit, DomainWrites, OpenError, Opened, Place, RedisStore, StateChange, Store, StoreError, Stored, Version,
     open_with_database,
 };
+use opora_testkit::postgres_server::{PostgresSpace, query};
+use opora_testkit::redis_server::RedisServer;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use workforce::domain::{Address, Domain};
 
 use super::{BOT, key, run};
-use crate::postgres_server::{PostgresSpace, query};
-use crate::redis_server::RedisServer;
 
 /// A bot has five turns, and its Redis is emptied.
 async fn emptied(server: &RedisServer, address: &str) {

@@ -1,9 +1,9 @@
 //! A store whose states are in aiogram's own keys, as an operator sees it.
 
+use opora_testkit::redis_server::RedisServer;
 use serde_json::{Value, json};
 
 use super::{Done, run};
-use crate::redis_server::RedisServer;
 
 /// Redis with two people of an aiogram bot whom no bot of this library has met.
 struct Shared(RedisServer);

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use opora::key::DialogueKey;
 use opora::store::DomainWrites;
+use opora_testkit::aiogram_storage::aiogram;
+use opora_testkit::redis_server::RedisServer;
 use serde_json::{Value, json};
 
 use super::{BOT, Done, Kind, Office};
-use crate::aiogram_storage::aiogram;
-use crate::redis_server::RedisServer;
 
 on_every_store! {
     thousands_of_conversations_come_along_without_loss,
@@ -128,7 +128,7 @@ struct Written {
     state: String,
 }
 
-/// The bot of `storage.py matrix`.
+/// The bot of `aiogram_storage.py matrix`.
 const THEIR_BOT: i64 = 42;
 
 impl Written {

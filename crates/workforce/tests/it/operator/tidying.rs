@@ -1,7 +1,8 @@
 //! `state tidy`: what older versions of the program left on a server.
 
+use opora_testkit::redis_server::RedisServer;
+
 use super::{Kind, Office, run};
-use crate::redis_server::RedisServer;
 
 const OLD: &str = "#!lua name=opora_00000000000000aa\nredis.register_function('opora_00000000000000aa_here', \
                    function() return {'yes'} end)";

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use opora_testkit::postgres_server::{PostgresServer, query};
+use opora_testkit::redis_server::RedisServer;
+
 use super::run;
-use crate::postgres_server::{PostgresServer, query};
-use crate::redis_server::RedisServer;
 
 /// Nobody waits longer for an answer at night.
 const TOLD_WITHIN: Duration = Duration::from_secs(15);

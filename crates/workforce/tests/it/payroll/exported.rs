@@ -3,6 +3,7 @@
 
 use std::process::Command;
 
+use opora_testkit::environment;
 use sea_orm::{ConnectionTrait, Statement};
 use serde_json::Value;
 use workforce::payroll::export;
@@ -12,7 +13,6 @@ use super::january;
 use super::pages::plain;
 use crate::cabinet::Cabinet;
 use crate::demo::ANNA;
-use crate::environment;
 use crate::firm::Kind;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/payroll/workbook.py");

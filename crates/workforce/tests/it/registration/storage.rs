@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use opora::clock::Clock;
+use opora_testkit::proxy::Proxy;
 use workforce::config::Secret;
 use workforce::domain::{Address, Domain};
 use workforce::files::installation::Apart;
@@ -18,7 +19,6 @@ use crate::demo::ANNA;
 use crate::doctor::{asked, tells};
 use crate::firm::Kind;
 use crate::operator;
-use crate::proxy::Proxy;
 use crate::s3_server::{BUCKET, S3Server};
 
 const PREFIX: &str = "opora/documents";

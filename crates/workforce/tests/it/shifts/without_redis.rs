@@ -1,6 +1,8 @@
 //! A shift that is worked while Redis is away: an instance that is declared the only one goes on, and pay is right. What
 //! has to be sent outside of turns is not promised meanwhile.
 
+use opora_testkit::redis_server::RedisServer;
+
 use super::killed::{DEEDS, has_worked_once, prepare};
 use super::phone::Phone;
 use crate::cabinet::pins_in;
@@ -8,7 +10,6 @@ use crate::demo::{ANNA, BORIS, until};
 use crate::firm::{Ground, Kind};
 use crate::operator;
 use crate::product::{Run, silent_emulator};
-use crate::redis_server::RedisServer;
 use crate::strangers::Guest;
 
 const ALONE: &[(&str, &str)] = &[("ONLY_INSTANCE", "true")];

@@ -2,11 +2,11 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use opora_testkit::pictures::PIXEL_PNG;
 use serde_json::{Value, json};
 
 use super::{Walk, text_of};
 use crate::clients::library;
-use crate::stage::PIXEL_PNG;
 
 pub async fn photo(walk: &mut Walk) {
     let bytes = large_photo();

@@ -7,12 +7,12 @@ use opora::aiogram::{AiogramLayout, AiogramStore, Mapping};
 use opora::key::DialogueKey;
 use opora::prelude::*;
 use opora::store::Store;
+use opora_testkit::redis_server::RedisServer;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::python::{Python, Seen};
-use crate::redis_server::RedisServer;
 use crate::runtime::webhook::{SECRET, Server};
 use crate::stage::{BOT, Person, Running, Stage, until};
 

@@ -8,12 +8,13 @@ use opora::clock::Millis;
 use opora::dialogue::WrittenState;
 use opora::key::DialogueKey;
 use opora::store::{
-    Commit, Committed, Epoch, Holder, LeaseAnswer, Opened, StateChange, Store, StoreError, StoreResult, Stored, Version,
+    Commit, Committed, Epoch, LeaseAnswer, Opened, StateChange, Store, StoreError, StoreResult, Stored, Version,
 };
+use opora_testkit::redis_server::RedisServer;
 use serde_json::json;
 
 use super::both::{Both, PRIVATE, Talk, mapping};
-use crate::redis_server::RedisServer;
+use crate::lease_holder::holder;
 use crate::stage::{BOT, Stage, until};
 
 /// Aiogram's keys of one person, and a store on them whose instance holds the lease.
@@ -63,16 +64,7 @@ impl Bench {
 }
 
 pub async fn claim(store: &AiogramStore, token: &str) -> Epoch {
-    let holder = Holder {
-        host: "machine".into(),
-        pid: 42,
-        process_start: 1,
-        boot_id: "boot".into(),
-        pid_namespace: "namespace".into(),
-        since: Millis(0),
-        token: token.into(),
-        ttl_ms: 10_000,
-    };
+    let holder = holder(token);
     let seen = Store::lease(store, BOT).await.unwrap();
     match Store::claim(store, BOT, &holder, seen.as_ref()).await.unwrap() {
         LeaseAnswer::Granted(epoch) => epoch,

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use opora::aiogram::{AiogramLayout, AiogramStore};
 use opora::store::{StateChange, Store, StoreError};
+use opora_testkit::redis_server::RedisServer;
 use tokio::time::Instant;
 
 use super::both::{Both, PRIVATE, mapping};
 use super::keys::{Bench, NOW, anna, claim, set};
-use crate::redis_server::RedisServer;
 use crate::runtime::journal::Journal;
 use crate::stage::{Stage, until};
 

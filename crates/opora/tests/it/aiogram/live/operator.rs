@@ -5,9 +5,9 @@ use std::sync::Arc;
 use opora::aiogram::AiogramLayout;
 use opora::key::DialogueKey;
 use opora::store::{self, ConversationRow, Filter, Holder, Opened, Store, StoreError};
+use opora_testkit::redis_server::RedisServer;
 
 use super::keys::{Bench, NOW, anna, set};
-use crate::redis_server::RedisServer;
 use crate::stage::BOT;
 
 /// Another bot.

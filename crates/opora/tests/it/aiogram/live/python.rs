@@ -3,11 +3,10 @@
 use std::process::Stdio;
 
 use opora::aiogram::AiogramLayout;
+use opora_testkit::environment;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-
-use crate::environment;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/aiogram/live.py");
 

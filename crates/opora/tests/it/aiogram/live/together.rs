@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use opora::aiogram::{AiogramLayout, Strategy};
 use opora::store::{Opened, Version};
+use opora_testkit::redis_server::RedisServer;
 use serde_json::json;
 
 use super::both::{BUSINESS, Both, PRIVATE, Place, TOPIC};
 use super::python::{Python, Seen};
-use crate::redis_server::RedisServer;
 use crate::stage::{Stage, until};
 
 /// Everything that Python writes and others stumble on, as it writes it.

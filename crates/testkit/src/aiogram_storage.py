@@ -1,9 +1,9 @@
 """aiogram's own RedisStorage, so that tests read what it wrote and it reads what they wrote.
 
-storage.py matrix URL        writes every strategy, option and kind of data; tells of each key by a line of JSON
-storage.py many URL BOT N    writes N conversations of people in private chats
-storage.py dumps SEED N      prints N values of all kinds as json.dumps writes them
-storage.py check URL         reads lines of JSON from standard input and says of each whether aiogram reads the same
+aiogram_storage.py matrix URL        writes every strategy, option and kind of data; tells of each key by a line of JSON
+aiogram_storage.py many URL BOT N    writes N conversations of people in private chats
+aiogram_storage.py dumps SEED N      prints N values of all kinds as json.dumps writes them
+aiogram_storage.py check URL         reads lines of JSON from standard input and says of each whether aiogram reads the same
 """
 
 import asyncio

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use crate::environment;
 
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../opora/tests/aiogram/storage.py");
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/aiogram_storage.py");
 
-/// Runs `storage.py` and gives what it printed, line by line.
+/// Runs `aiogram_storage.py` and gives what it printed, line by line.
 pub fn aiogram(arguments: &[&str], input: &str) -> Vec<String> {
     assert!(Path::new(SCRIPT).is_file());
     let mut command = Command::new(environment::python());

@@ -1,22 +1,18 @@
 //! A Redis for a test: the one that the caller gave, under a prefix of the test's own, or one that the test starts.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use self::flushes::Flushes;
-use crate::environment;
+use crate::flushes::Flushes;
+use crate::server_process::random_number;
+use crate::{environment, server_process};
 
-// Named by its path, since the application's tests take this file from its place, too.
-#[path = "flushes.rs"]
-mod flushes;
-
+const NAME: &str = "redis-server";
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
-/// Another program may take the port between its choice and its use.
-const ATTEMPTS: usize = 5;
 
 /// A Redis of one test. It ends with the test.
+#[derive(Debug)]
 pub struct RedisServer {
     program: PathBuf,
     child: Child,
@@ -28,6 +24,7 @@ pub struct RedisServer {
 }
 
 /// Keys of one test in a Redis that it may share with others. They go with the test.
+#[derive(Debug)]
 pub struct RedisSpace {
     /// The address with the prefix.
     pub url: String,
@@ -54,15 +51,12 @@ impl RedisServer {
     fn with(program: PathBuf, settings: &[&str], flushes: Option<Flushes>) -> Self {
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let folder = tempfile::tempdir().unwrap();
-        for _ in 0..ATTEMPTS {
-            let port = free_port();
-            if let Some(child) = run(&program, port, folder.path(), &settings, flushes.as_ref()) {
-                return Self { program, child, port, folder, settings, flushes };
-            }
-        }
-        panic!("redis-server ended {ATTEMPTS} times at its start");
+        let start_at = |port| run(&program, port, folder.path(), &settings, flushes.as_ref());
+        let (port, child) = server_process::start(NAME, start_at);
+        Self { program, child, port, folder, settings, flushes }
     }
 
+    /// Its address, database 0.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}/0", self.port)
     }
@@ -72,6 +66,7 @@ impl RedisServer {
         self.try_say(words).unwrap()
     }
 
+    /// The same where the server may be away or refuse.
     pub fn try_say(&self, words: &[&str]) -> redis::RedisResult<redis::Value> {
         let mut connection = redis::Client::open(self.url())?.get_connection_with_timeout(Duration::from_secs(2))?;
         let mut command = redis::Cmd::new();
@@ -126,6 +121,7 @@ impl RedisServer {
         }
     }
 
+    /// The port that it listens on, also after it was killed.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -140,15 +136,8 @@ impl RedisServer {
 
     /// Starts it again on its files and its port, after it was killed.
     pub fn start_again(&mut self) {
-        // Its port is one that the system gives to anybody who connects somewhere, and may have for a moment.
-        let began = Instant::now();
-        self.child = loop {
-            match run(&self.program, self.port, self.folder.path(), &self.settings, self.flushes.as_ref()) {
-                Some(child) => break child,
-                None => assert!(began.elapsed() < STARTS_WITHIN, "redis-server does not start again"),
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        };
+        let start = || run(&self.program, self.port, self.folder.path(), &self.settings, self.flushes.as_ref());
+        self.child = server_process::start_again(NAME, STARTS_WITHIN, start);
     }
 }
 
@@ -160,7 +149,9 @@ impl Drop for RedisServer {
     }
 }
 
+#[allow(clippy::new_without_default, reason = "it may start a server, which a default value should not")]
 impl RedisSpace {
+    /// A prefix of its own in the Redis that tests share, else a server of its own.
     pub fn new() -> Self {
         let (server, url) = match environment::redis_url() {
             Some(url) => (None, url),
@@ -170,7 +161,7 @@ impl RedisSpace {
                 (Some(server), url)
             }
         };
-        let prefix = format!("opora-test-{}-{:016x}", std::process::id(), fastrand_u64());
+        let prefix = format!("opora-test-{}-{:016x}", std::process::id(), random_number());
         let plain = url.split('?').next().unwrap();
         Self { url: format!("{plain}?prefix={prefix}"), prefix, server }
     }
@@ -214,20 +205,8 @@ fn run(program: &Path, port: u16, folder: &Path, settings: &[String], flushes: O
         command.args(["--save", ""]);
     }
     command.args(settings).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().expect("redis-server is installed");
-    let began = Instant::now();
-    while began.elapsed() < STARTS_WITHIN {
-        if child.try_wait().unwrap().is_some() {
-            return None;
-        }
-        if answers(port) {
-            return Some(child);
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    panic!("redis-server does not answer on port {port}");
+    let child = command.spawn().expect("redis-server is installed");
+    server_process::ready(NAME, child, STARTS_WITHIN, || answers(port))
 }
 
 /// Whether a Redis answers there, be it only to want a password.
@@ -243,7 +222,7 @@ fn answers(port: u16) -> bool {
     }
 }
 
-fn copy_all(from: &std::path::Path, to: &std::path::Path) {
+fn copy_all(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let beside = to.join(path.file_name().unwrap());
@@ -254,14 +233,4 @@ fn copy_all(from: &std::path::Path, to: &std::path::Path) {
             std::fs::copy(&path, &beside).unwrap();
         }
     }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
-}
-
-/// A number that no other test has.
-fn fastrand_u64() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

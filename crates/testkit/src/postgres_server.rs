@@ -3,7 +3,6 @@
 //! PostgreSQL refuses to run as root. Where we are root it runs as `postgres`, or as `nobody` if there is no such user.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,13 +11,14 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use sqlx::{Connection, PgConnection};
 
-use crate::environment;
+use crate::server_process::random_number;
+use crate::{environment, server_process};
 
+const NAME: &str = "postgres";
 const STARTS_WITHIN: Duration = Duration::from_secs(30);
-/// Another program may take the port between its choice and its use.
-const ATTEMPTS: usize = 5;
 
 /// A PostgreSQL of one test. It ends with the test.
+#[derive(Debug)]
 pub struct PostgresServer {
     child: Child,
     port: u16,
@@ -27,6 +27,7 @@ pub struct PostgresServer {
 }
 
 /// Tables of one test in a PostgreSQL that it may share with others. They go with the test.
+#[derive(Debug)]
 pub struct PostgresSpace {
     /// The address with the schema.
     pub url: String,
@@ -41,19 +42,16 @@ impl PostgresServer {
         let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let folder = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o711)).tempdir().unwrap();
         make_files(&folder.path().join("data"));
-        for _ in 0..ATTEMPTS {
-            let port = free_port();
-            if let Some(child) = run(port, folder.path(), &settings) {
-                return Self { child, port, folder, settings };
-            }
-        }
-        panic!("postgres ended {ATTEMPTS} times at its start");
+        let (port, child) = server_process::start(NAME, |port| run(port, folder.path(), &settings));
+        Self { child, port, folder, settings }
     }
 
+    /// The port that it listens on, also after it was killed.
     pub fn port(&self) -> u16 {
         self.port
     }
 
+    /// Its address, database `postgres`.
     pub fn url(&self) -> String {
         address(self.port)
     }
@@ -110,15 +108,9 @@ impl PostgresServer {
 
     /// Starts it again on its files and its port, after it was killed.
     pub fn start_again(&mut self) {
-        // Processes of the killed one may hold its memory and its port a moment longer.
-        let began = Instant::now();
-        self.child = loop {
-            match run(self.port, self.folder.path(), &self.settings) {
-                Some(child) => break child,
-                None => assert!(began.elapsed() < STARTS_WITHIN, "postgres does not start again"),
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        };
+        // Processes of the killed server may hold its memory a moment longer, too.
+        let start = || run(self.port, self.folder.path(), &self.settings);
+        self.child = server_process::start_again(NAME, STARTS_WITHIN, start);
     }
 
     fn end(&mut self, farewell: Signal) {
@@ -138,6 +130,7 @@ impl Drop for PostgresServer {
 }
 
 impl PostgresSpace {
+    /// A schema of its own in the PostgreSQL that tests share, else a server of its own.
     pub async fn new() -> Self {
         match environment::database_url() {
             Some(url) => Self::at(url, None).await,
@@ -149,7 +142,7 @@ impl PostgresSpace {
     }
 
     async fn at(plain: String, server: Option<PostgresServer>) -> Self {
-        let schema = format!("opora_test_{}_{:016x}", std::process::id(), random());
+        let schema = format!("opora_test_{}_{:016x}", std::process::id(), random_number());
         query(&plain, &format!("CREATE SCHEMA {schema}")).await;
         let mark = if plain.contains('?') { '&' } else { '?' };
         Self { url: format!("{plain}{mark}options[search_path]={schema}"), plain, schema, server }
@@ -206,7 +199,7 @@ fn address(port: u16) -> String {
 
 /// The files of an empty server. They are made once, and copied for each test.
 fn make_files(data: &Path) {
-    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("postgres-files");
+    let made = target_tmp().join("postgres-files");
     if !made.is_dir() {
         let folder = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o711)).tempdir().unwrap();
         let fresh = folder.path().join("data");
@@ -216,7 +209,7 @@ fn make_files(data: &Path) {
         initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--pgdata"]);
         let done = initdb.arg(&fresh).current_dir(folder.path()).stdout(Stdio::null()).status().unwrap();
         assert!(done.success(), "initdb says {done}");
-        let copy = made.with_file_name(format!("postgres-files-{:016x}", random()));
+        let copy = made.with_file_name(format!("postgres-files-{:016x}", random_number()));
         copy_all(&fresh, &copy);
         // Another test may have been faster.
         if fs::rename(&copy, &made).is_err() {
@@ -225,6 +218,14 @@ fn make_files(data: &Path) {
     }
     copy_all(&made, data);
     hand_over(data);
+}
+
+/// The folder `target/tmp`, seen from the test's program in `target/<profile>/deps`.
+fn target_tmp() -> PathBuf {
+    let program = std::env::current_exe().unwrap();
+    let folder = program.ancestors().nth(3).expect("a test's program lies in a target folder").join("tmp");
+    fs::create_dir_all(&folder).unwrap();
+    folder
 }
 
 fn copy_all(from: &Path, to: &Path) {
@@ -259,20 +260,9 @@ fn run(port: u16, folder: &Path, settings: &[String]) -> Option<Child> {
         command.args(["-c", setting]);
     }
     let log = fs::File::create(folder.join("log")).unwrap();
-    let mut child = command.current_dir(folder).stdout(Stdio::null()).stderr(log).spawn().expect("postgres starts");
-    let began = Instant::now();
-    while began.elapsed() < STARTS_WITHIN {
-        if child.try_wait().unwrap().is_some() {
-            return None;
-        }
-        if fs::read_to_string(folder.join("log")).unwrap().contains("ready to accept connections") {
-            return Some(child);
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    panic!("postgres does not answer on port {port}");
+    let child = command.current_dir(folder).stdout(Stdio::null()).stderr(log).spawn().expect("postgres starts");
+    let is_ready = || fs::read_to_string(folder.join("log")).unwrap().contains("ready to accept connections");
+    server_process::ready(NAME, child, STARTS_WITHIN, is_ready)
 }
 
 /// Whether a process has not ended; one whose end nobody has asked for has.
@@ -309,14 +299,4 @@ fn user() -> Option<(u32, u32)> {
         String::from_utf8(said.stdout).unwrap().trim().parse::<u32>().ok()
     };
     ["postgres", "nobody"].iter().find_map(|name| Some((id("-u", name)?, id("-g", name)?)))
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
-}
-
-/// A number that no other test has.
-fn random() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    std::collections::hash_map::RandomState::new().build_hasher().finish()
 }

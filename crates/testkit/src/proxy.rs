@@ -12,7 +12,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 /// Passes everything on to a port.
+#[derive(Debug)]
 pub struct Proxy {
+    /// Where it listens itself.
     pub port: u16,
     shared: Arc<Shared>,
 }
@@ -32,7 +34,7 @@ enum Mode {
     CutOff,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Shared {
     /// Where connections lead.
     server: AtomicU16,
@@ -55,6 +57,7 @@ struct Line {
 }
 
 impl Proxy {
+    /// One before the server at this port of the loopback interface.
     pub async fn before(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -109,6 +112,7 @@ impl Proxy {
         self.shared.server.store(server, Ordering::Release);
     }
 
+    /// Whether [`Self::cut_after`] has ended a connection.
     pub fn has_cut(&self) -> bool {
         self.shared.has_cut.load(Ordering::Acquire)
     }

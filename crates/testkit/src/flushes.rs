@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The library, and the note that it keeps; both go with it.
+#[derive(Debug)]
 pub struct Flushes {
     folder: tempfile::TempDir,
 }
