@@ -4,7 +4,9 @@
 //! that they share one build. The servers are stopped whatever happens.
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::process::{Command, ExitCode};
+use std::thread;
 
 use anyhow::Result;
 use clap::Args;
@@ -129,7 +131,10 @@ impl TestRun<'_> {
     }
 
     fn tests(&self) -> Result<Done> {
+        // Tests wait for servers, browsers and processes half of the time, so more run at once than there are cores.
+        let threads = thread::available_parallelism().map_or(1, NonZero::get) * 3 / 2;
         let mut command = self.commands.cargo(&["nextest", "run", "--workspace"]);
+        command.args(["--test-threads", &threads.to_string()]);
         if self.options.all {
             command.arg("--ignore-default-filter");
         }
