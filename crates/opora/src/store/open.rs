@@ -63,9 +63,9 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
 ///
 /// The two may be one database, or `database` be left out: then this is [`open`]. If the conversations are in a Redis, the
 /// tables may be in `sqlite:<path>` or `postgres://…`, see [`DecidedStore`](super::DecidedStore), or
-/// [`Journal::open_beside`](super::Journal::open_beside) where the address says `journal=database`. A journal there that is not in Redis yet is not left behind: without that word it is refused.
-/// A journal in PostgreSQL keeps its files in the folder that the address of the Redis names by `data=`, unless that of the
-/// database names another.
+/// [`Journal::open_beside`](super::Journal::open_beside) where the address says `journal=database`. A journal there that is
+/// not in Redis yet is not left behind: without that word it is refused. A journal in PostgreSQL keeps its files in the
+/// folder that the address of the Redis names by `data=`, unless that of the database names another.
 pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<Arc<dyn Store>, OpenError> {
     tls_provider::install();
     let Some(database) = database.filter(|database| *database != state) else { return open(state).await };
