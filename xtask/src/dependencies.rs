@@ -1,7 +1,7 @@
-//! What the dependencies are held to: their licences, their sources, one version of each stack, and what a bot compiles.
+//! What the dependencies are held to: licences, sources, one version of each stack, and what a bot must not compile unasked.
 //!
-//! Everything is read from `cargo metadata` and `cargo tree`. Security advisories are not checked: their list has to be downloaded, which
-//! is not possible everywhere.
+//! Everything is read from `cargo metadata` and `cargo tree`. Security advisories are not checked: their list has to be
+//! downloaded, which is not possible everywhere.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,7 +109,7 @@ fn complaints(packages: &[Package]) -> Vec<String> {
     complaints
 }
 
-/// Crates that the library brings without a feature, though they are opt-in. `tree` has one crate a line, its name first.
+/// Crates that the library brings without a feature, though they are opt-in. `tree` has a crate a line, its name first.
 fn unasked(tree: &str) -> Vec<String> {
     let names: BTreeSet<_> = tree.lines().filter_map(|line| line.split_whitespace().next()).collect();
     let found = OPT_IN.into_iter().filter(|name| names.contains(name));

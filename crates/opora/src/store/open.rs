@@ -52,9 +52,10 @@ pub enum OpenError {
 }
 
 /// Opens the store that an address names, as a bot does: what is missing is made, and what an older version made is brought
-/// up to date. An address is `memory:`, `sqlite:<path>`, or what [`RedisStore::open`](super::RedisStore::open),
-/// [`Journal::open`](super::Journal::open) or [`PostgresStore::open`](super::PostgresStore::open) take, each with its Cargo
-/// feature. One of [`AiogramStore::open`](super::AiogramStore::open) opens a store for tools: a bot needs a mapping.
+/// up to date. An address is `memory:`, `sqlite:<path>`, or, each with its Cargo feature, what
+/// [`RedisStore::open`](super::RedisStore::open), [`Journal::open`](super::Journal::open) or
+/// [`PostgresStore::open`](super::PostgresStore::open) take. One of [`AiogramStore::open`](super::AiogramStore::open) opens
+/// a store for tools: a bot needs a mapping.
 pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
     open_by(address, Opening::Make).await
 }
@@ -63,9 +64,9 @@ pub async fn open(address: &str) -> Result<Arc<dyn Store>, OpenError> {
 ///
 /// The two may be one database, or `database` be left out: then this is [`open`]. If the conversations are in a Redis, the
 /// tables may be in `sqlite:<path>` or `postgres://…`, see [`DecidedStore`](super::DecidedStore), or
-/// [`Journal::open_beside`](super::Journal::open_beside) where the address says `journal=database`. A journal there that is not in Redis yet is not left behind: without that word it is refused.
-/// A journal in PostgreSQL keeps its files in the folder that the address of the Redis names by `data=`, unless that of the
-/// database names another.
+/// [`Journal::open_beside`](super::Journal::open_beside) where the address says `journal=database`. A journal there that
+/// is not in Redis yet is not left behind: without that word it is refused. A journal in PostgreSQL keeps its files in the
+/// folder that the address of the Redis names by `data=`, unless that of the database names another.
 pub async fn open_with_database(state: &str, database: Option<&str>) -> Result<Arc<dyn Store>, OpenError> {
     tls_provider::install();
     let Some(database) = database.filter(|database| *database != state) else { return open(state).await };
