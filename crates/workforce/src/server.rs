@@ -25,6 +25,7 @@ use hyper_util::rt::TokioIo;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
@@ -46,6 +47,9 @@ mod transport;
 const BUFFER_BYTES: usize = 64 * 1024;
 /// What the system holds of an answer that its client does not read. It would grow to megabytes for each connection.
 const SEND_BUFFER_BYTES: usize = 256 * 1024;
+/// So many connections are accepted in each [`ACCEPT_WINDOW`]. In a flood of new ones the bot's turns run in between.
+const ACCEPTS_IN_WINDOW: u32 = 16;
+const ACCEPT_WINDOW: Duration = Duration::from_millis(5);
 /// The pause after the system refused to accept a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 /// How often counts are looked at that are still to be told.
@@ -155,6 +159,7 @@ impl Server {
 
 async fn accept(listener: TcpListener, admission: Arc<Admission>, shared: Shared, connections: TaskTracker) {
     let mut tell = tokio::time::interval(TELL_EVERY);
+    let mut pace = Pace::begin();
     loop {
         let accepted = tokio::select! {
             () = shared.closing.cancelled() => return,
@@ -165,17 +170,41 @@ async fn accept(listener: TcpListener, admission: Arc<Admission>, shared: Shared
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, peer)) => match admission.admit(peer.ip(), &shared.tally) {
-                Some(slot) => _ = connections.spawn(serve(stream, peer, slot, shared.clone())),
-                // It is closed at once: an answer would have to be waited for.
-                None => drop(stream),
-            },
+            Ok((stream, peer)) => {
+                match admission.admit(peer.ip(), &shared.tally) {
+                    Some(slot) => _ = connections.spawn(serve(stream, peer, slot, shared.clone())),
+                    // It is closed at once: an answer would have to be waited for.
+                    None => drop(stream),
+                }
+                pace.accepted().await;
+            }
             Err(error) if is_of_the_client(&error) => {}
             Err(error) => {
                 tracing::debug!(%error, "a connection cannot be accepted");
                 shared.tally.count(Event::NotAccepted);
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
+        }
+    }
+}
+
+/// How quickly connections are accepted.
+struct Pace {
+    window_began: Instant,
+    accepted: u32,
+}
+
+impl Pace {
+    fn begin() -> Self {
+        Self { window_began: Instant::now(), accepted: 0 }
+    }
+
+    /// Counts one, and waits for the next window if this one is full.
+    async fn accepted(&mut self) {
+        self.accepted += 1;
+        if self.accepted == ACCEPTS_IN_WINDOW {
+            tokio::time::sleep_until(self.window_began + ACCEPT_WINDOW).await;
+            *self = Self::begin();
         }
     }
 }

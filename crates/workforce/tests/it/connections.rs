@@ -249,6 +249,18 @@ async fn an_answer_that_is_read_slowly_goes_on() {
 }
 
 #[tokio::test]
+async fn a_flood_of_connections_is_accepted_little_by_little() {
+    let office = Office::open(Limits::local(400), PATIENT).await;
+    let began = Instant::now();
+    let mut held = Vec::new();
+    for _ in 0..320 {
+        held.push(office.send(HELLO).await);
+    }
+    answer(held.last_mut().unwrap(), "hello").await;
+    assert!(began.elapsed() >= Duration::from_millis(90), "the bot gets no processor in such a flood");
+}
+
+#[tokio::test]
 async fn one_address_has_only_its_share() {
     let limits = Limits { total: 100, per_address: 3, proxies: Networks::default() };
     let office = Office::open(limits, PATIENT).await;
