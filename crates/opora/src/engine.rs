@@ -253,7 +253,7 @@ impl Engine {
         }
     }
 
-    /// A commit whose answer was lost may have left something in the store that nobody here has been told of.
+    /// Reads the store again: a commit whose answer was lost may have left messages, effects or timers there.
     fn look_again(&self) {
         self.courier.reload();
         self.effects.reload();

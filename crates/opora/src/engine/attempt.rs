@@ -129,7 +129,7 @@ impl Engine {
         }
     }
 
-    /// Runs the handler with its deadline; a panic is a failure like any other, also one of whoever judges its error.
+    /// Runs the handler with its deadline. A panic is a failure like any other, also one in the code that judges errors.
     async fn handle(&self, moment: Moment) -> Result<Outcome, Failure> {
         let judged = async { self.script.run(moment).await.map_err(|error| self.judge(error)) };
         let run = AssertUnwindSafe(judged).catch_unwind();

@@ -22,7 +22,7 @@ pub(super) enum Parking {
 }
 
 impl Engine {
-    /// Parks an input that nobody can read; if it was a press, it is answered all the same.
+    /// Parks an input that cannot be read; if it was a press, it is answered all the same.
     pub(super) async fn park_unread(&self, key: &DialogueKey, letters: &[Letter], failure: Failure) {
         let parked = letters::parked(key, letters, failure.words.clone(), 1);
         if let Parking::Done(id) = self.park(letters, parked, letters::unread_answers(letters)).await {
