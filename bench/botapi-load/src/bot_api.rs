@@ -1,4 +1,4 @@
-//! The methods of the Bot API. Those that matter to the dialogue do something; every other one answers `true`.
+//! The methods of the Bot API. Methods that the dialogue uses are emulated; all others answer `true`.
 
 use std::fmt::Display;
 use std::sync::Arc;

@@ -17,7 +17,7 @@ use crate::parameters::Parameters;
 
 /// How long an update waits after it could not be delivered.
 const RETRY_AFTER: Duration = Duration::from_millis(100);
-/// How often an idle worker looks whether its webhook is still the one that is set.
+/// Poll interval at which an idle worker checks that its webhook is still set.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Sets the webhook, or removes it, and starts its workers.

@@ -1,7 +1,7 @@
 //! Rows of which the store has all and memory a part: messages to send, effects to carry out.
 //!
-//! No row is taken up twice: neither one that is settled while a page is read, nor one that is read before the turn that
-//! committed it has brought it. How many rows memory holds, and in which order, is left to the caller.
+//! No row is taken up twice: not if it is settled while its page is read, and not if it is read before its own turn brings
+//! it. How many rows memory holds, and in which order, is left to the caller.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -17,7 +17,7 @@ pub(crate) struct Backlog<Id> {
     ahead: [HashSet<Id>; 2],
     /// The size of a generation.
     ahead_most: usize,
-    /// Rows before this are of earlier epochs: nobody will bring them.
+    /// Rows before this are of earlier epochs: no turn of this process brings them.
     first_of_epoch: Id,
 }
 

@@ -112,8 +112,8 @@ impl Downloads {
         format!(".{}.part", self.epoch.0)
     }
 
-    /// Removes what other epochs have left of a bot's files: they are fetched anew. Not only what earlier ones have: a
-    /// journal's epochs are higher than those of the Redis that follows it.
+    /// Removes partial downloads of all other epochs; they are fetched again. Later epochs count too, because a journal's
+    /// epochs are higher than those of the Redis that follows it.
     async fn sweep(&self, bot: i64) -> std::io::Result<()> {
         let (begin, ending) = (format!("{bot}-"), self.ending());
         let mut files = fs::read_dir(&self.settings.directory).await?;

@@ -44,8 +44,8 @@ impl Engine {
         self.afterwards(Work::new(work.key, &[], work.event.failed(failure.words))).await;
     }
 
-    /// A turn without an input of its own. If that fails too, the conversation is ended, so that nobody stays stuck; the
-    /// operator finds what it was.
+    /// Runs a turn without an input of its own. If that fails too, the conversation is ended, so that its person is not
+    /// stuck; the operator finds its state in the parked row.
     async fn afterwards(&self, mut work: Work<'_>) {
         let mut failures = 0;
         while failures < self.settings.attempts {

@@ -2,7 +2,7 @@
 //!
 //! What was answered is committed, and as durable as the server is set to be; the application's own tables can lie in the
 //! same database and commit with its turns. One connection writes what turns write, in groups and in order; another one, the
-//! desk, serves leases and the operator. Reads wait for nobody.
+//! desk, serves leases and the operator. Reads wait for neither.
 //!
 //! It makes no copies of the database: PostgreSQL's own tools do.
 

@@ -20,7 +20,7 @@ pub(super) struct Fence {
     pub(super) generation: String,
 }
 
-/// A file cannot be exchanged while it is open: what was put in its place is another one.
+/// An open file cannot be replaced: a file that is put in its place is another store.
 impl SqliteStore {
     async fn verify(&self) -> StoreResult<()> {
         Ok(())

@@ -175,7 +175,7 @@ impl Book {
         }
     }
 
-    /// Names what was written of a bot since its journal was empty.
+    /// The token of a bot's current outage: it names everything written since the journal was last empty.
     pub(super) async fn token(&self, bot: i64) -> StoreResult<String> {
         const TOKEN: &str = "SELECT token FROM opora_journal_outage WHERE bot = $1";
         const MAKE: &str = "INSERT INTO opora_journal_outage (bot, token) VALUES ($1, $2) ON CONFLICT DO NOTHING";
