@@ -11,14 +11,18 @@ use std::time::Duration;
 use self::assault::{Assault, run};
 use self::figures::{Figures, ms};
 
-#[path = "../../tests/it/attack/assault.rs"]
+#[path = "../../tests/it/web/attack/assault.rs"]
 mod assault;
 #[allow(dead_code, reason = "the tests need more of it")]
-#[path = "../../tests/it/demo.rs"]
+#[path = "../../tests/it/kit/demo.rs"]
 mod demo;
-#[path = "../../tests/it/attack/figures.rs"]
+#[path = "../../tests/it/web/attack/figures.rs"]
 mod figures;
-#[path = "../../tests/it/attack/scene.rs"]
+/// As the shared files name it.
+mod kit {
+    pub use super::demo;
+}
+#[path = "../../tests/it/web/attack/scene.rs"]
 mod scene;
 
 const WHOLE: Assault = Assault {

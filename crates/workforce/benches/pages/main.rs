@@ -24,9 +24,9 @@ use workforce::rooms::Rooms;
 use self::filling::{LargeFirm, Size};
 use self::queries::Queries;
 
-#[path = "../../tests/it/large_firm/filling.rs"]
+#[path = "../../tests/it/web/large_firm/filling.rs"]
 mod filling;
-#[path = "../../tests/it/queries.rs"]
+#[path = "../../tests/it/kit/queries.rs"]
 mod queries;
 mod readers;
 

@@ -13,8 +13,12 @@ use self::demo::{Demo, OPORA};
 #[path = "../../tests/it/registration/crowd.rs"]
 mod crowd;
 #[allow(dead_code, reason = "the tests need more of it")]
-#[path = "../../tests/it/demo.rs"]
+#[path = "../../tests/it/kit/demo.rs"]
 mod demo;
+/// As the shared files name it.
+mod kit {
+    pub use super::demo;
+}
 #[allow(dead_code, reason = "the tests need more of it")]
 #[path = "../../tests/it/registration/newcomer.rs"]
 mod newcomer;

@@ -9,7 +9,10 @@ use workforce::front;
 use workforce::people::{self, Person, Role, Status};
 use workforce::rooms::{MenuItem, Room, Rooms, Welcome};
 
-use crate::firm::{Firm, Kind, NOON, on_every_database};
+use crate::kit::firm::{Firm, Kind, NOON, on_every_database};
+
+mod forged;
+mod groups;
 
 on_every_database! {
     a_language_is_chosen_and_kept,

@@ -9,7 +9,7 @@ use workforce::people::Role;
 use workforce::rooms::Rooms;
 use workforce::texts::Language;
 
-use crate::firm::{Firm, Kind, on_every_database};
+use crate::kit::firm::{Firm, Kind, on_every_database};
 
 mod chat;
 mod file;

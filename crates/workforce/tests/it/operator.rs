@@ -19,7 +19,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::demo::{OPORA, PATIENCE};
+use crate::kit::demo::{OPORA, PATIENCE};
 
 /// Runs tests over every store that an operator may meet; each is a function of the [`Kind`].
 macro_rules! on_every_store {
@@ -50,10 +50,12 @@ mod aiogram_live;
 mod asking;
 mod choosing;
 mod copying;
+pub mod doctor;
 mod failing;
 mod from_aiogram;
 mod leases;
 mod moving;
+mod office;
 mod parking;
 mod reading;
 mod restoring;

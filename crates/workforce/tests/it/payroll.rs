@@ -15,7 +15,7 @@ use workforce::people::{Person, Role};
 use workforce::rooms::Rooms;
 use workforce::texts::Language;
 
-use crate::firm::{Firm, Kind, NOON, on_every_database};
+use crate::kit::firm::{Firm, Kind, NOON, on_every_database};
 
 mod closed;
 mod exported;

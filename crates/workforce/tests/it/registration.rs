@@ -11,7 +11,7 @@ use workforce::people::{Role, Status};
 use workforce::registration::keeping;
 use workforce::registration::{DocumentKind, DocumentStatus, Registrations};
 
-use crate::firm::{Firm, Kind, NOON, on_every_database};
+use crate::kit::firm::{Firm, Kind, NOON, on_every_database};
 
 mod browser;
 pub mod cleaning;

@@ -7,7 +7,9 @@ use workforce::settings::{
     self, CANCEL_NOTICE_HOURS, Change, ENABLE_TEST_USERS, Kopecks, MANDATORY_TASK_PENALTY, Setting, Wish,
 };
 
-use crate::firm::{Firm, Kind, NOON, on_databases, on_every_database};
+use crate::kit::firm::{Firm, Kind, NOON, on_databases, on_every_database};
+
+mod page;
 
 on_every_database! {
     a_setting_has_its_default_until_it_is_set_and_a_history_from_then_on,

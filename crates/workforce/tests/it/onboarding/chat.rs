@@ -9,7 +9,7 @@ use workforce::rooms::{Room, Rooms};
 use workforce::settings;
 
 use super::{days, firm, id_of};
-use crate::firm::{Firm, Kind, NOON, on_every_database};
+use crate::kit::firm::{Firm, Kind, NOON, on_every_database};
 
 on_every_database! {
     a_question_reaches_who_is_in_charge_and_the_answer_comes_back,

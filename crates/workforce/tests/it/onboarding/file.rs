@@ -3,7 +3,7 @@
 use workforce::people::Role;
 
 use super::{QUESTIONS, answers, begins, firm, some, write_file};
-use crate::firm::{Kind, on_every_database};
+use crate::kit::firm::{Kind, on_every_database};
 use crate::operator::run;
 
 on_every_database! {

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::process::presses;
-use crate::cabinet::Cabinet;
-use crate::demo::{ANNA, BORIS};
-use crate::firm::Kind;
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::{ANNA, BORIS};
+use crate::kit::firm::Kind;
 use crate::registration::live::{gives_all_of, mark, written};
 
 const VERA: i64 = 1003;

@@ -3,10 +3,10 @@
 use opora_testkit::redis_server::RedisServer;
 use serde_json::json;
 
-use crate::demo::{ANNA, BORIS, Demo};
-use crate::firm::{Ground, Kind, on_every_database};
+use crate::kit::demo::{ANNA, BORIS, Demo};
+use crate::kit::firm::{Ground, Kind, on_every_database};
+use crate::kit::product::{Run, silent_emulator};
 use crate::operator;
-use crate::product::{Run, silent_emulator};
 
 on_every_database! {
     a_session_goes_on_over_restarts_and_without_its_state,

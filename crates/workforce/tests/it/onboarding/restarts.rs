@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::QUESTIONS;
 use super::process::{hire, presses};
-use crate::demo::{ANNA, BORIS, Demo};
-use crate::firm::{Ground, Kind};
+use crate::kit::demo::{ANNA, BORIS, Demo};
+use crate::kit::firm::{Ground, Kind};
+use crate::kit::product::{Run, silent_emulator};
 use crate::operator;
-use crate::product::{Run, silent_emulator};
 
 /// Each runs where everything is in one file, and where it is in Redis and PostgreSQL.
 macro_rules! on_both {
@@ -15,13 +15,13 @@ macro_rules! on_both {
         mod sqlite {
             $(#[tokio::test]
             async fn $test() {
-                super::$test(crate::firm::Kind::Sqlite).await;
+                super::$test(crate::kit::firm::Kind::Sqlite).await;
             })*
         }
         mod redis_and_postgres {
             $(#[tokio::test]
             async fn $test() {
-                super::$test(crate::firm::Kind::RedisAndPostgres).await;
+                super::$test(crate::kit::firm::Kind::RedisAndPostgres).await;
             })*
         }
     };

@@ -7,7 +7,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::{Done, Kind, Office, key};
-use crate::demo::{OPORA, PATIENCE};
+use crate::kit::demo::{OPORA, PATIENCE};
 
 on_every_store! {
     a_reset_ends_the_conversation_and_raises_its_version,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use opora::store::{Opened, OutboxId, SqliteStore, StateChange, Store, Stored, Transition, Version};
 
 use super::{BOT, Kind, Office, key, message};
-use crate::demo::until;
+use crate::kit::demo::until;
 
 #[tokio::test]
 async fn a_backup_is_one_moment_of_a_store_that_is_being_written() {

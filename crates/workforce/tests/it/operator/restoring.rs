@@ -6,7 +6,7 @@ use opora::store::Opened;
 use tempfile::TempDir;
 
 use super::{Kind, Office, key, run};
-use crate::demo::{ANNA, Demo, PATIENCE};
+use crate::kit::demo::{ANNA, Demo, PATIENCE};
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();

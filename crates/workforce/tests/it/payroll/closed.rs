@@ -3,7 +3,7 @@
 use workforce::payroll::{self, Money, Period};
 
 use super::{Office, day, january, post_352, roubles};
-use crate::firm::{Kind, on_every_database};
+use crate::kit::firm::{Kind, on_every_database};
 
 on_every_database! {
     the_sums_of_a_closed_month_stay_and_what_is_paid_is_still_marked,

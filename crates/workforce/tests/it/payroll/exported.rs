@@ -11,9 +11,9 @@ use workforce::texts::Language;
 
 use super::january;
 use super::pages::plain;
-use crate::cabinet::Cabinet;
-use crate::demo::ANNA;
-use crate::firm::Kind;
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::ANNA;
+use crate::kit::firm::Kind;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/payroll/workbook.py");
 /// What spreadsheets take for the beginning of a formula.

@@ -7,7 +7,7 @@ use workforce::payroll;
 use workforce::settings::{self, TIME_ZONE};
 
 use super::{Office, january, post_352, roubles};
-use crate::firm::{Kind, NOON, on_every_database};
+use crate::kit::firm::{Kind, NOON, on_every_database};
 
 /// Makes sums that do not agree with their rows.
 const WRONG: &str =

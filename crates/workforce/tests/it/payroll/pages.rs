@@ -10,12 +10,12 @@ use workforce::shifts::{self, ClosedBy, End, Start};
 use workforce::sites::{AboutContract, AboutSite, ContractStatus, Permission, Sites};
 
 use super::{january, post_352};
-use crate::cabinet::{Browser, Cabinet};
-use crate::demo::{ANNA, BORIS};
-use crate::firm::{Kind, on_databases};
-use crate::permissions::hire_may;
-use crate::queries::Queries;
-use crate::running_a_business::{make_site, sql};
+use crate::kit::cabinet::{Browser, Cabinet};
+use crate::kit::demo::{ANNA, BORIS};
+use crate::kit::firm::{Kind, on_databases};
+use crate::kit::queries::Queries;
+use crate::overview::running_a_business::{make_site, sql};
+use crate::sites::permissions::hire_may;
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     before_a_month_is_closed_its_page_says_what_is_not_settled_yet,

@@ -14,7 +14,7 @@ use workforce::shifts::{self, ClosedBy, End, Shifts, Start};
 use workforce::sites::AboutTask;
 
 use super::{Office, roubles, shift_352};
-use crate::firm::{Kind, NOON};
+use crate::kit::firm::{Kind, NOON};
 use crate::shifts::{Yard, person};
 
 /// Each case is a database of its own; on a server it takes longer to make one.
@@ -60,13 +60,13 @@ macro_rules! on_both {
         mod sqlite {
             $(#[test]
             fn $test() {
-                super::$test(crate::firm::Kind::Sqlite, super::CASES);
+                super::$test(crate::kit::firm::Kind::Sqlite, super::CASES);
             })*
         }
         mod postgres {
             $(#[test]
             fn $test() {
-                super::$test(crate::firm::Kind::Postgres, super::CASES_ON_POSTGRES);
+                super::$test(crate::kit::firm::Kind::Postgres, super::CASES_ON_POSTGRES);
             })*
         }
     };

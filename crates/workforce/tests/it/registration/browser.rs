@@ -1,10 +1,10 @@
 //! Registration in a real browser: the chat page in Russian, the owner's pages, and what others may not see.
 
-use crate::browser::{Screen, visit_demo};
-use crate::chat::Chat;
-use crate::demo::Demo;
-use crate::dialogue::picture;
-use crate::page::Page;
+use crate::chat_page::dialogue::picture;
+use crate::kit::browser::{Screen, visit_demo};
+use crate::kit::chat::Chat;
+use crate::kit::demo::Demo;
+use crate::kit::page::Page;
 
 /// Comes to apply; the first of the staff owns the firm, the fifth works there.
 const ZHANNA: i64 = 1007;

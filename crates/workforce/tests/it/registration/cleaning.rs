@@ -12,7 +12,7 @@ use workforce::registration::keeping;
 use workforce::rooms::Rooms;
 
 use super::{PNG, asked_for, downloads, fetches, folder, kept, person, registered, sends_everything, works};
-use crate::firm::{Firm, Ground, Kind, on_every_database};
+use crate::kit::firm::{Firm, Ground, Kind, on_every_database};
 use crate::operator::run;
 
 on_every_database! {

@@ -2,8 +2,8 @@
 
 use super::newcomer::{DONE, Deed, Newcomer};
 use super::process::Office;
-use crate::demo::{ANNA, until};
-use crate::firm::{Kind, embedded_and_on_servers};
+use crate::kit::demo::{ANNA, until};
+use crate::kit::firm::{Kind, embedded_and_on_servers};
 
 embedded_and_on_servers! {
     a_kill_between_rename_and_commit_leaves_no_file_without_a_row,

@@ -8,7 +8,7 @@ use opora::clock::Clock;
 use serde_json::json;
 
 use super::newcomer::{DONE, Newcomer};
-use crate::demo::Demo;
+use crate::kit::demo::Demo;
 
 /// The number of the first of them.
 const FIRST: i64 = 100_000;

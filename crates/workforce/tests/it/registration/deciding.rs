@@ -9,7 +9,7 @@ use workforce::registration::{DocumentStatus, NotDecided, Registrations};
 
 use super::live::mark;
 use super::{PNG, person, registered, sends_everything, works};
-use crate::firm::{Firm, Kind, on_every_database};
+use crate::kit::firm::{Firm, Kind, on_every_database};
 
 on_every_database! {
     an_owner_approves_and_the_second_one_is_told_who_did,

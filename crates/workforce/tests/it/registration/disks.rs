@@ -11,9 +11,9 @@ use tokio::process::Command;
 use super::live::count;
 use super::newcomer::{DONE, Deed, HILL, NOT_SAVED, Newcomer, SAVING, TOWER};
 use super::process::Office;
-use crate::demo::{ANNA, OPORA, until};
-use crate::firm::{Kind, embedded_and_on_servers};
-use crate::product::Run;
+use crate::kit::demo::{ANNA, OPORA, until};
+use crate::kit::firm::{Kind, embedded_and_on_servers};
+use crate::kit::product::Run;
 
 embedded_and_on_servers! {
     a_folder_that_refuses_leaves_the_draft_and_a_start_later_completes_it,

@@ -13,9 +13,9 @@ use workforce::run::Product;
 use workforce::texts::Language;
 
 use super::newcomer::{HILL, Newcomer, TOWER};
-use crate::demo::{ANNA, BORIS, Demo, PATIENCE};
-use crate::firm::{Ground, Kind, NOON, on_every_database};
-use crate::product::silent_emulator;
+use crate::kit::demo::{ANNA, BORIS, Demo, PATIENCE};
+use crate::kit::firm::{Ground, Kind, NOON, on_every_database};
+use crate::kit::product::silent_emulator;
 
 on_every_database! {
     anna_registers_and_hears_that_she_is_welcome,

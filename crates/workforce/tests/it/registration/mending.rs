@@ -10,7 +10,7 @@ use workforce::registration::repair::{Broken, Fault, Mend, Outcome, repair};
 use workforce::registration::{DocumentKind, Registrations};
 
 use super::{PNG, folder, kept, person, registered};
-use crate::firm::{Firm, Ground, Kind, NOON, on_every_database};
+use crate::kit::firm::{Firm, Ground, Kind, NOON, on_every_database};
 use crate::operator::run;
 
 on_every_database! {

@@ -8,10 +8,10 @@ use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::demo::Demo;
+use crate::kit::demo::Demo;
 
-pub const TOWER: &[u8] = include_bytes!("../pictures/tower.png");
-pub const HILL: &[u8] = include_bytes!("../pictures/hill.png");
+pub const TOWER: &[u8] = include_bytes!("../kit/pictures/tower.png");
+pub const HILL: &[u8] = include_bytes!("../kit/pictures/hill.png");
 
 /// What the last step is answered with at once, and what becomes of it.
 pub const SAVING: &str = "One moment, please";

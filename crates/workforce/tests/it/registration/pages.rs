@@ -8,9 +8,9 @@ use workforce::server::{Limits, Server, Timeouts};
 
 use super::live::{gives_all_of, mark, written};
 use super::newcomer::{DONE, Newcomer};
-use crate::cabinet::Cabinet;
-use crate::demo::{ANNA, BORIS, PATIENCE, http};
-use crate::firm::{Kind, on_every_database};
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::{ANNA, BORIS, PATIENCE, http};
+use crate::kit::firm::{Kind, on_every_database};
 
 on_every_database! {
     an_owner_decides_on_a_page_and_the_person_hears_it,

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{PNG, until_documents, works};
-use crate::firm::{Firm, Kind};
+use crate::kit::firm::{Firm, Kind};
 
 #[tokio::test]
 async fn the_same_picture_is_no_selfie() {

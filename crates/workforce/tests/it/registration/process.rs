@@ -7,10 +7,10 @@ use super::cleaning::{HOUR, put};
 use super::crowd;
 use super::live::count;
 use super::newcomer::{DONE, Deed, NOT_SAVED, Newcomer, SAVING, WAY};
-use crate::demo::{ANNA, BORIS, Demo, PATIENCE, until};
-use crate::firm::{Ground, Kind, embedded_and_on_servers};
+use crate::kit::demo::{ANNA, BORIS, Demo, PATIENCE, until};
+use crate::kit::firm::{Ground, Kind, embedded_and_on_servers};
+use crate::kit::product::{Run, silent_emulator};
 use crate::operator;
-use crate::product::{Run, silent_emulator};
 
 embedded_and_on_servers! {
     somebody_registers_is_approved_in_the_chat_and_hears_it,

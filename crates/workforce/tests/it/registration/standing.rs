@@ -6,9 +6,9 @@ use workforce::registration::Registrations;
 
 use super::live::{gives_all_of, mark, written};
 use super::newcomer::{DONE, Newcomer};
-use crate::cabinet::{Browser, Cabinet};
-use crate::demo::{ANNA, PATIENCE};
-use crate::firm::{Kind, on_every_database};
+use crate::kit::cabinet::{Browser, Cabinet};
+use crate::kit::demo::{ANNA, PATIENCE};
+use crate::kit::firm::{Kind, on_every_database};
 
 on_every_database! {
     who_waited_waits_again_and_who_was_let_in_is_let_in,

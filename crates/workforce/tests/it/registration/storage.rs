@@ -15,11 +15,11 @@ use workforce::rooms::Rooms;
 
 use super::newcomer::{DONE, Deed, NOT_SAVED, TOWER};
 use super::process::Office;
-use crate::demo::ANNA;
-use crate::doctor::{asked, tells};
-use crate::firm::Kind;
+use crate::kit::demo::ANNA;
+use crate::kit::firm::Kind;
+use crate::kit::s3_server::{BUCKET, S3Server};
 use crate::operator;
-use crate::s3_server::{BUCKET, S3Server};
+use crate::operator::doctor::{asked, tells};
 
 const PREFIX: &str = "opora/documents";
 

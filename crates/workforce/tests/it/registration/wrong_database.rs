@@ -17,8 +17,8 @@ use super::cleaning::{HOUR, age, put};
 use super::newcomer::DONE;
 use super::process::Office;
 use super::{folder, kept, person, registered};
-use crate::demo::{ANNA, until};
-use crate::firm::{Firm, Ground, Kind, embedded_and_on_servers, on_every_database};
+use crate::kit::demo::{ANNA, until};
+use crate::kit::firm::{Firm, Ground, Kind, embedded_and_on_servers, on_every_database};
 use crate::operator::run;
 
 on_every_database! {

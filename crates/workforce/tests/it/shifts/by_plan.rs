@@ -8,7 +8,7 @@ use workforce::shifts::{self, Start, jobs};
 use workforce::sites::{AboutSite, AboutSlot, Hours};
 
 use super::{Yard, about_site, chooses, closes, is_here, opens, person, plans};
-use crate::firm::{Kind, on_databases};
+use crate::kit::firm::{Kind, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     who_has_a_plan_opens_that_and_is_late_by_it_whatever_was_chosen,

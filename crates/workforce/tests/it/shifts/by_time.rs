@@ -13,8 +13,8 @@ use workforce::sites::{AboutSite, AboutSlot, Hours, Period};
 use workforce::texts::Language;
 
 use super::{Yard, about_site, chooses, closes, is_here, opens, person, plans};
-use crate::firm::{Kind, NOON, on_every_database};
-use crate::queries::Queries;
+use crate::kit::firm::{Kind, NOON, on_every_database};
+use crate::kit::queries::Queries;
 
 /// 2027, in Moscow.
 const NEXT_YEAR: Period = Period { from: Millis(1_798_750_800_000), to: Millis(1_830_286_800_000) };

@@ -15,8 +15,8 @@ use workforce::sites::{NotDone, Why};
 use super::by_time::run;
 use super::two_instances::{WAITING, hold};
 use super::{Yard, chooses, is_here, opens, person};
-use crate::demo::until;
-use crate::firm::{Kind, on_databases};
+use crate::kit::demo::until;
+use crate::kit::firm::{Kind, on_databases};
 
 on_databases! { [postgres Postgres, redis_and_postgres RedisAndPostgres]
     who_closes_the_own_shift_when_staff_was_faster_by_a_moment_is_told,

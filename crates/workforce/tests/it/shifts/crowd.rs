@@ -12,9 +12,9 @@ use workforce::sites::{AboutSlot, Hours, Sites, local};
 use super::HERE;
 use super::racing::hire_two_hundred;
 use super::shown::shop;
-use crate::cabinet::Cabinet;
-use crate::demo::{ANNA, BORIS, PATIENCE};
-use crate::firm::{Kind, on_databases};
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::{ANNA, BORIS, PATIENCE};
+use crate::kit::firm::{Kind, on_databases};
 use crate::registration::newcomer::{Deed, Newcomer};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]

@@ -14,9 +14,9 @@ use workforce::texts::Language;
 use super::about_site;
 use super::by_time::run as run_sql;
 use super::premises::first_column;
-use crate::demo::{ANNA, BORIS, Demo, until};
-use crate::firm::{Ground, Kind, embedded_and_on_servers};
-use crate::product::{Run, silent_emulator};
+use crate::kit::demo::{ANNA, BORIS, Demo, until};
+use crate::kit::firm::{Ground, Kind, embedded_and_on_servers};
+use crate::kit::product::{Run, silent_emulator};
 
 embedded_and_on_servers! {
     what_was_due_before_the_start_is_done_and_told_once,

@@ -9,7 +9,7 @@ use workforce::shifts::{PlanStatus, Shifts};
 use workforce::sites::{AboutSite, AboutSlot, AboutTask, Hours, NotDone, Period, Permission, Why, monday_of};
 
 use super::{Yard, about_site, person, plans, task};
-use crate::firm::{Kind, NOON, on_every_database};
+use crate::kit::firm::{Kind, NOON, on_every_database};
 
 on_every_database! {
     of_two_who_edit_at_once_the_second_is_told_and_nothing_is_lost,

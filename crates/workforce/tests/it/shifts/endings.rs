@@ -4,7 +4,7 @@ use opora::testing::chat::Someone;
 use workforce::people::Role;
 
 use super::{Yard, button_with, chooses, closes, is_here, opens, plans};
-use crate::firm::Kind;
+use crate::kit::firm::Kind;
 
 /// The dialogue is over, and what was said last has the button.
 async fn ends(someone: &Someone) {

@@ -7,7 +7,7 @@ use workforce::shifts::jobs;
 use workforce::sites::AboutSite;
 
 use super::{Yard, about_site, chooses, closes, opens, plans};
-use crate::firm::{Kind, on_databases};
+use crate::kit::firm::{Kind, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     who_fills_in_pays_only_for_being_late_after_that,

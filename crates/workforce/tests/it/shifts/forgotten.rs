@@ -10,10 +10,10 @@ use workforce::sites::{AboutSite, AboutSlot, Hours, Sites};
 
 use super::moved::hire_boris;
 use super::{Yard, about_site, chooses, closes, opens, person, plans};
-use crate::cabinet::Cabinet;
-use crate::demo::ANNA;
-use crate::firm::{Kind, NOON, on_databases};
-use crate::running_a_business::make_site;
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::ANNA;
+use crate::kit::firm::{Kind, NOON, on_databases};
+use crate::overview::running_a_business::make_site;
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     who_forgot_a_shift_opens_the_next_one_and_is_not_late_for_it,

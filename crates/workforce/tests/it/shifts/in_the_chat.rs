@@ -10,7 +10,7 @@ use workforce::shifts::{self, Shifts, Start};
 use workforce::sites::{AboutTask, NotDone, Why};
 
 use super::{HERE, Yard, button_with, chooses, closes, is_here, opens, person, plans, task};
-use crate::firm::{Kind, NOON, on_every_database};
+use crate::kit::firm::{Kind, NOON, on_every_database};
 
 on_every_database! {
     a_restart_between_any_two_steps_loses_nothing,

@@ -7,7 +7,7 @@ use workforce::people::{self, Grant, Role};
 use workforce::sites::{Why, kept};
 use workforce::texts::Language;
 
-use crate::firm::{Ground, Kind, NOON, on_every_database};
+use crate::kit::firm::{Ground, Kind, NOON, on_every_database};
 
 on_every_database! {
     the_database_keeps_what_two_people_could_break,

@@ -7,9 +7,9 @@ use workforce::sites::{AboutSite, AboutTask, Hours};
 use super::phone::{Deed, Phone, Step};
 use super::premises::Premises;
 use super::{about_site, task};
-use crate::demo::{ANNA, until};
-use crate::firm::{Ground, Kind, embedded_and_on_servers};
-use crate::product::{Run, silent_emulator};
+use crate::kit::demo::{ANNA, until};
+use crate::kit::firm::{Ground, Kind, embedded_and_on_servers};
+use crate::kit::product::{Run, silent_emulator};
 use crate::registration::newcomer::HILL;
 
 mod nested;

@@ -11,7 +11,7 @@ use workforce::sites::AboutTask;
 
 use super::photos::{PNG, arrives, at_work, keeps, standing};
 use super::{HERE, Yard, chooses, closes, opens, person, plans, task};
-use crate::firm::{Kind, on_databases};
+use crate::kit::firm::{Kind, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     shifts_plans_positions_photos_and_reasons_are_given_out_and_forgotten,

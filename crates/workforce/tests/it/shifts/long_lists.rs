@@ -6,7 +6,7 @@ use workforce::shifts::Shifts;
 use workforce::sites::{NotDone, Why};
 
 use super::{Yard, button_with, chooses, is_here, opens, person, task};
-use crate::firm::Kind;
+use crate::kit::firm::Kind;
 
 const DAY_MINUTES: i64 = 24 * 60;
 

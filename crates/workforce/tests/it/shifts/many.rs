@@ -4,7 +4,7 @@ use sea_orm::ConnectionTrait;
 use workforce::shifts::jobs;
 
 use super::{Yard, person};
-use crate::firm::{Kind, NOON, on_databases};
+use crate::kit::firm::{Kind, NOON, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     all_are_reminded_in_one_run_and_each_once,

@@ -9,7 +9,7 @@ use workforce::texts::Language;
 use workforce::{payroll, settings};
 
 use super::{Yard, about_site, closes, opens, person, plans, task};
-use crate::firm::{Kind, on_databases};
+use crate::kit::firm::{Kind, on_databases};
 
 on_databases! {
     [sqlite Sqlite, postgres Postgres]

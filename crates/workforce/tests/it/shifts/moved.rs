@@ -10,10 +10,10 @@ use workforce::shifts::{Shifts, Start, jobs};
 use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Sites, Why};
 
 use super::{Yard, closes, opens, person, plans};
-use crate::cabinet::Cabinet;
-use crate::demo::{ANNA, BORIS};
-use crate::firm::{Kind, NOON, on_databases};
-use crate::running_a_business::make_site;
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::{ANNA, BORIS};
+use crate::kit::firm::{Kind, NOON, on_databases};
+use crate::overview::running_a_business::make_site;
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     a_slot_in_which_somebody_works_or_has_worked_keeps_its_day_and_start,

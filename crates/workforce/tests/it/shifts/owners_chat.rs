@@ -5,7 +5,7 @@ use workforce::people::Role;
 use workforce::sites::Permission;
 
 use super::{Yard, chooses, person, plans};
-use crate::firm::{Kind, on_databases};
+use crate::kit::firm::{Kind, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     what_proves_a_reason_is_sent_as_what_it_came_as,

@@ -4,7 +4,7 @@ use workforce::people::{Person, Role};
 use workforce::sites::{AboutContract, AboutSite, AboutSlot, ContractStatus, Hours, NotDone, Permission, Why};
 
 use super::{Yard, person};
-use crate::firm::{Kind, on_databases};
+use crate::kit::firm::{Kind, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     a_slots_own_rate_is_for_those_who_may_change_rates,

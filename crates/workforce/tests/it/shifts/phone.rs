@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::HERE;
-use crate::demo::{Demo, PATIENCE, look_again};
+use crate::kit::demo::{Demo, PATIENCE, look_again};
 
 /// What somebody does.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use workforce::registration::cleanup::{Grounds, clean};
 use workforce::sites::AboutTask;
 
 use super::{Yard, chooses, closes, opens, task};
-use crate::firm::{Kind, on_every_database};
+use crate::kit::firm::{Kind, on_every_database};
 use crate::registration::cleaning::{HOUR, age, put};
 
 on_every_database! {

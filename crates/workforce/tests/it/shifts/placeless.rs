@@ -4,7 +4,7 @@ use workforce::shifts::Shifts;
 use workforce::sites::AboutSite;
 
 use super::{Yard, about_site, button_with, chooses, person, plans};
-use crate::firm::{Kind, NOON};
+use crate::kit::firm::{Kind, NOON};
 
 async fn yard() -> (Yard, i64) {
     let yard = Yard::open(Kind::Sqlite).await;

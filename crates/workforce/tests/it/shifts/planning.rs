@@ -7,7 +7,7 @@ use workforce::sites::Why;
 use workforce::texts::Language;
 
 use super::{Yard, button_with, chooses, closes, is_here, opens, person, plans};
-use crate::firm::{Kind, on_databases};
+use crate::kit::firm::{Kind, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     a_made_up_button_opens_nothing_where_the_contract_allows_planned_shifts_only,

@@ -10,7 +10,7 @@ use workforce::people::{self, Grant, People, Role};
 use workforce::sites::{self, AboutContract, AboutSite, AboutSlot, AboutTask, By, ContractStatus, Hours, local};
 use workforce::texts::Language;
 
-use crate::firm::Ground;
+use crate::kit::firm::Ground;
 
 const MINUTE_MS: i64 = 60_000;
 

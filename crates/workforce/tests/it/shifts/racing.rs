@@ -10,7 +10,7 @@ use workforce::shifts::{self, Shifts};
 use workforce::sites::{NotDone, Why};
 
 use super::{Yard, closes, is_here, opens, person, plans};
-use crate::firm::{Kind, NOON};
+use crate::kit::firm::{Kind, NOON};
 
 #[tokio::test]
 async fn of_two_hundred_who_want_ten_places_ten_get_one_on_sqlite() {

@@ -20,10 +20,10 @@ use workforce::rooms::Rooms;
 use workforce::shifts::{ClosedBy, End, Shifts, Start, tasks_of};
 
 use super::{Yard, chooses, closes, is_here, opens, plans, task};
-use crate::cabinet::Cabinet;
-use crate::demo::{ANNA, BORIS};
-use crate::firm::{Kind, NOON, on_databases};
-use crate::running_a_business::make_site;
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::{ANNA, BORIS};
+use crate::kit::firm::{Kind, NOON, on_databases};
+use crate::overview::running_a_business::make_site;
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     marks_stay_with_their_tasks_when_these_are_edited_deleted_and_added,

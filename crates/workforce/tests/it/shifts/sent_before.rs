@@ -8,7 +8,7 @@ use serde_json::json;
 use workforce::sites::AboutSite;
 
 use super::{HERE, Yard, about_site, button_with, chooses, closes, plans};
-use crate::firm::{Kind, NOON, on_databases};
+use crate::kit::firm::{Kind, NOON, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     who_shared_a_position_while_the_bot_was_away_is_neither_late_nor_paid_for_its_absence,

@@ -9,9 +9,9 @@ use workforce::sites::{AboutContract, AboutTask, ContractStatus, Permission, Sit
 use super::killed::prepare;
 use super::photos::looks_after;
 use super::{HERE, about_site, task};
-use crate::cabinet::{Browser, Cabinet};
-use crate::demo::{ANNA, BORIS, Demo, PATIENCE, until};
-use crate::firm::{Kind, embedded_and_on_servers};
+use crate::kit::cabinet::{Browser, Cabinet};
+use crate::kit::demo::{ANNA, BORIS, Demo, PATIENCE, until};
+use crate::kit::firm::{Kind, embedded_and_on_servers};
 use crate::registration::live::count;
 use crate::registration::newcomer::{Deed, HILL, Newcomer, TOWER};
 use crate::registration::process::Office;

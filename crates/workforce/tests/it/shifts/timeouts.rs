@@ -6,7 +6,7 @@ use opora::testing::chat::Someone;
 use workforce::people::Role;
 
 use super::{Yard, chooses, opens, plans};
-use crate::firm::Kind;
+use crate::kit::firm::Kind;
 
 /// A quarter of an hour, and a little.
 const WHILE: Duration = Duration::from_secs(15 * 60 + 1);

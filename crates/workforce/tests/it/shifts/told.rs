@@ -8,7 +8,7 @@ use workforce::shifts::Shifts;
 use workforce::texts::Language;
 
 use super::{Yard, opens, person};
-use crate::firm::{Kind, NOON, on_databases};
+use crate::kit::firm::{Kind, NOON, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     people_are_told_of_plans_that_staff_makes_and_cancels_for_them,

@@ -3,7 +3,7 @@
 use workforce::sites::{AboutContract, ContractStatus};
 
 use super::{Yard, chooses, is_here, person};
-use crate::firm::{Kind, on_databases};
+use crate::kit::firm::{Kind, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
     a_shift_without_a_plan_is_offered_where_the_newest_contract_allows_it,

@@ -13,8 +13,8 @@ use workforce::shifts::{self, ClosedBy, End, MediumKind, Proof, Start};
 use workforce::sites::{self, AboutSlot, By, Hours, Why};
 
 use super::{Yard, opens, person};
-use crate::demo::until;
-use crate::firm::{Kind, NOON};
+use crate::kit::demo::until;
+use crate::kit::firm::{Kind, NOON};
 
 /// A commit that is as good as done, and waits.
 pub struct Held {

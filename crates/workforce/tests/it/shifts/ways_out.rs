@@ -10,7 +10,7 @@ use workforce::sites::AboutTask;
 use self::Answer::{Button, Key, Sent, Text};
 use self::Deed::{Press, Type};
 use super::{Yard, button_with, chooses, opens, plans, task};
-use crate::firm::Kind;
+use crate::kit::firm::Kind;
 
 const BACK: &str = "← Back";
 const MENU: &str = "🏠 Main menu";

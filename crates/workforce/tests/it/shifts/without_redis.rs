@@ -5,12 +5,12 @@ use opora_testkit::redis_server::RedisServer;
 
 use super::killed::{DEEDS, has_worked_once, prepare};
 use super::phone::Phone;
-use crate::cabinet::pins_in;
-use crate::demo::{ANNA, BORIS, until};
-use crate::firm::{Ground, Kind};
+use crate::kit::cabinet::pins_in;
+use crate::kit::demo::{ANNA, BORIS, until};
+use crate::kit::firm::{Ground, Kind};
+use crate::kit::product::{Run, silent_emulator};
 use crate::operator;
-use crate::product::{Run, silent_emulator};
-use crate::strangers::Guest;
+use crate::web::strangers::Guest;
 
 const ALONE: &[(&str, &str)] = &[("ONLY_INSTANCE", "true")];
 

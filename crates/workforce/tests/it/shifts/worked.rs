@@ -5,7 +5,7 @@ use std::time::Duration;
 use workforce::sites::{AboutSite, AboutTask};
 
 use super::{Yard, about_site, chooses, closes, is_here, opens, plans, task};
-use crate::firm::Kind;
+use crate::kit::firm::Kind;
 
 mod processes;
 

@@ -9,10 +9,10 @@ use super::super::phone::{Deed, Phone, Step};
 use super::super::premises::Premises;
 use super::super::{about_site, task};
 use super::{RATE_KOPECKS, has_earned};
-use crate::demo::ANNA;
-use crate::firm::{Ground, Kind, embedded_and_on_servers};
+use crate::kit::demo::ANNA;
+use crate::kit::firm::{Ground, Kind, embedded_and_on_servers};
+use crate::kit::product::{Run, silent_emulator};
 use crate::operator;
-use crate::product::{Run, silent_emulator};
 
 embedded_and_on_servers! {
     a_kill_between_any_two_steps_of_a_planned_shift_that_is_closed_with_its_site_loses_nothing,

@@ -7,9 +7,9 @@
 use super::super::phone::{Deed, Phone, Step};
 use super::super::premises::Premises;
 use super::{DEEDS, has_worked_once, prepare};
-use crate::demo::{ANNA, BORIS, Demo, until};
-use crate::firm::{Ground, Kind, embedded_and_on_servers};
-use crate::product::{Run, silent_emulator};
+use crate::kit::demo::{ANNA, BORIS, Demo, until};
+use crate::kit::firm::{Ground, Kind, embedded_and_on_servers};
+use crate::kit::product::{Run, silent_emulator};
 
 embedded_and_on_servers! {
     a_kill_before_the_commit_of_a_deed_lets_it_happen_once,

@@ -11,9 +11,9 @@ use workforce::sites::{AboutSite, AboutTask};
 use super::super::phone::{Deed, Phone, Step};
 use super::super::premises::Premises;
 use super::super::{about_site, task};
-use crate::demo::{ANNA, BORIS, Demo, until};
-use crate::firm::{Ground, Kind, embedded_and_on_servers};
-use crate::product::{Run, silent_emulator};
+use crate::kit::demo::{ANNA, BORIS, Demo, until};
+use crate::kit::firm::{Ground, Kind, embedded_and_on_servers};
+use crate::kit::product::{Run, silent_emulator};
 use crate::registration::newcomer::{HILL, TOWER};
 
 embedded_and_on_servers! {

@@ -1,0 +1,71 @@
+//! What a room brings along, in an application that runs: its pages, its jobs, its work.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::extract::State;
+use opora::bot::Stop;
+use tokio::net::TcpListener;
+use workforce::application::App;
+use workforce::rooms::{Job, Room, Rooms};
+use workforce::run::Product;
+use workforce::web::Routes;
+
+use crate::kit::demo::until;
+use crate::kit::firm::{Ground, Kind, on_every_database};
+use crate::kit::product::silent_emulator;
+
+on_every_database! {
+    jobs_run_again_and_again_and_pages_are_there,
+}
+
+/// A room with a page and a job; the application's own people are what both look at.
+#[derive(Debug)]
+struct Counting;
+
+impl Room for Counting {
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+
+    fn routes(&self) -> Routes {
+        Routes::new().get("/count", count)
+    }
+
+    fn jobs(&self) -> Vec<Job> {
+        let every = Duration::from_millis(500);
+        vec![
+            Job { name: "count", every, run: |app| Box::pin(run(app)) },
+            Job { name: "fail", every, run: |_| Box::pin(async { anyhow::bail!("it always does") }) },
+        ]
+    }
+}
+
+/// Each test is a process of its own.
+static RUNS: AtomicUsize = AtomicUsize::new(0);
+
+async fn run(app: App) -> anyhow::Result<()> {
+    app.people.all().await?;
+    RUNS.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+async fn count(State(app): State<App>) -> String {
+    format!("{} people", app.people.all().await.unwrap().len())
+}
+
+async fn jobs_run_again_and_again_and_pages_are_there(kind: Kind) {
+    let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
+    let config = ground.config(&[("BOT_TOKEN", &emulator.token), ("BOT_API_URL", &emulator.base)]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let page = format!("http://{}/count", listener.local_addr().unwrap());
+    let product = Product::open(config, Rooms::of(&[&Counting])).await.unwrap();
+    let (router, stop) = (product.router(), Stop::new());
+    let running = tokio::spawn(product.run(listener, router, stop.clone()));
+    until("the job has run twice", async || (RUNS.load(Ordering::Relaxed) >= 2).then_some(())).await;
+    let page = emulator.http.get(page).send().await.unwrap();
+    assert_eq!(page.text().await.unwrap(), "0 people");
+    stop.stop();
+    running.await.unwrap().unwrap();
+    emulator.stop().await;
+}

@@ -1,0 +1,15 @@
+//! Fixtures that several rooms use: the application in this process, the product as a process, and real browsers.
+//!
+//! `docs/testing.md` says which one a test needs.
+
+pub mod browser;
+pub mod cabinet;
+pub mod chat;
+pub mod chromedriver;
+pub mod demo;
+pub mod firm;
+pub mod page;
+pub mod product;
+pub mod queries;
+pub mod remains;
+pub mod s3_server;

@@ -1,0 +1,291 @@
+//! The pages over a real database and a bot that runs, spoken to as browsers do: with cookies, and the tokens of forms.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use opora::bot::{Bot, SendLimits, Stop};
+use opora::clock::Clock;
+use opora::store::Store;
+use parking_lot::Mutex;
+use tokio::task::JoinHandle;
+use tower::ServiceExt;
+use workforce::application::{self, App};
+use workforce::people::{self, Grant, Person, Role};
+use workforce::rooms::Rooms;
+use workforce::texts::Language;
+
+use crate::kit::demo::{ANNA, BORIS, Demo, until};
+use crate::kit::firm::{Ground, Kind, NOON};
+use crate::kit::product::silent_emulator;
+
+/// It is renewed after the half of it.
+const SHORT_LEASE: Duration = Duration::from_secs(6);
+
+pub struct Cabinet {
+    pub app: App,
+    /// Moves the pages' clock; the bot has the machine's unless it is on a port.
+    pub clock: Clock,
+    pub router: Router,
+    pub emulator: Arc<Demo>,
+    stop: Stop,
+    bot: JoinHandle<()>,
+    // Dropped last.
+    pub ground: Ground,
+}
+
+/// A browser of somebody's.
+#[derive(Clone)]
+pub struct Browser {
+    router: Router,
+    address: SocketAddr,
+    cookies: Arc<Mutex<BTreeMap<String, String>>>,
+    csrf: Arc<Mutex<String>>,
+}
+
+/// What was answered.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: String,
+}
+
+impl Cabinet {
+    /// Anna owns the firm, Boris works there.
+    pub async fn open(kind: Kind) -> Self {
+        Self::with(kind, Rooms::all(), "http://office.example").await
+    }
+
+    pub async fn with(kind: Kind, rooms: Rooms, public_url: &str) -> Self {
+        Self::set_up(kind, rooms, &[("PUBLIC_URL", public_url)]).await
+    }
+
+    /// On a port of this machine, for real browsers; the bot goes by the hand-set clock, too. Gives the address as well.
+    pub async fn on_a_port() -> (Self, String) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let cabinet = Self::put_together(Kind::Sqlite, Rooms::all(), &[("PUBLIC_URL", &base)], true).await;
+        let service = cabinet.router.clone().into_make_service_with_connect_info::<SocketAddr>();
+        tokio::spawn(axum::serve(listener, service).into_future());
+        (cabinet, base)
+    }
+
+    /// With these settings.
+    pub async fn set_up(kind: Kind, rooms: Rooms, more: &[(&str, &str)]) -> Self {
+        Self::put_together(kind, rooms, more, false).await
+    }
+
+    /// With a store of the bot's own before that of the application.
+    pub async fn over(before: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Self {
+        let more = [("PUBLIC_URL", "http://office.example")];
+        Self::put_together_over(Kind::Sqlite, Rooms::all(), &more, false, before).await
+    }
+
+    async fn put_together(kind: Kind, rooms: Rooms, more: &[(&str, &str)], is_bot_by_hand: bool) -> Self {
+        Self::put_together_over(kind, rooms, more, is_bot_by_hand, |store| store).await
+    }
+
+    async fn put_together_over(
+        kind: Kind,
+        rooms: Rooms,
+        more: &[(&str, &str)],
+        is_bot_by_hand: bool,
+        before: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+    ) -> Self {
+        let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
+        let config = ground.config(&[&[("BOT_TOKEN", emulator.token.as_str())], more].concat());
+        let clock = Clock::set_by_hand(NOON);
+        let bot = Bot::new(&emulator.token).api_url(&emulator.base).send_limits(SendLimits::Off);
+        let bot = if is_bot_by_hand { by_hand(bot, &clock) } else { bot };
+        let emulator = Arc::new(emulator);
+        let app = App::new(&config, ground.domain().await, rooms, bot.handle(), clock.clone());
+        let bot = application::bot(&app, bot.store(before(app.domain.store().clone())));
+        let stop = Stop::new();
+        let stopped = stop.clone();
+        let bot = tokio::spawn(async move { bot.run_until(stopped).await.unwrap() });
+        until("the bot runs", async || app.bot.is_running().then_some(())).await;
+        let router = application::router(&app);
+        let cabinet = Self { app, clock, router, emulator, stop, bot, ground };
+        cabinet.hire(ANNA, "Anna", Role::Owner).await;
+        cabinet.hire(BORIS, "Boris", Role::Employee).await;
+        cabinet
+    }
+
+    pub async fn hire(&self, telegram_id: i64, name: &str, role: Role) -> Person {
+        let grant = Grant { telegram_id, full_name: name.into(), role, language: Language::En, by: None };
+        self.app.domain.write(move |db| Box::pin(people::grant(db, grant, NOON))).await.unwrap();
+        self.person(telegram_id).await
+    }
+
+    pub async fn person(&self, telegram_id: i64) -> Person {
+        self.app.people.by_telegram(telegram_id).await.unwrap().unwrap()
+    }
+
+    /// The pages of another process on the same database.
+    pub async fn beside(&self) -> App {
+        let config = self.ground.config(&[("BOT_TOKEN", &self.emulator.token), ("PUBLIC_URL", &self.app.public_url)]);
+        let domain = self.ground.domain().await;
+        App::new(&config, domain, self.app.rooms.clone(), Bot::new(&self.emulator.token).handle(), self.clock.clone())
+    }
+
+    pub fn browser(&self) -> Browser {
+        self.browser_at("192.0.2.1:50000")
+    }
+
+    pub fn browser_at(&self, address: &str) -> Browser {
+        let router = self.router.clone();
+        Browser { router, address: address.parse().unwrap(), cookies: Arc::default(), csrf: Arc::default() }
+    }
+
+    /// Asks for a PIN and reads it in the chat.
+    pub async fn pin(&self, browser: &Browser, telegram_id: i64) -> String {
+        let before = self.pins(telegram_id).await.len();
+        browser.get("/sign-in").await;
+        let sent = browser.post("/auth/send-pin", &[("who", &telegram_id.to_string())]).await;
+        assert_eq!(sent.status, StatusCode::OK, "{}", sent.body);
+        until("the PIN is in the chat", async || {
+            let pins = self.pins(telegram_id).await;
+            (pins.len() > before).then(|| pins.last().cloned()).flatten()
+        })
+        .await
+    }
+
+    /// Every PIN that the bot has sent to somebody.
+    pub async fn pins(&self, telegram_id: i64) -> Vec<String> {
+        pins_in(&self.emulator, telegram_id).await
+    }
+
+    /// A browser in which somebody is signed in.
+    pub async fn signed_in(&self, telegram_id: i64) -> Browser {
+        let browser = self.browser();
+        let pin = self.pin(&browser, telegram_id).await;
+        let signed = browser.log_in(telegram_id, &pin).await;
+        assert_eq!(signed.status, StatusCode::SEE_OTHER, "{}", signed.body);
+        browser.get("/me").await;
+        browser
+    }
+
+    pub async fn close(self) {
+        self.stop.stop();
+        self.bot.await.unwrap();
+        self.app.domain.close().await.unwrap();
+        Arc::into_inner(self.emulator).expect("nobody else talks").stop().await;
+    }
+}
+
+/// A bot that goes by this clock. Whenever that was advanced, its lease seems to be over, and it says nothing until the lease
+/// is renewed; so that is done often.
+fn by_hand(bot: Bot, clock: &Clock) -> Bot {
+    bot.clock(clock.clone()).settings(|settings| settings.lease.ttl = SHORT_LEASE)
+}
+
+/// Every PIN that the bot has sent to somebody in English.
+pub async fn pins_in(emulator: &Demo, telegram_id: i64) -> Vec<String> {
+    let texts = emulator.texts(telegram_id).await;
+    let pins = texts.iter().filter_map(|text| text.strip_prefix("Your PIN to sign in: "));
+    pins.map(|rest| rest.chars().take(6).collect()).collect()
+}
+
+impl Browser {
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(Method::GET, path, "", &[]).await
+    }
+
+    /// Sends a form with the token of the page that was seen last.
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let csrf = self.csrf.lock().clone();
+        self.post_with(path, &[fields, &[("csrf", csrf.as_str())]].concat(), &[]).await
+    }
+
+    /// Sends exactly these fields and headers.
+    pub async fn post_with(&self, path: &str, fields: &[(&str, &str)], headers: &[(&str, &str)]) -> Answer {
+        let pairs = fields.iter().map(|(name, value)| {
+            let value: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
+            format!("{name}={value}")
+        });
+        self.send(Method::POST, path, &pairs.collect::<Vec<_>>().join("&"), headers).await
+    }
+
+    pub async fn log_in(&self, telegram_id: i64, pin: &str) -> Answer {
+        self.post("/auth/login", &[("who", &telegram_id.to_string()), ("pin", pin)]).await
+    }
+
+    /// The same browser on other pages.
+    pub fn on(self, router: Router) -> Self {
+        Self { router, ..self }
+    }
+
+    /// The same browser with one more cookie.
+    pub fn with_cookie(self, name: &str, value: &str) -> Self {
+        self.cookies.lock().insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// The token of its forms.
+    pub fn token(&self) -> String {
+        self.csrf.lock().clone()
+    }
+
+    /// What it would send as its cookies.
+    pub fn cookies(&self) -> String {
+        let cookies = self.cookies.lock();
+        cookies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
+    }
+
+    pub async fn send(&self, method: Method, path: &str, body: &str, headers: &[(&str, &str)]) -> Answer {
+        let mut request = Request::builder().method(method).uri(path).header(header::COOKIE, self.cookies());
+        request = request
+            .header(header::ACCEPT_LANGUAGE, "en")
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut request = request.body(Body::from(body.to_owned())).unwrap();
+        request.extensions_mut().insert(ConnectInfo(self.address));
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        self.keep_cookies(response.headers());
+        let (parts, body) = response.into_parts();
+        let body = String::from_utf8_lossy(&to_bytes(body, 1 << 20).await.unwrap()).into_owned();
+        if let Some((_, rest)) = body.split_once("name=\"csrf\" value=\"") {
+            *self.csrf.lock() = rest.split('"').next().unwrap().to_owned();
+        }
+        Answer { status: parts.status, headers: parts.headers, body }
+    }
+
+    fn keep_cookies(&self, headers: &HeaderMap) {
+        for line in headers.get_all(header::SET_COOKIE) {
+            let (name, rest) = line.to_str().unwrap().split_once('=').unwrap();
+            let value = rest.split(';').next().unwrap();
+            if rest.contains("Max-Age=0") {
+                self.cookies.lock().remove(name);
+            } else {
+                self.cookies.lock().insert(name.to_owned(), value.to_owned());
+            }
+        }
+    }
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    #[track_caller]
+    pub fn is(&self, status: u16, words: &str) -> &Self {
+        assert_eq!(self.status.as_u16(), status, "{}", self.body);
+        assert!(self.body.contains(words), "no {words:?} in {}", self.body);
+        self
+    }
+
+    /// Leads there.
+    #[track_caller]
+    pub fn leads_to(&self, place: &str) {
+        assert_eq!((self.status.as_u16(), self.header("location")), (303, place), "{}", self.body);
+    }
+}

@@ -1,0 +1,3 @@
+//! Notices: what people are told in the chat.
+
+mod news_in_the_chat;

@@ -1,0 +1,5 @@
+//! `opora demo` as a process: what it prints, what it keeps, and how it ends.
+
+mod keeping;
+mod private_files;
+mod running;

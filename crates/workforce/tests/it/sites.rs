@@ -1,0 +1,5 @@
+//! Sites, contracts, and what managers may do there.
+
+pub mod deleted;
+mod managers_people;
+pub mod permissions;

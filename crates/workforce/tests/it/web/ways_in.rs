@@ -1,0 +1,185 @@
+//! A person always has a way in: a link from the bot, and a device that was used before. Strangers cannot take it away.
+
+use std::time::Duration;
+
+use axum::http::Method;
+use workforce::people::{self, Status};
+
+use crate::kit::cabinet::{Browser, Cabinet};
+use crate::kit::demo::{ANNA, BORIS, until};
+use crate::kit::firm::{Kind, NOON, on_every_database};
+
+on_every_database! {
+    a_stranger_cannot_lock_a_person_out,
+    a_link_signs_in_once,
+}
+
+/// The way to the page of the link that the bot sent last, after `/cabinet` was asked for.
+async fn link(cabinet: &Cabinet, telegram_id: i64) -> String {
+    let links = async || {
+        let texts = cabinet.emulator.texts(telegram_id).await;
+        let start = "Your link to the web cabinet: http://office.example";
+        texts.iter().filter_map(|text| text.strip_prefix(start)?.lines().next().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let before = links().await.len();
+    cabinet.emulator.says(telegram_id, "/cabinet").await;
+    until("the link is in the chat", async || {
+        let links = links().await;
+        (links.len() > before).then(|| links.last().cloned()).flatten()
+    })
+    .await
+}
+
+fn token(link: &str) -> &str {
+    link.strip_prefix("/sign-in/").unwrap()
+}
+
+async fn uses(browser: &Browser, link: &str) -> u16 {
+    browser.get(link).await;
+    browser.post("/auth/link", &[("token", token(link))]).await.status.as_u16()
+}
+
+/// Asks for PINs in a name until nothing more is allowed.
+async fn uses_up(cabinet: &Cabinet, address: &str, telegram_id: i64) {
+    let stranger = cabinet.browser_at(address);
+    stranger.get("/sign-in").await;
+    for _ in 0..30 {
+        let asked = stranger.post("/auth/send-pin", &[("who", &telegram_id.to_string())]).await;
+        if asked.status == 429 {
+            return;
+        }
+    }
+    panic!("nobody was held back");
+}
+
+async fn a_stranger_cannot_lock_a_person_out(kind: Kind) {
+    let cabinet = Cabinet::open(kind).await;
+    let device = cabinet.signed_in(ANNA).await;
+    device.post("/auth/logout", &[]).await.leads_to("/sign-in");
+    // Seven addresses, five PINs each: over all of them a name has 30 in an hour.
+    for number in 0..7 {
+        uses_up(&cabinet, &format!("198.51.100.{number}:50000"), ANNA).await;
+    }
+    let elsewhere = cabinet.browser_at("203.0.113.9:50000");
+    elsewhere.get("/sign-in").await;
+    let refused = elsewhere.post("/auth/send-pin", &[("who", "1001")]).await;
+    refused.is(429, "Too many requests").is(429, "/cabinet");
+    assert!(!refused.header("retry-after").is_empty());
+
+    let pin = cabinet.pin(&device, ANNA).await;
+    device.log_in(ANNA, &pin).await.leads_to("/");
+    assert_eq!(uses(&elsewhere, &link(&cabinet, ANNA).await).await, 303);
+    elsewhere.get("/people").await.is(200, "Boris");
+    cabinet.close().await;
+}
+
+async fn a_link_signs_in_once(kind: Kind) {
+    let cabinet = Cabinet::open(kind).await;
+    let (one, other) = (cabinet.browser(), cabinet.browser());
+    let first = link(&cabinet, ANNA).await;
+    let second = link(&cabinet, ANNA).await;
+    one.get(&first).await.is(410, "Send /cabinet to the bot for a new one");
+    one.get(&second).await.is(200, "This link opens the account of Anna.");
+    other.get(&second).await.is(200, "Anna");
+    one.get("/people").await.leads_to("/sign-in?next=%2Fpeople");
+    let fields = [("token", token(&second))];
+    let (left, right) = tokio::join!(one.post("/auth/link", &fields), other.post("/auth/link", &fields));
+    let mut codes = [left.status.as_u16(), right.status.as_u16()];
+    codes.sort_unstable();
+    assert_eq!(codes, [303, 410]);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn an_old_link_or_one_of_a_blocked_person_is_over() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let old = link(&cabinet, ANNA).await;
+    cabinet.clock.advance(Duration::from_secs(300));
+    assert_eq!(uses(&cabinet.browser(), &old).await, 410);
+
+    let blocked = link(&cabinet, BORIS).await;
+    let boris = cabinet.person(BORIS).await.id;
+    let block = cabinet
+        .app
+        .domain
+        .write(move |db| Box::pin(async move { people::set_status(db, boris, Status::Blocked, None, NOON).await }));
+    block.await.unwrap();
+    assert_eq!(uses(&cabinet.browser(), &blocked).await, 410);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_link_needs_the_form_of_its_own_page() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let way = link(&cabinet, ANNA).await;
+    let browser = cabinet.browser();
+    browser.get(&way).await;
+    browser.post_with("/auth/link", &[("token", token(&way))], &[]).await.is(403, "out of date");
+    assert_eq!(uses(&browser, &way).await, 303);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_known_device_has_limits_too() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let device = cabinet.signed_in(ANNA).await;
+    device.post("/auth/logout", &[]).await;
+    uses_up(&cabinet, "192.0.2.77:50000", ANNA).await;
+    device.get("/sign-in").await;
+    let ask = async || device.post("/auth/send-pin", &[("who", "1001")]).await.status.as_u16();
+    for _ in 0..10 {
+        assert_eq!(ask().await, 200);
+    }
+    assert_eq!(ask().await, 429);
+    // The device is Anna's: in another name it is a stranger.
+    for _ in 0..5 {
+        assert_eq!(device.post("/auth/send-pin", &[("who", "1002")]).await.status, 200);
+    }
+    assert_eq!(device.post("/auth/send-pin", &[("who", "1002")]).await.status, 429);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn ending_other_sessions_forgets_other_devices() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let (kept, lost) = (cabinet.signed_in(ANNA).await, cabinet.signed_in(ANNA).await);
+    kept.get("/me").await;
+    kept.post("/me/sessions/end-others", &[]).await.leads_to("/me");
+    kept.post("/auth/logout", &[]).await.leads_to("/sign-in");
+    uses_up(&cabinet, "192.0.2.1:50000", ANNA).await;
+    for (browser, status) in [(&kept, 200), (&lost, 429)] {
+        browser.get("/sign-in").await;
+        assert_eq!(browser.post("/auth/send-pin", &[("who", "1001")]).await.status, status);
+    }
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn an_ipv6_network_counts_as_one_address() {
+    let cabinet = Cabinet::open(Kind::Sqlite).await;
+    let mut codes = Vec::new();
+    for number in 1..=101 {
+        let browser = cabinet.browser_at(&format!("[2001:db8:1:2::{number:x}]:50000"));
+        codes.push(browser.get("/nowhere").await.status.as_u16());
+    }
+    assert_eq!((codes[99], codes[100]), (404, 429));
+    assert_eq!(cabinet.browser_at("[2001:db8:1:3::1]:50000").get("/nowhere").await.status, 404);
+    cabinet.close().await;
+}
+
+#[tokio::test]
+async fn a_forwarded_address_may_have_a_port() {
+    let settings = [("PUBLIC_URL", "http://office.example"), ("TRUSTED_PROXIES", "127.0.0.1")];
+    let cabinet = Cabinet::set_up(Kind::Sqlite, workforce::rooms::Rooms::all(), &settings).await;
+    let ask = async |forwarded: &str| {
+        let browser = cabinet.browser_at("127.0.0.1:7000");
+        browser.send(Method::GET, "/nowhere", "", &[("x-forwarded-for", forwarded)]).await.status.as_u16()
+    };
+    for number in 0..100 {
+        assert_eq!(ask(&format!("198.51.100.1:{}", 4000 + number)).await, 404);
+    }
+    assert_eq!(ask("198.51.100.1").await, 429);
+    assert_eq!(ask("198.51.100.2:4000").await, 404);
+    assert_eq!(ask("[2001:db8::1]:4000").await, 404);
+    cabinet.close().await;
+}
