@@ -2,7 +2,34 @@
 //!
 //! Nothing here runs in production; all of it is in every build, so that an application's tests need no feature.
 
+use crate::clock::{Clock, Millis};
+use crate::store::Holder;
+
 pub mod chat;
 pub mod conformance;
 pub mod faulty;
 pub mod golden;
+
+/// Where a test's clock starts: 2026-01-01, noon, in UTC.
+pub const NOON: Millis = Millis(1_767_268_800_000);
+
+/// A clock at [`NOON`] that only the test moves.
+#[must_use]
+pub fn clock_at_noon() -> Clock {
+    Clock::set_by_hand(NOON)
+}
+
+/// An instance on another machine, whose lease lasts ten seconds. Two with different tokens are two instances.
+#[must_use]
+pub fn holder(token: &str) -> Holder {
+    Holder {
+        host: "machine".into(),
+        pid: 42,
+        process_start: 4_200,
+        boot_id: "boot".into(),
+        pid_namespace: "namespace".into(),
+        since: NOON,
+        token: token.into(),
+        ttl_ms: 10_000,
+    }
+}

@@ -11,6 +11,7 @@ use opora::store::{
     Commit, Epoch, Holder, IfUnsure, LeaseAnswer, Mark, Opened, Outgoing, Place, Settled, Settlement, StateChange,
     Store, Stored, Taken, Transition, Version,
 };
+use opora::testing::holder;
 
 const BOT: i64 = 7;
 const NOW: Millis = Millis(1_800_000_000_000);
@@ -32,16 +33,7 @@ impl Stock {
     /// Takes the lease of a store that nobody holds.
     pub(crate) async fn claim(address: &str) -> Self {
         let store = opora::store::open(address).await.unwrap();
-        let holder = Holder {
-            host: "bench".into(),
-            pid: std::process::id(),
-            process_start: 0,
-            boot_id: "bench".into(),
-            pid_namespace: "bench".into(),
-            since: NOW,
-            token: "bench".into(),
-            ttl_ms: 3_600_000,
-        };
+        let holder = Holder { ttl_ms: 3_600_000, ..holder("bench") };
         match store.claim(BOT, &holder, None).await.unwrap() {
             LeaseAnswer::Granted(epoch) => Self { store, address: address.to_owned(), epoch, count: 0, updates: 0 },
             LeaseAnswer::Held(lease) => panic!("the store is not empty: {lease:?}"),

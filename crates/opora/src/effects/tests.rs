@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 use crate::clock::Millis;
-use crate::store::{Commit, Effect, Holder, LeaseAnswer, MemoryStore, Opened};
+use crate::store::{Commit, Effect, LeaseAnswer, MemoryStore, Opened};
+use crate::testing::holder;
 
 const BOT: i64 = 1;
 const WISHES: usize = 2500;
@@ -12,17 +13,7 @@ const WISHES: usize = 2500;
 /// An empty store, and the right to write there.
 async fn lease() -> (Arc<dyn Store>, Epoch) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let holder = Holder {
-        host: String::new(),
-        pid: 1,
-        process_start: 1,
-        boot_id: String::new(),
-        pid_namespace: String::new(),
-        since: Millis(0),
-        token: "t".into(),
-        ttl_ms: 1000,
-    };
-    let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder, None).await else { panic!("no lease") };
+    let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder("t"), None).await else { panic!("no lease") };
     (store, epoch)
 }
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::*;
 use crate::clock::Millis;
 use crate::store::MemoryStore;
-use crate::store::{Epoch, Holder, Incoming, LeaseAnswer, Mark, Receipt};
+use crate::store::{Epoch, Incoming, LeaseAnswer, Mark, Receipt};
 use crate::testing::faulty::{FaultyStore, Trouble};
+use crate::testing::holder;
 
 mod shared;
 
@@ -49,17 +50,7 @@ impl Scene {
 
     async fn on(store: Arc<dyn Store>, settings: MailboxSettings) -> Self {
         let notes = Arc::new(Notes::default());
-        let holder = Holder {
-            host: String::new(),
-            pid: 1,
-            process_start: 1,
-            boot_id: String::new(),
-            pid_namespace: String::new(),
-            since: Millis(0),
-            token: "t".into(),
-            ttl_ms: 1000,
-        };
-        let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder, None).await else { panic!("no lease") };
+        let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder("t"), None).await else { panic!("no lease") };
         let mailboxes = Mailboxes::new(Arc::clone(&notes) as Arc<dyn Reader>, Arc::clone(&store), settings);
         Self { notes, store, mailboxes, epoch }
     }

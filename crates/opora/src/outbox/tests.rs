@@ -16,8 +16,9 @@ use tokio::time::Instant;
 use super::{Courier, CourierSettings, SendEvent, SendLimits};
 use crate::clock::{Clock, Millis, timer_now};
 use crate::key::DialogueKey;
-use crate::store::{Epoch, Holder, LeaseAnswer, MemoryStore, OutboxRow, Outgoing, Statistics, Store, Upload, Version};
+use crate::store::{Epoch, LeaseAnswer, MemoryStore, OutboxRow, Outgoing, Statistics, Store, Upload, Version};
 use crate::telegram::{Api, ApiAnswer, ApiError, Destination, Download, IntoOutgoing, Parameters, Tag, classify};
+use crate::testing::holder;
 
 mod broadcast;
 mod limits;
@@ -224,16 +225,7 @@ impl Stage {
 }
 
 async fn claimed(store: &dyn Store) -> Epoch {
-    let holder = Holder {
-        host: "test".into(),
-        pid: 1,
-        process_start: 1,
-        boot_id: "b".into(),
-        pid_namespace: "n".into(),
-        since: Millis(0),
-        token: fastrand::u64(..).to_string(),
-        ttl_ms: 30_000,
-    };
+    let holder = holder(&fastrand::u64(..).to_string());
     let seen = store.lease(BOT).await.unwrap();
     match store.claim(BOT, &holder, seen.as_ref()).await.unwrap() {
         LeaseAnswer::Granted(epoch) => epoch,

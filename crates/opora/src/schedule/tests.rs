@@ -6,10 +6,10 @@ use tokio::sync::Semaphore;
 use super::upkeep::UNHEARD_MOST;
 use super::*;
 use crate::mailbox::{MailboxSettings, Reader};
-use crate::store::{Commit, Epoch, Holder, LeaseAnswer, MemoryStore, Opened, Parked, TimerChange};
+use crate::store::{Commit, Epoch, LeaseAnswer, MemoryStore, Opened, Parked, TimerChange};
+use crate::testing::{NOON, clock_at_noon, holder};
 
 const BOT: i64 = 1;
-const NOON: Millis = Millis(1_800_000_000_000);
 
 /// Notes whose turns have begun, and lets none end.
 struct Endless(Semaphore);
@@ -32,17 +32,7 @@ impl Endless {
 }
 
 async fn epoch(store: &Arc<dyn Store>) -> Epoch {
-    let holder = Holder {
-        host: String::new(),
-        pid: 1,
-        process_start: 1,
-        boot_id: String::new(),
-        pid_namespace: String::new(),
-        since: NOON,
-        token: "t".into(),
-        ttl_ms: 1000,
-    };
-    let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder, None).await else { panic!("no lease") };
+    let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder("t"), None).await else { panic!("no lease") };
     epoch
 }
 
@@ -60,7 +50,7 @@ async fn timers(store: &Arc<dyn Store>, epoch: Epoch, people: std::ops::Range<i6
 #[tokio::test(start_paused = true)]
 async fn turns_that_hang_keep_no_other_timer_from_firing() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let (epoch, clock) = (epoch(&store).await, Clock::set_by_hand(NOON));
+    let (epoch, clock) = (epoch(&store).await, clock_at_noon());
     let reader = Arc::new(Endless(Semaphore::new(0)));
     let mailboxes = Mailboxes::new(Arc::clone(&reader) as _, Arc::clone(&store), MailboxSettings::default());
     let schedule =
@@ -81,7 +71,7 @@ async fn turns_that_hang_keep_no_other_timer_from_firing() {
 #[tokio::test(start_paused = true)]
 async fn no_more_is_delivered_than_the_mailboxes_hold() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let (epoch, clock) = (epoch(&store).await, Clock::set_by_hand(NOON));
+    let (epoch, clock) = (epoch(&store).await, clock_at_noon());
     let reader = Arc::new(Endless(Semaphore::new(0)));
     let settings = MailboxSettings { in_all: 700, ..MailboxSettings::default() };
     let mailboxes = Mailboxes::new(Arc::clone(&reader) as _, Arc::clone(&store), settings);
@@ -98,7 +88,7 @@ async fn no_more_is_delivered_than_the_mailboxes_hold() {
 #[tokio::test(start_paused = true)]
 async fn too_many_unheard_inputs_push_no_failed_turn_out() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let (epoch, clock) = (epoch(&store).await, Clock::set_by_hand(NOON));
+    let (epoch, clock) = (epoch(&store).await, clock_at_noon());
     let park = async |kind: &str| {
         let parked = Parked::new(DialogueKey::private(BOT, 1), kind, String::new(), String::new(), 1);
         store.park(epoch, Vec::new(), Parked { at: NOON, ..parked }, Vec::new()).await.unwrap().id

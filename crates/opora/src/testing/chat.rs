@@ -32,7 +32,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use self::room::Rooms;
-use crate::clock::{Clock, Millis};
+use crate::clock::Clock;
 use crate::dialogue::Script;
 use crate::key::DialogueKey;
 use crate::store::{Epoch, Holder, LeaseAnswer, MemoryStore, Opened, Parked, Store};
@@ -47,8 +47,6 @@ mod run;
 
 /// The bot's own id on every stage.
 const BOT: i64 = 7;
-/// Where a stage's clock starts: 2026-01-01, noon, in UTC.
-const NOON: Millis = Millis(1_767_268_800_000);
 
 /// A bot and its people, in this process. Clones share it.
 #[derive(Clone, Debug)]
@@ -78,9 +76,7 @@ impl Stage {
     /// # Panics
     /// If the script has mistakes: with all of them.
     pub fn with(script: impl Into<Script>, context: Context) -> Self {
-        let clock = Clock::set_by_hand(NOON);
-        let store = Arc::new(MemoryStore::new());
-        Self::on(script, context, store, clock)
+        Self::on(script, context, Arc::new(MemoryStore::new()), super::clock_at_noon())
     }
 
     /// A stage over another store, as for applications that write to its database, and a clock set by hand.
@@ -196,15 +192,7 @@ impl Stage {
     }
 }
 
+/// A stage renews nothing, so its lease lasts longer than a test.
 fn holder(token: &str) -> Holder {
-    Holder {
-        host: "stage".into(),
-        pid: 0,
-        process_start: 0,
-        boot_id: String::new(),
-        pid_namespace: String::new(),
-        since: NOON,
-        token: token.into(),
-        ttl_ms: 30_000,
-    }
+    Holder { host: "stage".into(), ttl_ms: 30_000, ..super::holder(token) }
 }

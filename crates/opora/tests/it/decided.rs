@@ -10,12 +10,12 @@ use opora::store::{
     Commit, Committed, DecidedStore, DomainWrites, Epoch, LeaseAnswer, Mark, Opened, OutboxId, Place, PostgresStore,
     RedisStore, SqliteStore, StateChange, Store, StoreResult, Stored, Taken, Version,
 };
+use opora::testing::holder;
 use opora_testkit::postgres_server::{PostgresServer, PostgresSpace};
 use opora_testkit::redis_server::RedisServer;
 use parking_lot::Mutex;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
-use crate::lease_holder::holder;
 use crate::postgres_store::message;
 
 mod addresses;

@@ -9,10 +9,9 @@ use opora::key::DialogueKey;
 use opora::store::{
     Commit, Delivered, Incoming, LeaseAnswer, Mark, Opened, Origin, PostgresStore, RedisStore, Seq, Store, Taken,
 };
+use opora::testing::holder;
 use opora_testkit::postgres_server::PostgresSpace;
 use opora_testkit::redis_server::RedisSpace;
-
-use crate::lease_holder::holder;
 
 const BOT: i64 = 7_000_000_001;
 

@@ -8,7 +8,6 @@ mod decided;
 mod deliveries;
 mod failpoints;
 mod journal;
-mod lease_holder;
 mod noted;
 mod postgres_store;
 mod redis_store;

@@ -9,10 +9,10 @@ use opora::store::{
     Commit, DecidedStore, DomainWrites, Epoch, LeaseAnswer, OutboxId, RedisStore, Settled, Settlement, SqliteStore,
     Store, Version,
 };
+use opora::testing::holder;
 use opora_testkit::postgres_server::{PostgresServer, query};
 use opora_testkit::redis_server::RedisServer;
 
-use crate::lease_holder::holder;
 use crate::postgres_store::message;
 
 const BOT: i64 = 7;

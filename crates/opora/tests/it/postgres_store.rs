@@ -6,9 +6,8 @@ use opora::store::{
     Commit, Committed, Epoch, IfUnsure, LeaseAnswer, Mark, Opened, Outgoing, Place, PostgresStore, StateChange, Store,
     StoreResult, Stored, Version,
 };
+use opora::testing::holder;
 use opora_testkit::postgres_server::{PostgresServer, PostgresSpace};
-
-use crate::lease_holder::holder;
 
 mod bot;
 mod cleaning;

@@ -6,9 +6,8 @@ use opora::store::{
     Commit, Committed, Epoch, LeaseAnswer, Opened, Place, RedisCode, RedisStore, StateChange, Store, StoreError,
     StoreResult, Stored, Version,
 };
+use opora::testing::holder;
 use opora_testkit::redis_server::RedisServer;
-
-use crate::lease_holder::holder;
 
 mod bot;
 mod counting;

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use opora::key::DialogueKey;
 use opora::store::{self, Commit, LeaseAnswer, Opened, Store, Version};
+use opora::testing::holder;
 use opora_testkit::postgres_server::{PostgresServer, hand_over, query};
 use opora_testkit::redis_server::RedisServer;
 
 use self::authority::Authority;
-use crate::lease_holder::holder;
 
 mod authority;
 mod postgres;

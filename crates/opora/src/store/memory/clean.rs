@@ -53,25 +53,14 @@ mod tests {
     use super::*;
     use crate::clock::Millis;
     use crate::key::DialogueKey;
-    use crate::store::{
-        Epoch, Holder, LeaseAnswer, MemoryStore, Outgoing, Parked, ParkedId, Settled, Settlement, Store,
-    };
+    use crate::store::{Epoch, LeaseAnswer, MemoryStore, Outgoing, Parked, ParkedId, Settled, Settlement, Store};
+    use crate::testing::holder;
 
     const BOT: i64 = 1;
 
     async fn led() -> (MemoryStore, Epoch) {
         let store = MemoryStore::new();
-        let holder = Holder {
-            host: String::new(),
-            pid: 1,
-            process_start: 1,
-            boot_id: String::new(),
-            pid_namespace: String::new(),
-            since: Millis(0),
-            token: "t".into(),
-            ttl_ms: 1000,
-        };
-        let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder, None).await else { panic!("no lease") };
+        let Ok(LeaseAnswer::Granted(epoch)) = store.claim(BOT, &holder("t"), None).await else { panic!("no lease") };
         (store, epoch)
     }
 

@@ -6,9 +6,10 @@ use super::SqliteStore;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Committed, DomainWrites, Effect, Epoch, Holder, Incoming, LeaseAnswer, Mark, Opened, Origin, Outgoing,
-    Place, Receipt, StateChange, Store, StoreResult, Stored, Taken, TimerChange, Transition, Version,
+    Commit, Committed, DomainWrites, Effect, Epoch, Incoming, LeaseAnswer, Mark, Opened, Origin, Outgoing, Place,
+    Receipt, StateChange, Store, StoreResult, Stored, Taken, TimerChange, Transition, Version,
 };
+use crate::testing::holder;
 
 mod file;
 mod group;
@@ -84,19 +85,6 @@ async fn claim(store: &SqliteStore, bot: i64) -> Epoch {
     match store.claim(bot, &holder("a"), None).await.unwrap() {
         LeaseAnswer::Granted(epoch) => epoch,
         LeaseAnswer::Held(lease) => panic!("{lease:?}"),
-    }
-}
-
-fn holder(token: &str) -> Holder {
-    Holder {
-        host: "here".into(),
-        pid: 1,
-        process_start: 2,
-        boot_id: "boot".into(),
-        pid_namespace: "4026531836".into(),
-        since: NOW,
-        token: token.into(),
-        ttl_ms: 10_000,
     }
 }
 

@@ -6,11 +6,13 @@ use super::Subject;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Committed, ConversationRow, Effect, EffectId, EffectRow, Epoch, Filter, Holder, IfUnsure, InboxRow,
-    Incoming, Lease, LeaseAnswer, Mark, Opened, Origin, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Place,
-    Receipt, Seq, StateChange, Statistics, Store, StoreError, StoreResult, Stored, Taken, TimerChange, TimerRow,
-    Transition, TransitionRow, Version,
+    Commit, Committed, ConversationRow, Effect, EffectId, EffectRow, Epoch, Filter, IfUnsure, InboxRow, Incoming,
+    Lease, LeaseAnswer, Mark, Opened, Origin, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Place, Receipt, Seq,
+    StateChange, Statistics, Store, StoreError, StoreResult, Stored, Taken, TimerChange, TimerRow, Transition,
+    TransitionRow, Version,
 };
+
+pub(super) use crate::testing::holder;
 
 /// The bot of the cases; ids of Telegram go beyond 32 bits.
 pub(super) const BOT: i64 = 7_000_000_001;
@@ -176,19 +178,6 @@ impl Scene {
 
     pub(super) async fn is_taken(&self, key: &DialogueKey, mark: &Mark) -> bool {
         self.store().open(key, Some(mark)).await.expect("a conversation opens") == Opened::AlreadyTaken
-    }
-}
-
-pub(super) fn holder(token: &str) -> Holder {
-    Holder {
-        host: "machine".into(),
-        pid: 42,
-        process_start: 4_200,
-        boot_id: "boot".into(),
-        pid_namespace: "namespace".into(),
-        since: at(0),
-        token: token.into(),
-        ttl_ms: 10_000,
     }
 }
 

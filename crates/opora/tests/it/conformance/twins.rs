@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use opora::store::Store;
 use opora::testing::conformance::{CASES, Case, Subject, run};
+use opora::testing::holder;
 
 use super::broken::Fault::*;
 use super::broken::{Broken, Fault, Piece};
-use crate::lease_holder::holder;
 
 /// The bot that the cases run, see their module.
 const BOT: i64 = 7_000_000_001;

@@ -7,11 +7,11 @@ use opora::store::{
     Commit, ConversationRow, Effect, EffectId, EffectRow, Epoch, IfUnsure, LeaseAnswer, OutboxId, Outgoing, Receipt,
     Store, StoreError, Stored, Taken, TimerChange, Version,
 };
+use opora::testing::holder;
 use parking_lot::Mutex;
 
 use super::steps::{NOW, anna, asked, begins_anew, lead, parked, update};
 use super::{Scene, on_every_journal};
-use crate::lease_holder::holder;
 use crate::postgres_store::message;
 use crate::runtime::form::form;
 use crate::stage::{BOT, Running, until, until_some};

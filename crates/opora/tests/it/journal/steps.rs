@@ -10,10 +10,10 @@ use opora::store::{
     self, Bounds, Commit, Effect, Epoch, Incoming, LeaseAnswer, Mark, Opened, Origin, OutboxId, Outgoing, Parked,
     ParkedId, Receipt, RedisStore, Settled, Settlement, StateChange, Store, StoreError, Stored, Taken, Version,
 };
+use opora::testing::holder;
 use sqlx::{Connection, SqliteConnection};
 
 use super::{Scene, on_every_journal};
-use crate::lease_holder::holder;
 use crate::postgres_store::message;
 use crate::runtime::form::form;
 use crate::stage::{BOT, Running, until};

@@ -8,6 +8,7 @@ use opora::store::{
     self, Commit, Committed, DomainWrites, Holder, LeaseAnswer, Opened, Refusal, StateChange, Store, StoreError,
     StoreResult, Stored, Taken, Version, WriteError,
 };
+use opora::testing::holder;
 use opora_testkit::postgres_server::PostgresServer;
 use opora_testkit::proxy::Proxy;
 use opora_testkit::redis_server::RedisServer;
@@ -17,7 +18,6 @@ use tokio::sync::Semaphore;
 use super::steps::{NOW, anna, asked, begins_anew, lead, update};
 use super::{Scene, on_both_databases};
 use crate::decided::Tables;
-use crate::lease_holder::holder;
 use crate::postgres_store::message;
 use crate::stage::{BOT, until};
 

@@ -8,12 +8,12 @@ use opora::key::DialogueKey;
 use opora::prelude::*;
 use opora::store::{Holder, LeaseAnswer, Opened, Seq, Store, Version};
 use opora::testing::faulty::{FaultyStore, Trouble};
+use opora::testing::holder;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::form::{NAME, form};
 use crate::deliveries::{two_in_postgres, two_in_redis};
-use crate::lease_holder::holder;
 use crate::stage::{BOT, Running, Stage, memory, until};
 
 const SECRET: &str = "a-secret_of-the-fleet_1";

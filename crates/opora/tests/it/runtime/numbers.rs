@@ -7,9 +7,10 @@ use std::time::Duration;
 use metrics::{
     Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit,
 };
-use opora::clock::{Clock, Millis};
+use opora::clock::Clock;
 use opora::prelude::*;
 use opora::store::Store;
+use opora::testing::clock_at_noon;
 use opora::testing::faulty::{FaultyStore, Trouble};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -157,7 +158,7 @@ impl Case<'_> {
                 let case = Case {
                     stage: &stage,
                     numbers: numbers.clone(),
-                    clock: Clock::set_by_hand(Millis(1_800_000_000_000)),
+                    clock: clock_at_noon(),
                     store: Arc::new(FaultyStore::new(memory())),
                     door: Arc::new(Semaphore::new(0)),
                 };

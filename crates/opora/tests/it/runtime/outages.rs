@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use opora::clock::{Clock, Millis};
 use opora::prelude::*;
 use opora::store::Store;
+use opora::testing::clock_at_noon;
 use opora::testing::faulty::{ANY_METHOD, FaultyStore, Trouble};
 use opora_testkit::postgres_server::PostgresServer;
 use serde_json::json;
@@ -162,7 +162,7 @@ async fn a_store_that_is_away_while_a_turn_waits_delays_the_stop_no_longer_than_
 async fn the_end_of_a_life_is_told_once_when_the_answer_of_its_commit_is_lost() {
     let stage = Stage::new().await;
     let (anna, (faulty, store)) = (stage.person("Anna").await, faulty(memory()));
-    let clock = Clock::set_by_hand(Millis(1_800_000_000_000));
+    let clock = clock_at_noon();
     let dialogue = form().life(Duration::from_secs(3600));
     let bot = stage.bot(&store).dialogue(dialogue).clock(clock.clone());
     let running = Running::start(bot.settings(|settings| settings.lease.ttl = Duration::from_secs(1)));

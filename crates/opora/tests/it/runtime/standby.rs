@@ -6,6 +6,7 @@ use std::time::Duration;
 use opora::bot::{BotError, IfHeld, NotLeading};
 use opora::clock::Clock;
 use opora::store::{Holder, LeaseAnswer, Store, StoreError};
+use opora::testing::holder;
 use opora_testkit::postgres_server::PostgresSpace;
 use opora_testkit::redis_server::RedisSpace;
 use tokio::time::Instant;
@@ -109,12 +110,10 @@ async fn a_holder_elsewhere_keeps_its_lease_for_its_whole_time(store: Arc<dyn St
     let elsewhere = Holder {
         host: "elsewhere".into(),
         pid: std::process::id(),
-        process_start: 1,
-        boot_id: "another".into(),
         pid_namespace: "4026531836".into(),
         since: Clock::machine().now(),
-        token: "elsewhere".into(),
         ttl_ms: LEASE.as_millis().try_into().unwrap(),
+        ..holder("elsewhere")
     };
     let LeaseAnswer::Granted(theirs) = store.claim(BOT, &elsewhere, None).await.unwrap() else {
         panic!("nobody else is here")

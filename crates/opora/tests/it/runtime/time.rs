@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use opora::clock::{Clock, Millis};
+use opora::clock::Clock;
 use opora::key::DialogueKey;
 use opora::prelude::*;
 use opora::store::Store;
 use opora::testing::faulty::{FaultyStore, Trouble};
+use opora::testing::{NOON, clock_at_noon};
 
 use super::form::{AGE, NAME, form};
 use super::journal::Journal;
 use crate::stage::{BOT, Running, Stage, memory, until};
 
 const HOUR: Duration = Duration::from_secs(3600);
-const NOON: Millis = Millis(1_800_000_000_000);
 
 /// A bot by this clock. The courier trusts its lease by the clock, so it is renewed soon after a jump.
 fn by(bot: Bot, clock: &Clock) -> Bot {
@@ -23,7 +23,7 @@ fn by(bot: Bot, clock: &Clock) -> Bot {
 
 #[tokio::test]
 async fn a_life_that_ended_while_the_bot_was_down_ends_at_the_start_and_the_person_is_told() {
-    let (stage, journal, clock) = (Stage::new().await, Journal::begin(), Clock::set_by_hand(NOON));
+    let (stage, journal, clock) = (Stage::new().await, Journal::begin(), clock_at_noon());
     let anna = stage.person("Anna").await;
     let bot = Running::start(by(stage.bot(&stage.sqlite().await).dialogue(form().life(HOUR)), &clock));
     anna.says("/start").await;
@@ -71,7 +71,7 @@ fn shift() -> Dialogue<Shift> {
 
 #[tokio::test]
 async fn the_end_of_a_life_is_handled_while_the_bot_runs_and_slides_with_every_input() {
-    let (stage, clock, store) = (Stage::new().await, Clock::set_by_hand(NOON), memory());
+    let (stage, clock, store) = (Stage::new().await, clock_at_noon(), memory());
     let anna = stage.person("Anna").await;
     let bot = Running::start(by(stage.bot(&store).dialogue(shift()), &clock));
     anna.says("/start").await;
@@ -132,7 +132,7 @@ fn kitchen() -> Dialogue<Kitchen> {
 
 #[tokio::test]
 async fn a_timer_fires_once_and_a_cancelled_one_never_also_over_restarts() {
-    let (stage, clock) = (Stage::new().await, Clock::set_by_hand(NOON));
+    let (stage, clock) = (Stage::new().await, clock_at_noon());
     let anna = stage.person("Anna").await;
     let bot = Running::start(by(stage.bot(&stage.sqlite().await).dialogue(kitchen()), &clock));
     anna.says("/start").await;
@@ -154,7 +154,7 @@ async fn a_clock_that_was_set_back_between_two_starts_ends_nothing_early_and_for
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     let both = |bot: Bot| bot.dialogue(form().life(HOUR)).dialogue(kitchen_on("cook"));
-    let bot = Running::start(by(both(stage.bot(&stage.sqlite().await)), &Clock::set_by_hand(NOON)));
+    let bot = Running::start(by(both(stage.bot(&stage.sqlite().await)), &clock_at_noon()));
     let boris = stage.person("Boris").await;
     anna.says("/start").await;
     boris.says("/cook").await;
@@ -188,7 +188,7 @@ fn kitchen_on(name: &'static str) -> Dialogue<Kitchen> {
 
 #[tokio::test]
 async fn a_store_that_cleans_up_for_long_delays_no_timer() {
-    let (stage, clock) = (Stage::new().await, Clock::set_by_hand(NOON));
+    let (stage, clock) = (Stage::new().await, clock_at_noon());
     let anna = stage.person("Anna").await;
     let faulty = Arc::new(FaultyStore::new(memory()));
     faulty.fail_until_lifted("clean", Trouble::Stall);
@@ -221,7 +221,7 @@ async fn comes(turn: &mut Turn, _: String) -> Step<Booking> {
 
 #[tokio::test]
 async fn the_application_sets_a_timer_where_nothing_is_open_and_it_fires_after_a_restart() {
-    let (stage, clock) = (Stage::new().await, Clock::set_by_hand(NOON));
+    let (stage, clock) = (Stage::new().await, clock_at_noon());
     let (anna, boris) = (stage.person("Anna").await, stage.person("Boris").await);
     let booking = || Dialogue::new().start(timer("table"), remind).on(Booking::ASKED, text(), comes);
     let bot = Running::start(by(stage.bot(&stage.sqlite().await).dialogue(booking()), &clock));

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use opora::clock::{Clock, Millis};
+use opora::clock::Clock;
 use opora::key::DialogueKey;
 use opora::prelude::*;
-use opora::store::{Holder, LeaseAnswer, Parked, ParkedId, Store};
+use opora::store::{LeaseAnswer, Parked, ParkedId, Store};
+use opora::testing::{NOON, clock_at_noon, holder};
 use opora_testkit::postgres_server::PostgresSpace;
 use opora_testkit::redis_server::RedisSpace;
 use serde_json::json;
@@ -18,7 +19,6 @@ use super::numbers::Numbers;
 use crate::stage::{BOT, Person, Running, Stage, memory, until};
 
 const HOUR: Duration = Duration::from_secs(3600);
-const NOON: Millis = Millis(1_800_000_000_000);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "tour")]
@@ -115,7 +115,7 @@ impl Case<'_> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         metrics::with_local_recorder(&numbers, || {
             runtime.block_on(async {
-                let (stage, clock) = (Stage::new().await, Clock::set_by_hand(NOON));
+                let (stage, clock) = (Stage::new().await, clock_at_noon());
                 let (store, journal) = (memory(), Journal::begin());
                 test(Case { stage: &stage, store, clock, numbers: numbers.clone(), journal }).await;
             });
@@ -205,7 +205,7 @@ fn unheard_outcomes_timers_and_alarms_are_warned_of_and_counted() {
 
 /// What was kept runs again once a handler is there.
 async fn unheard_inputs_are_kept_and_run_again(stage: &Stage, store: Arc<dyn Store>) {
-    let (anna, clock) = (stage.person("Anna").await, Clock::set_by_hand(NOON));
+    let (anna, clock) = (stage.person("Anna").await, clock_at_noon());
     let rows = async || store.parked(Some(BOT), 99).await.unwrap();
     let running = Running::start(bot(stage, &store, &clock, script(deaf())));
     asks_for_everything(&anna).await;
@@ -333,17 +333,9 @@ fn a_post_under_a_known_name_is_counted() {
 #[test]
 fn a_question_to_repeat_where_nothing_is_open_is_counted() {
     Case::run(async |case| {
-        let holder = Holder {
-            host: String::new(),
-            pid: 1,
-            process_start: 1,
-            boot_id: String::new(),
-            pid_namespace: String::new(),
-            since: NOON,
-            token: "t".into(),
-            ttl_ms: 1000,
+        let Ok(LeaseAnswer::Granted(epoch)) = case.store.claim(BOT, &holder("t"), None).await else {
+            panic!("no lease")
         };
-        let Ok(LeaseAnswer::Granted(epoch)) = case.store.claim(BOT, &holder, None).await else { panic!("no lease") };
         let (key, kind) = (DialogueKey::private(BOT, 7), "again".to_owned());
         let (body, reason) = (String::new(), String::new());
         let parked = Parked { id: ParkedId(0), key, kind, body, reason, attempts: 1, at: NOON, retry: false };

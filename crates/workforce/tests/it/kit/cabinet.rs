@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use opora::bot::{Bot, SendLimits, Stop};
 use opora::clock::Clock;
 use opora::store::Store;
+use opora::testing::clock_at_noon;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
@@ -100,7 +101,7 @@ impl Cabinet {
     ) -> Self {
         let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
         let config = ground.config(&[&[("BOT_TOKEN", emulator.token.as_str())], more].concat());
-        let clock = Clock::set_by_hand(NOON);
+        let clock = clock_at_noon();
         let bot = Bot::new(&emulator.token).api_url(&emulator.base).send_limits(SendLimits::Off);
         let bot = if is_bot_by_hand { by_hand(bot, &clock) } else { bot };
         let emulator = Arc::new(emulator);

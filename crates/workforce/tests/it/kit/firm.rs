@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use opora::bot::Bot;
-use opora::clock::{Clock, Millis};
 use opora::store::Store;
 use opora::testing::chat::{Someone, Stage};
+use opora::testing::clock_at_noon;
 use opora::turn::Context;
 use opora_testkit::postgres_server::PostgresSpace;
 use opora_testkit::redis_server::RedisSpace;
@@ -17,8 +17,8 @@ use workforce::people::{self, Grant, Role};
 use workforce::rooms::Rooms;
 use workforce::texts::Language;
 
-/// Noon of a day in 2026, in UTC.
-pub const NOON: Millis = Millis(1_767_268_800_000);
+pub use opora::testing::NOON;
+
 const SETTINGS: [(&str, &str); 2] = [("BOT_TOKEN", "7:stage"), ("PUBLIC_URL", "http://office.example")];
 
 /// Runs tests wherever conversations and tables may be; each is a function of the [`Kind`]. The usual run takes both
@@ -121,7 +121,7 @@ impl Firm {
     pub async fn with(kind: Kind, rooms: Rooms) -> Self {
         let ground = Ground::new(kind).await;
         let domain = ground.domain().await;
-        let clock = Clock::set_by_hand(NOON);
+        let clock = clock_at_noon();
         let store: Arc<dyn Store> = domain.store().clone();
         let config = ground.config(&SETTINGS);
         let app = App::new(&config, domain, rooms.clone(), Bot::new("7:stage").handle(), clock.clone());

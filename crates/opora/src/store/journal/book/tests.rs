@@ -4,6 +4,7 @@ use sqlx::{Connection, SqliteConnection};
 
 use super::*;
 use crate::store::{Commit, DecidedStore, Holder, LeaseAnswer, Version};
+use crate::testing::holder;
 
 #[tokio::test]
 async fn the_name_of_an_outage_is_one_bots_and_stays_until_everything_is_replayed() {
@@ -35,9 +36,9 @@ async fn whoever_lost_the_lease_takes_nothing_of_what_another_one_has_written_do
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal.db");
     let book = Book::open(&path).await.unwrap();
-    let mine = claimed(&book, &holder()).await;
+    let mine = claimed(&book, &holder("t")).await;
     assert_eq!(book.epoch(7).await.unwrap(), mine);
-    let another = Holder { token: "another".into(), ..holder() };
+    let another = holder("another");
     let theirs = claimed(&book, &another).await;
     let (key, keys) = (DialogueKey::private(7, 5), ["7:5:5".to_owned()]);
     let entry = Entry::of_turn(&Commit::new(key.clone(), Version(3), Millis(1)), false);
@@ -85,19 +86,6 @@ async fn claimed(book: &Book, holder: &Holder) -> Epoch {
     epoch
 }
 
-fn holder() -> Holder {
-    Holder {
-        host: "test".into(),
-        pid: 1,
-        process_start: 1,
-        boot_id: "b".into(),
-        pid_namespace: "n".into(),
-        since: Millis(0),
-        token: "t".into(),
-        ttl_ms: 30_000,
-    }
-}
-
 #[tokio::test]
 async fn a_database_that_keeps_conversations_itself_is_no_journal() {
     let folder = tempfile::tempdir().unwrap();
@@ -108,7 +96,7 @@ async fn a_database_that_keeps_conversations_itself_is_no_journal() {
     sqlx::raw_sql(waits).execute(&mut file).await.unwrap();
     let refused = Book::beside(Arc::clone(&database)).await;
     assert!(matches!(refused, Err(StoreError::Unsupported(KEEPS_CONVERSATIONS))), "{refused:?}");
-    let held = database.store().claim(7, &holder(), None).await.unwrap();
+    let held = database.store().claim(7, &holder("t"), None).await.unwrap();
     let LeaseAnswer::Granted(epoch) = held else { panic!("{held:?}") };
     let refused = Book::discard(&database).await;
     assert!(matches!(refused, Err(StoreError::Unsupported(NOT_IN_REDIS))), "{refused:?}");

@@ -10,11 +10,11 @@ use opora::key::DialogueKey;
 use opora::store::{
     Commit, Committed, Epoch, LeaseAnswer, Opened, StateChange, Store, StoreError, StoreResult, Stored, Version,
 };
+use opora::testing::holder;
 use opora_testkit::redis_server::RedisServer;
 use serde_json::json;
 
 use super::both::{Both, PRIVATE, Talk, mapping};
-use crate::lease_holder::holder;
 use crate::stage::{BOT, Stage, until};
 
 /// Aiogram's keys of one person, and a store on them whose instance holds the lease.
