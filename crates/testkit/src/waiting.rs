@@ -6,13 +6,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Asks until there is something. Panics with `what` if there is nothing within the time.
 pub async fn until_some<T>(what: &str, within: Duration, ask: impl AsyncFn() -> Option<T>) -> T {
-    let waiting = async {
-        loop {
-            if let Some(found) = ask().await {
-                return found;
-            }
-            tokio::time::sleep(POLL_INTERVAL).await;
+    tokio::time::timeout(within, look_again(ask)).await.unwrap_or_else(|_| panic!("not in time: {what}"))
+}
+
+/// Asks until there is something, for a caller that has a deadline of its own.
+pub async fn look_again<T>(ask: impl AsyncFn() -> Option<T>) -> T {
+    loop {
+        if let Some(found) = ask().await {
+            return found;
         }
-    };
-    tokio::time::timeout(within, waiting).await.unwrap_or_else(|_| panic!("not in time: {what}"))
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
 }

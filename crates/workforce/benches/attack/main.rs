@@ -8,22 +8,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use self::assault::{Assault, run};
-use self::figures::{Figures, ms};
-
-#[path = "../../tests/it/web/attack/assault.rs"]
-mod assault;
-#[allow(dead_code, reason = "the tests need more of it")]
-#[path = "../../tests/it/kit/demo.rs"]
-mod demo;
-#[path = "../../tests/it/web/attack/figures.rs"]
-mod figures;
-/// As the shared files name it.
-mod kit {
-    pub use super::demo;
-}
-#[path = "../../tests/it/web/attack/scene.rs"]
-mod scene;
+use opora_testkit::product::attack::figures::{Figures, ms};
+use opora_testkit::product::attack::{Assault, run};
 
 const WHOLE: Assault = Assault {
     idle: 2000,
@@ -53,6 +39,7 @@ async fn main() -> ExitCode {
          for {} s\n",
         lasts.as_secs()
     );
+    workforce::server::raise_descriptor_limit();
     let figures = run(assault).await;
     println!("{figures}\n");
     let broken = broken(&figures, assault);

@@ -15,19 +15,14 @@ use std::time::Duration;
 use opora::bot::Bot;
 use opora::clock::Clock;
 use opora_testkit::postgres_server::PostgresSpace;
+use opora_testkit::product::large_firm::{LargeFirm, Size};
+use opora_testkit::queries::Queries;
 use tokio::net::TcpListener;
 use workforce::application::{self, App};
 use workforce::config::{Config, Layer, Layers};
 use workforce::domain::{Address, Domain};
 use workforce::rooms::Rooms;
 
-use self::filling::{LargeFirm, Size};
-use self::queries::Queries;
-
-#[path = "../../tests/it/web/large_firm/filling.rs"]
-mod filling;
-#[path = "../../tests/it/kit/queries.rs"]
-mod queries;
 mod readers;
 
 const SIZE: Size = Size { sites: 200, people: 2000, owners: 20, managers: 10, per_day: 274 };
@@ -83,7 +78,7 @@ async fn fill(app: &App) -> LargeFirm {
     let clock = Clock::machine();
     let began = clock.now();
     let pool = app.domain.read().get_postgres_connection_pool();
-    let firm = LargeFirm::found(pool, SIZE, began).await;
+    let firm = LargeFirm::found(pool, SIZE, began.0).await;
     for from in (DAYS.0..DAYS.1).step_by(DAYS_AT_ONCE) {
         let to = DAYS.1.min(from + DAYS_AT_ONCE as i64);
         firm.work(from, to).await;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use opora_testkit::product::large_firm::{LargeFirm, Page, Reader};
+use opora_testkit::queries::Queries;
 use reqwest::{Client, header};
 
-use crate::filling::{LargeFirm, Page, Reader};
 use crate::progress;
-use crate::queries::Queries;
 
 /// So many of each.
 const READERS: [(Reader, i64); 3] = [(Reader::Owner, 20), (Reader::Manager, 10), (Reader::Employee, 20)];

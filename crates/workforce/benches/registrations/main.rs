@@ -6,22 +6,9 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use opora_testkit::product::crowd;
+use opora_testkit::product::demo::{Demo, program};
 use rustix::process::{Pid, Signal, kill_process};
-
-use self::demo::{Demo, OPORA};
-
-#[path = "../../tests/it/registration/crowd.rs"]
-mod crowd;
-#[allow(dead_code, reason = "the tests need more of it")]
-#[path = "../../tests/it/kit/demo.rs"]
-mod demo;
-/// As the shared files name it.
-mod kit {
-    pub use super::demo;
-}
-#[allow(dead_code, reason = "the tests need more of it")]
-#[path = "../../tests/it/registration/newcomer.rs"]
-mod newcomer;
 
 /// Any bot's.
 const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";
@@ -44,7 +31,7 @@ async fn main() {
     };
     let mut emulator = Demo::start().await;
     emulator.token = TOKEN.to_owned();
-    let mut run = with_settings(Command::new(OPORA));
+    let mut run = with_settings(Command::new(program()));
     run.arg("run").env("BOT_API_URL", &emulator.base).env("RUST_LOG", "warn");
     let mut run = run.stdout(Stdio::null()).spawn().unwrap();
     let took = crowd::register(&emulator, people, PATIENCE).await;
@@ -53,7 +40,7 @@ async fn main() {
     kill_process(Pid::from_child(&run), Signal::TERM).unwrap();
     assert!(run.wait().unwrap().success());
     for question in [["cleanup", "--dry-run"], ["repair", "registrations"]] {
-        let done = with_settings(Command::new(OPORA)).args(question).output().unwrap();
+        let done = with_settings(Command::new(program())).args(question).output().unwrap();
         let told = String::from_utf8(done.stdout).unwrap();
         print!("{told}");
         let is_known = told.contains(&format!("files known to the database: {}\nwould delete: 0, kept: 0", people * 2));

@@ -1,6 +1,6 @@
 //! The emulator's chat page in a real browser.
 
-pub mod dialogue;
+mod dialogue;
 mod hostile;
 mod inspector;
 mod preferences;

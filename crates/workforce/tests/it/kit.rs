@@ -2,14 +2,15 @@
 //!
 //! `docs/testing.md` says which one a test needs.
 
+pub use opora_testkit::product::demo;
+pub use opora_testkit::queries;
+
 pub mod browser;
 pub mod cabinet;
 pub mod chat;
 pub mod chromedriver;
-pub mod demo;
 pub mod firm;
 pub mod page;
 pub mod product;
-pub mod queries;
 pub mod remains;
 pub mod s3_server;

@@ -19,7 +19,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::kit::demo::{OPORA, PATIENCE};
+use crate::kit::demo::{PATIENCE, program};
 
 /// Runs tests over every store that an operator may meet; each is a function of the [`Kind`].
 macro_rules! on_every_store {
@@ -240,7 +240,7 @@ impl Done {
 
 /// Runs `opora` with nothing of the environment but these variables deciding the store.
 pub async fn run(variables: &[(&str, &str)], arguments: &[&str]) -> Done {
-    let mut command = Command::new(OPORA);
+    let mut command = Command::new(program());
     for decides in ["STATE_URL", "REDIS_URL", "DATABASE_URL", "DATA_DIR"] {
         command.env_remove(decides);
     }

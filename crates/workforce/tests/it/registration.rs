@@ -13,15 +13,15 @@ use workforce::registration::{DocumentKind, DocumentStatus, Registrations};
 
 use crate::kit::firm::{Firm, Kind, NOON, on_every_database};
 
+pub use opora_testkit::product::newcomer;
+
 mod browser;
 pub mod cleaning;
 mod crash;
-mod crowd;
 mod deciding;
 mod disks;
 pub mod live;
 mod mending;
-pub mod newcomer;
 mod pages;
 mod pictures;
 pub mod process;

@@ -1,7 +1,6 @@
 //! A conversation with the demo's bot, from its first word to an album of pictures.
 
-use std::path::Path;
-
+use opora_testkit::pictures;
 use serde_json::json;
 
 use crate::kit::browser::{Screen, visit};
@@ -146,12 +145,12 @@ async fn share_place(page: &Page) {
 async fn send_pictures(page: Page) {
     page.press("chat-1001").await;
     page.find("composer").await;
-    page.find_hidden("file-input-photo").await.send_keys(picture("hill")).await.unwrap();
+    page.find_hidden("file-input-photo").await.send_keys(pictures::file("hill")).await.unwrap();
     page.bubbles(ANNA, "bot", "Your photo", 1).await;
     shown(&page, ".message.own", 1).await;
     shown(&page, ".message.bot", 1).await;
     page.shoot("1-photo").await;
-    let two = format!("{}\n{}", picture("hill"), picture("tower"));
+    let two = format!("{}\n{}", pictures::file("hill"), pictures::file("tower"));
     page.type_keys("composer", "Two of them").await;
     page.find_hidden("file-input-photo").await.send_keys(two).await.unwrap();
     page.bubbles(ANNA, "own", "Two of them", 1).await;
@@ -171,9 +170,4 @@ async fn shown(page: &Page, place: &str, count: usize) {
     let pictures = format!("[...document.querySelectorAll(\"{place}\")]");
     let drawn = format!("{pictures}.filter((one) => one.complete && one.naturalWidth > 0).length === {count}");
     page.until(&format!("{count} pictures are drawn in {place}"), &drawn).await;
-}
-
-pub fn picture(name: &str) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/kit/pictures");
-    folder.join(format!("{name}.png")).to_str().unwrap().to_owned()
 }

@@ -13,7 +13,7 @@ use thirtyfour::error::WebDriverErrorInner;
 use thirtyfour::{By, WebDriver, WebElement, WindowHandle};
 
 use crate::kit::browser::Screen;
-use crate::kit::demo::{Demo, OPORA, until};
+use crate::kit::demo::{Demo, program, until};
 
 mod forms;
 
@@ -315,5 +315,5 @@ fn forget_pictures(name: &str) {
 
 /// The folder of the build: the program lies in `target/<profile>`.
 fn screenshots() -> PathBuf {
-    Path::new(OPORA).ancestors().nth(2).expect("a program lies in a profile's folder").join("screenshots")
+    program().ancestors().nth(2).expect("a program lies in a profile's folder").join("screenshots")
 }

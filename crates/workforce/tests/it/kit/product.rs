@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use workforce::domain::Address;
 
-use crate::kit::demo::{ANNA, BORIS, Demo, OPORA, PATIENCE, until};
+use crate::kit::demo::{ANNA, BORIS, Demo, PATIENCE, program, until};
 use crate::kit::firm::{Ground, Kind, on_every_database};
 use crate::operator;
 
@@ -31,7 +31,7 @@ pub struct Run {
 
 impl Run {
     pub fn start(ground: &Ground, emulator: &Demo, more: &[(&str, &str)]) -> Self {
-        Self::start_as(Command::new(OPORA), ground, emulator, more)
+        Self::start_as(Command::new(program()), ground, emulator, more)
     }
 
     /// The same by a command that only lacks its arguments.
@@ -185,7 +185,7 @@ async fn every_mistake_of_the_configuration_is_told_before_anything_starts() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("opora.toml"), "web_listen = \"here\"\nlanguage = \"de\"\n").unwrap();
     std::fs::write(folder.path().join(".env"), "WEBHOOK_URL=https://bot.example/telegram\nSEND_LIMITS=none\n").unwrap();
-    let mut command = Command::new(OPORA);
+    let mut command = Command::new(program());
     for name in ["BOT_TOKEN", "DATABASE_URL", "LANGUAGE", "REDIS_URL"] {
         command.env_remove(name);
     }

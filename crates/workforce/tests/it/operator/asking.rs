@@ -7,7 +7,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::{Done, Kind, Office, key};
-use crate::kit::demo::{OPORA, PATIENCE};
+use crate::kit::demo::{PATIENCE, program};
 
 on_every_store! {
     a_reset_ends_the_conversation_and_raises_its_version,
@@ -60,7 +60,7 @@ async fn at_a_terminal_it_asks_and_takes_everything_but_yes_for_no(kind: Kind) {
 
 /// Runs it at a terminal of its own, where everything it says comes out together.
 async fn at_a_terminal(office: &Office, arguments: &str, answer: &str) -> Done {
-    let line = format!("'{OPORA}' {arguments} --store '{}'", office.address());
+    let line = format!("'{}' {arguments} --store '{}'", program().display(), office.address());
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).kill_on_drop(true);
     let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::kit::demo::{ANNA, BORIS, Demo, PATIENCE};
+use crate::kit::demo::{ANNA, BORIS, Demo, PATIENCE, program};
 
 #[tokio::test]
 async fn a_conversation_goes_on_after_a_restart() {
@@ -86,7 +86,7 @@ async fn fresh_does_not_touch_a_demo_that_runs() {
     let folder = tempfile::tempdir().unwrap();
     let demo = demo_in(&folder, &[]).await;
     demo.says(ANNA, "keep me").await;
-    let second = tokio::process::Command::new(env!("CARGO_BIN_EXE_opora"))
+    let second = tokio::process::Command::new(program())
         .args(["demo", "--port", "0", "--fresh", "--data"])
         .arg(folder.path())
         .output()

@@ -4,6 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::kit::demo::program;
 use crate::kit::firm::{Ground, Kind};
 use crate::kit::product::{Run, silent_emulator};
 use crate::operator::doctor::{asked, tells};
@@ -30,7 +31,7 @@ async fn what_a_start_creates_is_private() {
     let places = [("DATA_DIR", folder.as_str()), ("STATE_URL", &address), ("DATABASE_URL", &address)];
     // The shell of an ordinary user: others may read what is made.
     let mut shell = tokio::process::Command::new("sh");
-    shell.args(["-c", "umask 022; exec \"$0\" \"$@\"", crate::kit::demo::OPORA]);
+    shell.args(["-c", "umask 022; exec \"$0\" \"$@\""]).arg(program());
     let product = Run::start_as(shell, &ground, &emulator, &places);
     product.web().await;
     let names: Vec<_> = entries(&data).iter().map(|path| path.file_name().unwrap().to_owned()).collect();

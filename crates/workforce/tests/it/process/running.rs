@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::kit::demo::{ANNA, Demo, OPORA, PATIENCE, STOPS_WITHIN, until};
+use crate::kit::demo::{ANNA, Demo, PATIENCE, STOPS_WITHIN, program, until};
 
 #[tokio::test]
 async fn it_says_where_to_click_who_is_there_and_what_is_kept() {
@@ -117,7 +117,7 @@ async fn a_second_one_on_the_same_port_says_which_port_is_taken() {
     let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let demo = Demo::product(&folder, &[]).await;
     let port = demo.port();
-    let second = Command::new(OPORA).args(["demo", "--port", port, "--data"]).arg(other.path()).output();
+    let second = Command::new(program()).args(["demo", "--port", port, "--data"]).arg(other.path()).output();
     let second = timeout(PATIENCE, second).await.expect("it should give up at once").unwrap();
     let complaint = String::from_utf8(second.stderr).unwrap();
     assert_eq!(second.status.code(), Some(1), "{complaint}");

@@ -1,6 +1,7 @@
 //! Registration in a real browser: the chat page in Russian, the owner's pages, and what others may not see.
 
-use crate::chat_page::dialogue::picture;
+use opora_testkit::pictures;
+
 use crate::kit::browser::{Screen, visit_demo};
 use crate::kit::chat::Chat;
 use crate::kit::demo::Demo;
@@ -64,9 +65,9 @@ async fn registers(page: &Page) {
     zhanna.presses_below("Ваша электронная почта?", 0).await;
     zhanna.presses_below("Какой документ вы покажете?", 0).await;
     zhanna.hears("Пришлите фото паспорта").await;
-    page.find_hidden("file-input-photo").await.send_keys(picture("tower")).await.unwrap();
+    page.find_hidden("file-input-photo").await.send_keys(pictures::file("tower")).await.unwrap();
     zhanna.hears("Теперь селфи").await;
-    page.find_hidden("file-input-photo").await.send_keys(picture("hill")).await.unwrap();
+    page.find_hidden("file-input-photo").await.send_keys(pictures::file("hill")).await.unwrap();
     zhanna.hears("Готово! Ваша заявка на проверке.").await;
     page.fits().await;
     page.shoot("1-chat").await;

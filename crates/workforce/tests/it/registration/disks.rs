@@ -11,7 +11,7 @@ use tokio::process::Command;
 use super::live::count;
 use super::newcomer::{DONE, Deed, HILL, NOT_SAVED, Newcomer, SAVING, TOWER};
 use super::process::Office;
-use crate::kit::demo::{ANNA, OPORA, until};
+use crate::kit::demo::{ANNA, program, until};
 use crate::kit::firm::{Kind, embedded_and_on_servers};
 use crate::kit::product::Run;
 
@@ -33,7 +33,7 @@ async fn a_folder_that_refuses_leaves_the_draft_and_a_start_later_completes_it(k
     let office = Office::new(kind).await;
     let (root, files) = (office.ground.folder.path(), office.ground.folder.path().join("files"));
     fs::create_dir(&files).unwrap();
-    let mut command = Command::new(OPORA);
+    let mut command = Command::new(program());
     if rustix::process::geteuid().is_root() {
         // Root is refused nothing: somebody else runs it.
         chown(root, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -136,7 +136,7 @@ async fn on_small_disk(disk: &Path) -> Option<Command> {
     let tried = command().arg("true").stderr(Stdio::null()).status().await;
     tried.is_ok_and(|status| status.success()).then(|| {
         let mut command = command();
-        command.arg(OPORA);
+        command.arg(program());
         command
     })
 }

@@ -1,10 +1,10 @@
 //! Registrations with the real program: the four cases that it is made for, and restarts between any two steps.
 
 use opora::clock::Clock;
+use opora_testkit::product::crowd;
 use serde_json::json;
 
 use super::cleaning::{HOUR, put};
-use super::crowd;
 use super::live::count;
 use super::newcomer::{DONE, Deed, NOT_SAVED, Newcomer, SAVING, WAY};
 use crate::kit::demo::{ANNA, BORIS, Demo, PATIENCE, until};

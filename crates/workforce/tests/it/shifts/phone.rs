@@ -3,12 +3,13 @@
 //! A process that was killed may say something once more, also behind an answer. So a button is looked for under the last
 //! message that has it, and an answer is what the chat ends with, or what becomes of the message whose button was pressed.
 
+use opora_testkit::waiting::look_again;
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::HERE;
-use crate::kit::demo::{Demo, PATIENCE, look_again};
+use crate::kit::demo::{Demo, PATIENCE};
 
 /// What somebody does.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,7 @@
 
 use std::time::Duration;
 
-use self::assault::{Assault, run};
-
-mod assault;
-mod figures;
-mod scene;
+use opora_testkit::product::attack::{Assault, run};
 
 const SMALL: Assault = Assault {
     idle: 100,
@@ -28,6 +24,7 @@ const SLOWEST: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn under_attack_people_are_served_and_memory_is_bounded() {
+    workforce::server::raise_descriptor_limit();
     let figures = run(SMALL).await;
     println!("{figures}");
     assert!(figures.memory_peak_kb < MOST_MEMORY_KB, "{figures}");

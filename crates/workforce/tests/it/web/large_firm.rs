@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use opora_testkit::product::large_firm::{LargeFirm, Reader, Size};
 use sqlx::PgPool;
 
-use self::filling::{LargeFirm, Reader, Size};
 use crate::kit::cabinet::{Browser, Cabinet};
 use crate::kit::firm::{Kind, NOON};
 use crate::kit::queries::Queries;
-
-pub mod filling;
 
 const SIZE: Size = Size { sites: 20, people: 120, owners: 1, managers: 1, per_day: 28 };
 const READERS: [Reader; 3] = [Reader::Owner, Reader::Manager, Reader::Employee];
@@ -34,7 +32,7 @@ async fn pages_ask_and_read_no_more_of_a_history_that_is_ten_times_longer() {
     let queries = Queries::counted();
     let cabinet = Cabinet::open(Kind::Postgres).await;
     let pool = cabinet.app.domain.read().get_postgres_connection_pool().clone();
-    let firm = LargeFirm::found(&pool, SIZE, NOON).await;
+    let firm = LargeFirm::found(&pool, SIZE, NOON.0).await;
     firm.work(-60, 45).await;
     firm.settle().await;
     let short = costs(&cabinet, &firm, &queries, &pool).await;

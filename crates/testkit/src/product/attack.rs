@@ -17,9 +17,12 @@ use tokio_tungstenite::client_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-use super::figures::{Figures, Times};
-use super::scene::{Answer, DOCUMENT, FIRST_PERSON, FIRST_WRITER, Guest, Member, Scene, VICTIM};
-use crate::kit::demo;
+use self::figures::{Figures, Times};
+use self::scene::{Answer, DOCUMENT, FIRST_PERSON, FIRST_WRITER, Guest, Member, Scene, VICTIM};
+use crate::product::demo;
+
+pub mod figures;
+mod scene;
 
 /// Each writes seldom enough to be within the limits of the chat.
 const WRITERS: usize = 40;
@@ -53,9 +56,8 @@ pub struct Assault {
     pub file_bytes: u64,
 }
 
-/// Everything at once, over a product of its own.
+/// Everything at once, over a product of its own. The caller has raised its limit of open files.
 pub async fn run(assault: Assault) -> Figures {
-    workforce::server::raise_descriptor_limit();
     assert!(assault.attackers * FILES_AT_ONCE >= assault.downloads && assault.attackers * 20 >= assault.sockets);
     let scene = Scene::open(assault.attackers + assault.readers, WRITERS, assault.file_bytes).await;
     let members = members(&scene, assault.attackers + assault.readers).await;

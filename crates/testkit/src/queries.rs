@@ -37,7 +37,6 @@ impl Queries {
     }
 
     /// From now on they are not, and cost nothing by it.
-    #[allow(dead_code, reason = "the benchmark of the pages needs it")]
     pub fn rest(&self) {
         self.is_resting.store(true, Ordering::Relaxed);
     }

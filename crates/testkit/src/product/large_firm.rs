@@ -2,11 +2,10 @@
 //!
 //! Everything follows from the numbers of a day and of a slot in it, so nothing has to be asked for to find a page.
 
-use opora::clock::Millis;
 use sqlx::{AssertSqlSafe, PgPool};
 
-const FIRM: &str = include_str!("firm.sql");
-const DAYS: &str = include_str!("days.sql");
+const FIRM: &str = include_str!("large_firm/firm.sql");
+const DAYS: &str = include_str!("large_firm/days.sql");
 const DAY_MS: i64 = 24 * 3600 * 1000;
 /// Everything happens in Moscow.
 const ZONE_MS: i64 = 3 * 3600 * 1000;
@@ -45,15 +44,15 @@ pub struct Page {
 pub struct LargeFirm {
     pool: PgPool,
     size: Size,
-    now: Millis,
+    now_ms: i64,
     /// By Moscow's clock, since 1970.
     today: i64,
 }
 
 impl LargeFirm {
     /// Its people and sites, in tables that are empty.
-    pub async fn found(pool: &PgPool, size: Size, now: Millis) -> Self {
-        let firm = Self { pool: pool.clone(), size, now, today: (now.0 + ZONE_MS) / DAY_MS };
+    pub async fn found(pool: &PgPool, size: Size, now_ms: i64) -> Self {
+        let firm = Self { pool: pool.clone(), size, now_ms, today: (now_ms + ZONE_MS) / DAY_MS };
         firm.run(FIRM, (0, 0)).await;
         firm
     }
@@ -208,7 +207,7 @@ impl LargeFirm {
             ("{from}", from),
             ("{to}", to),
             ("{today}", self.today),
-            ("{now}", self.now.0),
+            ("{now}", self.now_ms),
         ];
         let sql = numbers.iter().fold(sql.to_owned(), |sql, (name, number)| sql.replace(name, &number.to_string()));
         let mut whole = self.pool.begin().await.unwrap();

@@ -8,10 +8,9 @@ use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::kit::demo::Demo;
+use crate::product::demo::Demo;
 
-pub const TOWER: &[u8] = include_bytes!("../kit/pictures/tower.png");
-pub const HILL: &[u8] = include_bytes!("../kit/pictures/hill.png");
+pub use crate::pictures::{HILL, TOWER};
 
 /// What the last step is answered with at once, and what becomes of it.
 pub const SAVING: &str = "One moment, please";
@@ -44,6 +43,7 @@ pub enum Deed {
     IsAt(f64, f64),
 }
 
+#[derive(Debug)]
 pub struct Newcomer<'a> {
     emulator: &'a Demo,
     id: i64,

@@ -5,7 +5,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use opora_testkit::server_process::free_port;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
@@ -15,7 +14,8 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::process::Child;
 use tokio::time::timeout;
 
-use crate::kit::demo::{Demo, OPORA, PATIENCE, until};
+use crate::product::demo::{Demo, PATIENCE, program, until};
+use crate::server_process::free_port;
 
 /// Any bot's.
 const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";
@@ -173,7 +173,7 @@ impl std::fmt::Debug for Scene {
 }
 
 fn command(folder: &Path) -> Command {
-    let mut command = Command::new(OPORA);
+    let mut command = Command::new(program());
     command.env("BOT_TOKEN", TOKEN).env("DATABASE_URL", database(folder)).env("DATA_DIR", folder);
     command.env("LANGUAGE", "en").env("SEND_LIMITS", "off").env("ONLY_INSTANCE", "false").current_dir(folder);
     command

@@ -2,7 +2,7 @@
 //!
 //! The page is tried with the emulator and its echo bot, which answers everything; the product has a demo of its own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -12,14 +12,18 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-pub const OPORA: &str = env!("CARGO_BIN_EXE_opora");
+use crate::waiting::until_some;
+
 /// Long enough for a slow machine, short enough to notice that nothing comes.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 /// Whoever stops it must not wait for those who still have something open.
 pub const STOPS_WITHIN: Duration = Duration::from_secs(2);
 pub const ANNA: i64 = 1001;
 pub const BORIS: i64 = 1002;
+/// The token of the bot of `opora demo`, which does not print it.
+const DEMO_TOKEN: &str = "7000000001:AAOporaDemoOporaDemoOporaDemoOpora1";
 
+#[derive(Debug)]
 pub struct Demo {
     /// The chat page.
     pub page: String,
@@ -50,7 +54,7 @@ impl Demo {
 
     /// With variables in its environment.
     pub async fn start_in(variables: &[(&str, &str)], port: &str, arguments: &[&str]) -> Self {
-        let mut command = Command::new(OPORA);
+        let mut command = Command::new(program());
         command.args(["emulator", "--echo", "en", "--port", port]).args(arguments).envs(variables.iter().copied());
         Self::launch(command).await
     }
@@ -68,7 +72,7 @@ impl Demo {
 
     pub fn product_command(folder: &Path, more: &[&str]) -> Command {
         let english: &[&str] = if more.contains(&"--language") { &[] } else { &["--language", "en"] };
-        let mut command = Command::new(OPORA);
+        let mut command = Command::new(program());
         command.args(["demo", "--port", "0", "--data"]).arg(folder).args(english).args(more);
         command
     }
@@ -81,7 +85,7 @@ impl Demo {
         let page = printed.split_whitespace().find(|word| word.starts_with("http://")).expect("a link").to_owned();
         let base = page.trim_end_matches("/chat").trim_end_matches('/').to_owned();
         let token = printed.split_once("bot's token").and_then(|(_, rest)| rest.split_whitespace().next());
-        let token = token.unwrap_or(workforce::demo::TOKEN).to_owned();
+        let token = token.unwrap_or(DEMO_TOKEN).to_owned();
         Self { page, base, token, http: http(), printed, process, output }
     }
 
@@ -167,17 +171,15 @@ impl Demo {
 
 /// Asks again until there is something, up to a deadline.
 pub async fn until<T>(what: &str, ask: impl AsyncFn() -> Option<T>) -> T {
-    timeout(PATIENCE, look_again(ask)).await.unwrap_or_else(|_| panic!("waited in vain until {what}"))
+    until_some(what, PATIENCE, ask).await
 }
 
-/// Asks again until there is something.
-pub async fn look_again<T>(ask: impl AsyncFn() -> Option<T>) -> T {
-    loop {
-        if let Some(found) = ask().await {
-            return found;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+/// The program `opora`. Cargo builds it in `target/<profile>`; tests and benches lie in the folder `deps` beside it.
+pub fn program() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let program = test.ancestors().nth(2).expect("a test lies in the folder of a profile").join("opora");
+    assert!(program.is_file(), "there is no {}: only tests of its own package build it", program.display());
+    program
 }
 
 /// A client that reaches this machine whatever proxy the environment names.
