@@ -15,4 +15,5 @@ pub mod proxy;
 pub mod queries;
 pub mod redis_server;
 pub mod server_process;
+pub mod stage;
 pub mod waiting;

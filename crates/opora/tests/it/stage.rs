@@ -1,5 +1,6 @@
-//! An emulator that listens, people who talk to a bot by it, and a bot that runs in this process.
+//! A stage with people who talk to a bot by it, and a bot that runs in this process.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,33 +9,24 @@ use base64::Engine;
 use opora::bot::{Bot, BotError, Handle, Stop};
 use opora::store::{MemoryStore, SqliteStore, Store};
 use opora::telegram::Telegram;
-use opora_emulator::token::Token;
-use opora_emulator::world::World;
-use opora_emulator::{Emulator, Limits, Settings};
-use opora_testkit::waiting;
+use opora_emulator::{Limits, Settings};
+use opora_testkit::{stage, waiting};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-/// Long enough for a machine with a lot to do, short enough to notice that nothing comes.
-pub const PATIENCE: Duration = Duration::from_secs(30);
-
-/// The bot's token.
-pub const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";
-/// The bot's own id.
-pub const BOT: i64 = 123_456_789;
+pub use opora_testkit::stage::{BOT, PATIENCE, TOKEN};
 
 /// A world to test a bot in.
 pub struct Stage {
-    pub base: String,
-    pub http: reqwest::Client,
-    emulator: Emulator,
+    emulator: stage::Stage,
     folder: tempfile::TempDir,
-    server: JoinHandle<()>,
 }
 
-impl Drop for Stage {
-    fn drop(&mut self) {
-        self.server.abort();
+impl Deref for Stage {
+    type Target = stage::Stage;
+
+    fn deref(&self) -> &stage::Stage {
+        &self.emulator
     }
 }
 
@@ -44,13 +36,8 @@ impl Stage {
     }
 
     pub async fn with(limits: Limits) -> Self {
-        let emulator = Emulator::new(Settings { limits, ..Settings::default() }).unwrap();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base = format!("http://{}", listener.local_addr().unwrap());
-        let router = emulator.router();
-        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { base, http, emulator, folder: tempfile::tempdir().unwrap(), server }
+        let emulator = stage::Stage::with(Settings { limits, ..Settings::default() }).await;
+        Self { emulator, folder: tempfile::tempdir().unwrap() }
     }
 
     /// The library's client.
@@ -85,27 +72,6 @@ impl Stage {
         Arc::new(SqliteStore::open(&self.folder.path().join("state.db")).await.unwrap())
     }
 
-    /// Posts to the people's side; must succeed.
-    pub async fn post(&self, path: &str, body: Value) -> Value {
-        post_to(&self.http, &format!("{}/client/{TOKEN}{path}", self.base), &body).await
-    }
-
-    pub async fn get(&self, path: &str) -> Value {
-        let request = self.http.get(format!("{}/client/{TOKEN}{path}", self.base));
-        request.send().await.unwrap().json().await.unwrap()
-    }
-
-    /// Calls a method as the bot would.
-    pub async fn call(&self, method: &str, body: Value) -> Value {
-        let request = self.http.post(format!("{}/bot{TOKEN}/{method}", self.base)).json(&body);
-        request.send().await.unwrap().json().await.unwrap()
-    }
-
-    /// Orders a fault.
-    pub async fn fault(&self, order: Value) {
-        self.post("/faults", order).await;
-    }
-
     /// Telegram's time passes.
     pub async fn telegram_waits(&self, seconds: i64) {
         self.post("/clock", json!({"advance_seconds": seconds})).await;
@@ -125,21 +91,6 @@ impl Stage {
         let log = self.get("/log?limit=1000").await;
         let calls = log.as_array().unwrap().iter().filter(|entry| entry["method"] == method);
         calls.cloned().collect()
-    }
-
-    /// How many updates the bot has not acknowledged.
-    pub fn unacknowledged(&self) -> usize {
-        self.world(|world| world.queue.len())
-    }
-
-    /// How often the bot has asked for updates.
-    pub fn polls(&self) -> u64 {
-        self.world(|world| world.poller)
-    }
-
-    fn world<T>(&self, look: impl FnOnce(&World) -> T) -> T {
-        let bot = self.emulator.bot(&Token::parse(TOKEN).unwrap()).unwrap();
-        look(&bot.world())
     }
 }
 
@@ -270,12 +221,4 @@ pub async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
 /// Waits until there is something.
 pub async fn until_some<T>(what: &str, look: impl AsyncFn() -> Option<T>) -> T {
     waiting::until_some(what, PATIENCE, look).await
-}
-
-/// Posts JSON and reads the answer; must succeed.
-pub async fn post_to(http: &reqwest::Client, url: &str, body: &Value) -> Value {
-    let response = http.post(url).json(body).send().await.unwrap();
-    let (status, answer) = (response.status(), response.json::<Value>().await.unwrap());
-    assert!(status.is_success(), "{url}: {answer}");
-    answer
 }

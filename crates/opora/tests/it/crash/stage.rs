@@ -1,18 +1,19 @@
-//! An emulator that listens, and a place for what a bot keeps.
+//! A stage, and a place for what a bot keeps.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use opora::store::{OutboxId, OutboxRow, Outgoing, Store};
-use opora_emulator::token::Token;
 use opora_emulator::world::event::Entry;
-use opora_emulator::{Emulator, Settings};
-use opora_testkit::waiting;
+use opora_testkit::{stage, waiting};
 use serde_json::{Value, json};
 
 use super::keeper::{Keeper, Kind};
+
+pub use opora_testkit::stage::{BOT, TOKEN};
 
 /// Long enough for a machine with a lot to do, short enough to notice that nothing comes.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,24 +21,18 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// Begins what people are told who have to wait for a store that is away, beside their dialogue.
 const ONE_MOMENT: &str = "One moment";
 
-/// The bot's token.
-pub const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";
-/// The bot's own id.
-pub const BOT: i64 = 123_456_789;
-
 /// A world to test a bot in.
 pub struct Stage {
-    pub base: String,
-    pub http: reqwest::Client,
-    pub emulator: Emulator,
+    emulator: stage::Stage,
     pub keeper: Keeper,
     folder: tempfile::TempDir,
-    server: tokio::task::JoinHandle<()>,
 }
 
-impl Drop for Stage {
-    fn drop(&mut self) {
-        self.server.abort();
+impl Deref for Stage {
+    type Target = stage::Stage;
+
+    fn deref(&self) -> &stage::Stage {
+        &self.emulator
     }
 }
 
@@ -57,15 +52,10 @@ impl Stage {
     }
 
     async fn with(parent: &Path, kind: Kind) -> Arc<Self> {
-        let emulator = Emulator::new(Settings::default()).unwrap();
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base = format!("http://{}", listener.local_addr().unwrap());
-        let router = emulator.router();
-        let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let emulator = stage::Stage::new().await;
         let folder = tempfile::tempdir_in(parent).unwrap();
         let keeper = Keeper::start(kind, &folder.path().join("state.db")).await;
-        Arc::new(Self { base, http, emulator, keeper, folder, server })
+        Arc::new(Self { emulator, keeper, folder })
     }
 
     /// The address of the bot's store.
@@ -157,37 +147,6 @@ impl Stage {
         .await;
     }
 
-    /// Posts to the people's side; must succeed.
-    pub async fn post(&self, path: &str, body: Value) -> Value {
-        crate::stage::post_to(&self.http, &format!("{}/client/{TOKEN}{path}", self.base), &body).await
-    }
-
-    pub async fn get(&self, path: &str) -> Value {
-        let request = self.http.get(format!("{}/client/{TOKEN}{path}", self.base));
-        request.send().await.unwrap().json().await.unwrap()
-    }
-
-    /// Orders a fault.
-    pub async fn fault(&self, order: Value) {
-        self.post("/faults", order).await;
-    }
-
-    /// Takes back the faults that have not struck.
-    pub async fn clear_faults(&self) {
-        let cleared = self.http.delete(format!("{}/client/{TOKEN}/faults", self.base)).send().await.unwrap();
-        assert!(cleared.status().is_success());
-    }
-
-    /// Adds a person; gives the id, which is also the private chat's.
-    pub async fn person(&self, name: &str) -> i64 {
-        self.post("/users", json!({"first_name": name})).await["id"].as_i64().unwrap()
-    }
-
-    /// Says a text in a private chat.
-    pub async fn says(&self, person: i64, text: &str) -> Value {
-        self.post(&format!("/chats/{person}/send"), json!({"from": person, "text": text})).await
-    }
-
     /// What the bot has said in a chat so far, in order.
     pub async fn transcript(&self, chat: i64) -> Vec<String> {
         let messages = self.get(&format!("/chats/{chat}/messages?after=0&limit=1000000")).await;
@@ -224,16 +183,6 @@ impl Stage {
         tokio::time::timeout(patience, waiting).await.is_ok()
     }
 
-    /// How many updates the bot has not acknowledged.
-    pub fn unacknowledged(&self) -> usize {
-        self.world(|world| world.queue.len())
-    }
-
-    /// How often the bot has asked for updates.
-    pub fn polls(&self) -> u64 {
-        self.world(|world| world.poller)
-    }
-
     /// How many ordered faults have not struck.
     pub fn faults_left(&self) -> usize {
         self.world(|world| world.faults.active().len())
@@ -252,11 +201,6 @@ impl Stage {
             _ => None,
         };
         entries.iter().filter_map(send).collect()
-    }
-
-    fn world<T>(&self, look: impl FnOnce(&opora_emulator::world::World) -> T) -> T {
-        let bot = self.emulator.bot(&Token::parse(TOKEN).unwrap()).unwrap();
-        look(&bot.world())
     }
 }
 

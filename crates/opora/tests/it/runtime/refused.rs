@@ -132,7 +132,7 @@ async fn a_question_that_is_refused_after_a_restart_is_told() {
     let stage = Stage::new().await;
     let anna = stage.person("Anna").await;
     leaves_a_question_unsent(&stage, &anna).await;
-    stage.http.delete(format!("{}/client/{}/faults", stage.base, crate::stage::TOKEN)).send().await.unwrap();
+    stage.clear_faults().await;
     refuses(&stage, 2).await;
     let store = stage.sqlite().await;
     let bot = Running::start(stage.bot(&store).dialogue(menu()));

@@ -1,16 +1,24 @@
-//! A running emulator with one bot, and short ways to act as the bot and as people.
+//! An emulator that listens, with one bot, and short ways to act as the bot and as people.
+//!
+//! The bot itself is not here: a test plays it, or runs one that talks to [`Stage::base`].
 
 use std::time::Duration;
 
 use base64::Engine;
 use opora_emulator::token::Token;
+use opora_emulator::world::World;
 use opora_emulator::{Emulator, Settings};
-use opora_testkit::waiting;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use crate::waiting;
+
 /// Long enough for a slow machine, short enough to notice that nothing comes.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(30);
+/// The bot's token.
+pub const TOKEN: &str = "123456789:AAtesttesttesttesttesttesttesttestt";
+/// The bot's own id.
+pub const BOT: i64 = 123_456_789;
 
 /// Bytes as the people's side takes them in JSON.
 pub fn base64(bytes: &[u8]) -> String {
@@ -22,6 +30,7 @@ pub async fn until(what: &str, is_so: impl Fn() -> bool) {
     waiting::until_some(what, PATIENCE, async || is_so().then_some(())).await;
 }
 
+#[derive(Debug)]
 pub struct Stage {
     pub emulator: Emulator,
     pub base: String,
@@ -47,8 +56,8 @@ impl Stage {
         let base = format!("http://{}", listener.local_addr().unwrap());
         let router = emulator.router();
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        let token = "123456789:AAtesttesttesttesttesttesttesttestt".to_owned();
-        Self { emulator, base, token, http: reqwest::Client::new(), server }
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { emulator, base, token: TOKEN.to_owned(), http, server }
     }
 
     /// Calls a method; gives the HTTP status and the whole answer.
@@ -101,13 +110,39 @@ impl Stage {
         answer
     }
 
-    /// Waits until the bot has begun to poll, which nothing tells from outside.
-    pub async fn polled(&self) {
-        let bot = self.emulator.bot(&Token::parse(&self.token).unwrap()).unwrap();
-        until("a call of getUpdates", || bot.world().poller > 0).await;
+    /// Orders a fault.
+    pub async fn fault(&self, order: Value) {
+        self.post("/faults", order).await;
     }
 
-    /// Adds a person; gives the id.
+    /// Looks at what the emulator knows.
+    pub fn world<T>(&self, look: impl FnOnce(&World) -> T) -> T {
+        let bot = self.emulator.bot(&Token::parse(&self.token).unwrap()).unwrap();
+        look(&bot.world())
+    }
+
+    /// How many updates the bot has not acknowledged.
+    pub fn unacknowledged(&self) -> usize {
+        self.world(|world| world.queue.len())
+    }
+
+    /// How often the bot has asked for updates.
+    pub fn polls(&self) -> u64 {
+        self.world(|world| world.poller)
+    }
+
+    /// Waits until the bot has begun to poll, which nothing tells from outside.
+    pub async fn polled(&self) {
+        until("a call of getUpdates", || self.polls() > 0).await;
+    }
+
+    /// Takes back the faults that have not struck.
+    pub async fn clear_faults(&self) {
+        let (status, answer) = self.people(reqwest::Method::DELETE, "/faults", None).await;
+        assert_eq!(status, 200, "{answer}");
+    }
+
+    /// Adds a person; gives the id, which is also the private chat's.
     pub async fn person(&self, first_name: &str) -> i64 {
         self.post("/users", json!({"first_name": first_name})).await["id"].as_i64().unwrap()
     }
