@@ -126,7 +126,7 @@ impl StoreLayer for PostgresStore {
         &self.sql
     }
 
-    fn serves_several(&self) -> bool {
+    fn supports_multiple_instances(&self) -> bool {
         true
     }
 

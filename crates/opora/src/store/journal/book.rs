@@ -366,7 +366,7 @@ impl Book {
         if TABLES.are_in(database).await? {
             return Err(StoreError::Unsupported(IS_A_JOURNAL));
         }
-        let (bots, in_redis) = (database.store().bots().await?, database.fences().await?);
+        let (bots, in_redis) = (database.store().operator().bots().await?, database.fences().await?);
         for bot in &bots {
             if !in_redis.iter().any(|(known, _)| known == bot) {
                 return Err(StoreError::Unsupported(NOT_IN_REDIS));

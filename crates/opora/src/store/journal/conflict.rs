@@ -40,7 +40,7 @@ impl Replay<'_> {
         self.ask_all_the_same(key, from, asked).await?;
         let again = vec![Taken::Fresh(self.mark(key.bot, from, ":again"))];
         if let Some(id) = self.set_aside(key, "again", String::new(), "the person is asked again", again).await? {
-            self.redis.retry_parked(id).await?;
+            self.redis.operator().retry_parked(id).await?;
         }
         self.shared.book.give_up(key, self.here, from).await?;
         self.shared.imported.lock().remove(key);

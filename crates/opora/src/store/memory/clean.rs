@@ -113,7 +113,7 @@ mod tests {
         }
         let parked = store.statistics(Some(BOT)).await.unwrap().parked;
         assert_eq!(usize::try_from(parked).unwrap(), RECORDS_MOST);
-        assert!(store.parked_one(ids[9]).await.unwrap().is_none());
-        assert!(store.parked_one(ids[10]).await.unwrap().is_some());
+        assert!(store.operator().parked_one(ids[9]).await.unwrap().is_none());
+        assert!(store.operator().parked_one(ids[10]).await.unwrap().is_some());
     }
 }

@@ -66,7 +66,13 @@ impl RedisStore {
             !is_over && lost.as_deref() != Some(&*held.holder.token)
         };
         let Some((lease, view)) = self.lease_and_view(bot).await? else { return Ok(None) };
-        self.witness.saw_lease(bot, lease.epoch.0, &view);
+        match serde_json::from_str::<View>(&view) {
+            Ok(view) => self.witness.saw_lease(bot, lease.epoch.0, &view),
+            // The lease counts all the same: a standby needs the view only to notice a loss.
+            Err(error) => {
+                tracing::warn!(bot, %error, "cannot read what the leader has seen of Redis: its loss may go unnoticed");
+            }
+        }
         Ok(Some(lease).filter(is_in_the_way))
     }
 
@@ -137,17 +143,16 @@ impl RedisStore {
         Ok(self.lease_and_view(bot).await?.map(|(lease, _)| lease))
     }
 
-    /// The lease, and what its holder has seen.
-    async fn lease_and_view(&self, bot: i64) -> StoreResult<Option<(Lease, View)>> {
+    /// The lease, and what its holder has seen, as the JSON of a [`View`].
+    async fn lease_and_view(&self, bot: i64) -> StoreResult<Option<(Lease, String)>> {
         type Fields = (Option<i64>, Option<i64>, Option<String>, Option<String>);
         let mut command = redis::cmd("HMGET");
         command.arg(self.keys.lease(bot)).arg(&["epoch", "renewals", "holder", "view"]);
         let (epoch, renewals, holder, view): Fields = self.wire.ask(&command).await?;
         let Some(holder) = holder else { return Ok(None) };
         let holder = serde_json::from_str(&holder).map_err(unreadable)?;
-        let view = serde_json::from_str(&view.unwrap_or_default()).map_err(unreadable)?;
         let lease = Lease { epoch: Epoch(epoch.unwrap_or_default()), holder, renewals: renewals.unwrap_or_default() };
-        Ok(Some((lease, view)))
+        Ok(Some((lease, view.unwrap_or_default())))
     }
 
     /// What was seen here, as a lease says it.

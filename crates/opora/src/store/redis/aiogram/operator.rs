@@ -195,7 +195,7 @@ impl Shared {
             Some(bot) => Ok(bot),
             // Every key names its own, so this one is none's.
             None if self.layout.keys.with_bot_id => Ok(0),
-            None => match self.redis.bots().await?[..] {
+            None => match self.redis.operator().bots().await?[..] {
                 [bot] => Ok(bot),
                 _ => Err(StoreError::Unsupported(WHOSE)),
             },

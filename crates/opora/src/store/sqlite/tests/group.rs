@@ -39,7 +39,7 @@ async fn a_refused_turn_of_a_group_touches_no_other() {
     assert_eq!(shown, [1, -1, -2, -2, 2, 1]);
     assert_eq!(bench.version(1).await, Version(2));
     assert_eq!(bench.version(2).await, Version(0));
-    assert_eq!(bench.store.transitions(BOT, 0, 9).await.unwrap().len(), 3);
+    assert_eq!(bench.store.operator().transitions(BOT, 0, 9).await.unwrap().len(), 3);
     let timers = bench.store.due_timers(BOT, Millis(i64::MAX), 9).await.unwrap();
     assert_eq!(timers.len(), 2, "setting a timer again replaces it, also within a group");
 }
