@@ -67,7 +67,7 @@ mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
 mod rows;
-mod sent;
+mod sent_log;
 mod settings;
 mod sql;
 mod sqlite;
@@ -296,16 +296,11 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
     /// Takes back what [`Store::sending`] has said of these: they surely were not sent, and wait to be tried again.
     fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
-    /// Notes at once, and for this process alone, that these were sent; [`Store::settle`] follows and says it for good.
-    /// A store whose settling waits for a disk or a server keeps this where an end of the process cannot take it, so that
-    /// the next holder of the lease does not send them again. Others need it not.
-    fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        let _ = (epoch, ids);
-        Box::pin(async { Ok(()) })
-    }
-    /// The same of messages with a label, each with the message that it became in its chat.
-    fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'_, ()> {
-        let _ = (epoch, sent);
+    /// Logs at once which of these rows were sent; [`Store::settle`] follows and makes it final. A store whose settling
+    /// waits for a disk or a server keeps this where a killed process cannot lose it, so that the next holder of the lease
+    /// does not send them again. Other stores do nothing.
+    fn log_sent<'a>(&'a self, epoch: Epoch, settled: &'a [Settled]) -> Answer<'a, ()> {
+        let _ = (epoch, settled);
         Box::pin(async { Ok(()) })
     }
     /// Says what became of sends; labels are as young as `at`.

@@ -61,7 +61,7 @@ impl DecidedStore {
             }
         }
         // Also of what was brought back just now.
-        let sent = self.redis.settle_left(bot, epoch).await?;
+        let sent = self.redis.begin(bot, epoch).await?;
         self.settled.lock().note(sent.into_iter());
         // Nothing of an earlier term is on its way any more.
         self.unsure.lock().retain(|key| key.bot != bot);

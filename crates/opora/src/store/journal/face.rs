@@ -166,29 +166,13 @@ impl StoreLayer for Journal {
         Box::pin(async move { self.0.of_epoch(epoch)?.not_sent(epoch, ids).await })
     }
 
-    fn note_sent<'a>(&'a self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'a, ()> {
-        Box::pin(async move {
-            if is_ours(epoch) {
-                return self.0.book.store().note_sent(epoch, ids).await;
-            }
-            // It is a file beside the bot: it can be written also when Redis has just fallen silent.
-            match self.0.there.get() {
-                Some(there) => there.store().note_sent(epoch, ids).await,
-                None => self.0.there().map(drop),
-            }
-        })
-    }
-
-    fn note_labelled<'a>(&'a self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'a, ()> {
-        Box::pin(async move {
-            if is_ours(epoch) {
-                return self.0.book.store().note_labelled(epoch, sent).await;
-            }
-            match self.0.there.get() {
-                Some(there) => there.store().note_labelled(epoch, sent).await,
-                None => self.0.there().map(drop),
-            }
-        })
+    fn log_sent<'a>(&'a self, epoch: Epoch, settled: &'a [Settled]) -> Answer<'a, ()> {
+        // The log is a file on this machine: it can be written also when Redis has just fallen silent.
+        match self.0.there.get() {
+            _ if is_ours(epoch) => self.0.book.store().log_sent(epoch, settled),
+            Some(there) => there.store().log_sent(epoch, settled),
+            None => Box::pin(async { self.0.there().map(drop) }),
+        }
     }
 
     fn settle<'a>(&'a self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'a, ()> {

@@ -13,9 +13,10 @@ use super::entry::Entry;
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
+use crate::store::redis::RedisBackend;
 use crate::store::{
-    DomainWrites, Effect, Epoch, Holder, InboxRow, Mark, Opened, Origin, OutboxId, OutboxRow, RedisStore, Seq, Settled,
-    Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
+    DomainWrites, Effect, Epoch, Holder, InboxRow, Mark, Opened, Origin, OutboxId, OutboxRow, Seq, Settled, Settlement,
+    Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
 };
 
 /// How many rows are replayed at once.
@@ -28,7 +29,7 @@ pub(super) struct Replay<'a> {
     pub(super) shared: &'a Shared,
     /// Where turns are committed.
     there: &'a dyn Store,
-    pub(super) redis: &'a RedisStore,
+    pub(super) redis: &'a RedisBackend,
     pub(super) epoch: Epoch,
     /// Under which the journal is written.
     pub(super) here: Epoch,

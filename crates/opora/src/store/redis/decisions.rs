@@ -5,7 +5,7 @@
 
 use std::future::Future;
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::keys::{PARTITIONS, Thing, partition_of};
 use super::ordered::name_of;
 use super::rounds::together;
@@ -26,7 +26,7 @@ pub(in crate::store) enum CarriedOut {
     Known(Committed),
 }
 
-impl RedisStore {
+impl RedisBackend {
     /// The bot that an epoch was given for here.
     pub(in crate::store) fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
         self.numbers.own(epoch).map(|own| own.bot)

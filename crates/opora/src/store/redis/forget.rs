@@ -1,6 +1,6 @@
 //! Forgets a person.
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::gather::PAGE_MOST;
 use super::keeping::sum;
 use super::keys::{PARTITIONS, Thing, partition_of};
@@ -9,7 +9,7 @@ use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{Filter, StoreResult};
 
-impl RedisStore {
+impl RedisBackend {
     /// Removes what was said by a person and to the person; how much there was.
     ///
     /// A person's conversations may be in any partition, and posts to the person too: each partition is asked once.

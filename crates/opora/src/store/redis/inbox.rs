@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::gather::{gather, page_for};
 use super::keys::{Thing, partition_of, partition_of_id};
 use super::numbers::Own;
@@ -55,7 +55,7 @@ impl Put {
     }
 }
 
-impl RedisStore {
+impl RedisBackend {
     pub(super) async fn receive_batch(&self, epoch: Epoch, batch: Vec<Incoming>) -> StoreResult<Vec<Receipt>> {
         let own = self.numbers.own(epoch)?;
         if batch.is_empty() {

@@ -10,7 +10,7 @@
 //! compared by the token of their lease as well, and a claim goes above every epoch that was ever seen from here. The lease
 //! also says what its holder has seen of the server, so that whoever stands by knows it too.
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::keys::{PARTITIONS, Thing};
 use super::numbers::{Own, in_short};
 use super::progress::Written;
@@ -26,7 +26,7 @@ enum Claimed {
     Late(Epoch),
 }
 
-impl RedisStore {
+impl RedisBackend {
     /// Claims the lease under an epoch above `floor`, of which others may know more than this Redis does, and above all that
     /// were seen.
     pub(in crate::store) async fn claim_above(

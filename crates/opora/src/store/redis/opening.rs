@@ -12,7 +12,7 @@ use super::rounds::Rounds;
 use super::server::Server;
 use super::wire::{Call, Wire};
 use super::witness::{Witness, generation, judge, look};
-use super::{RedisCode, RedisStore};
+use super::{RedisBackend, RedisCode};
 use crate::store::{FileWitness, StoreError, StoreResult, WitnessKeeper};
 
 /// The form of the keys and rows that this version reads and writes.
@@ -23,7 +23,7 @@ const JOURNAL_ELSEWHERE: &str = "the address of Redis names a journal, which onl
     not with `layout=aiogram`: leave `journal` out, or open the store by one of them";
 const NOT_THERE: &str = "there is no store in this Redis (under this prefix and in this database)";
 
-impl RedisStore {
+impl RedisBackend {
     /// Makes what is missing. Whoever names a journal relies on one: an address with it is refused where there is none.
     pub(super) async fn make(
         address: &str,
@@ -69,7 +69,7 @@ impl RedisStore {
         Self::with_generation(wire, keys, server, witness).await
     }
 
-    /// The generation as it is now, see [`RedisStore::generation`]; empty where there is none.
+    /// The generation as it is now, see [`super::RedisStore::generation`]; empty where there is none.
     pub(in crate::store) async fn generation_now(&self) -> StoreResult<String> {
         generation(&self.wire, &self.keys).await
     }
@@ -88,8 +88,8 @@ impl RedisStore {
         let keep_ms = keep_ms(wire.address.keep_days);
         let (wire, keys) = (Arc::new(wire), Arc::new(keys));
         let (numbers, rounds) = (Numbers::default(), Rounds::new(&wire, &keys, &witness));
-        let (lost_claims, sent, ended_cleaned) = Default::default();
-        Ok(Self { wire, keys, numbers, rounds, server, keep_ms, generation, witness, lost_claims, sent, ended_cleaned })
+        let (lost_claims, ended_cleaned) = Default::default();
+        Ok(Self { wire, keys, numbers, rounds, server, keep_ms, generation, witness, lost_claims, ended_cleaned })
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::try_join_all;
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::gather::{PAGE_MOST, gather, page_for};
 use super::keys::{PARTITIONS, Thing, partition_of, partition_of_id};
 use super::ordered::{id_of, key_of, name_of, number_of};
@@ -16,7 +16,7 @@ use crate::store::{
     ConversationRow, Filter, Parked, ParkedId, Place, PlaceCount, Statistics, StoreResult, TransitionRow,
 };
 
-impl RedisStore {
+impl RedisBackend {
     pub(super) async fn list_rows(
         &self,
         filter: &Filter,

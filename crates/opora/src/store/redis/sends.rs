@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::gather::{PAGE_MOST, gather, page_for};
 use super::keys::{Thing, partition_of_chat, partition_of_id, partition_of_post};
 use super::numbers::Own;
@@ -13,13 +13,12 @@ use super::rows::{self, unreadable};
 use super::wire::{Call, all_or_none};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
-use crate::store::sent::Notebook;
 use crate::store::{Epoch, FailedRow, OutboxId, OutboxRow, Outgoing, Settled, Settlement, StoreResult};
 
 /// Arguments by partition.
 type Parts = BTreeMap<usize, Vec<String>>;
 
-impl RedisStore {
+impl RedisBackend {
     pub(super) async fn unsent_rows(&self, bot: i64, after: OutboxId, limit: usize) -> StoreResult<Vec<OutboxRow>> {
         let read = |row: &str, was_sending| rows::read_message(bot, row, was_sending);
         self.flagged_rows(bot, (Thing::Outbox, Thing::Sending), after.0, limit, read).await
@@ -87,16 +86,6 @@ impl RedisStore {
             self.redirect(&own, id, from, to).await?;
         }
         Ok(())
-    }
-
-    /// Begins the notes of a lease; settles what earlier holders on this machine have sent and had no time to settle, and
-    /// answers what that was.
-    pub(in crate::store) async fn settle_left(&self, bot: i64, epoch: Epoch) -> StoreResult<Vec<OutboxId>> {
-        let address = &self.wire.address;
-        let Some(folder) = address.folder() else { return Ok(Vec::new()) };
-        let notebook = Notebook::of_bot(folder, &address.file_name(), bot, &self.witness.generation());
-        // A later lease may have been given already.
-        self.sent.take_up(notebook, bot, epoch, move |other| other < epoch.0, self).await
     }
 
     pub(super) async fn post_rows(

@@ -5,7 +5,7 @@ use super::numbers::Own;
 use super::ordered::{id_of, name_of};
 use super::rounds::Commits;
 use super::rows::{self, unreadable};
-use super::{NO_WRITES, RedisStore};
+use super::{NO_WRITES, RedisBackend};
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
@@ -14,7 +14,7 @@ use crate::store::{
     SetAside, StateChange, StoreError, StoreResult, Taken, TimerChange, Version,
 };
 
-impl RedisStore {
+impl RedisBackend {
     pub(super) async fn open_turn(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {
         self.open_decided(key, mark).await.map(|(opened, _)| opened)
     }

@@ -42,7 +42,8 @@ pub(in crate::store) enum Operation {
         epoch: Epoch,
         settled: Vec<Settled>,
         at: Millis,
-        is_noted: bool,
+        /// All of them are in the log of sent messages.
+        is_logged: bool,
     },
     Sending {
         epoch: Epoch,

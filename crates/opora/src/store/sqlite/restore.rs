@@ -15,8 +15,9 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use super::file::{create_private, failed};
-use super::{blocking, schema};
+use super::schema;
 use crate::store::StoreResult;
+use crate::store::sent_log::blocking;
 use crate::store::sql::failure::unavailable;
 
 /// How long is waited for whoever is about to let go of the file.

@@ -14,7 +14,7 @@ use crate::store::redis::address::Address;
 use crate::store::redis::keys::{Keys, PARTITIONS, Thing};
 use crate::store::redis::opening::reach;
 use crate::store::redis::wire::{Call, Wire};
-use crate::store::redis::{RedisCode, RedisStore};
+use crate::store::redis::{RedisBackend, RedisCode, RedisStore};
 use crate::store::{FileWitness, StoreError, StoreResult, WitnessKeeper};
 
 /// Why there is nothing to compare with.
@@ -37,7 +37,9 @@ impl RedisStore {
         beside.witness.keep().await;
         Ok(losses)
     }
+}
 
+impl RedisBackend {
     /// Goes on after a loss.
     pub(in crate::store::redis) async fn accept(&self, loss: &RedisLoss) -> StoreResult<()> {
         accept(&self.wire, &self.keys, &self.witness, loss).await?;

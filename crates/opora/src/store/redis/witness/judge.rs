@@ -7,7 +7,7 @@ use futures_util::future::{try_join, try_join_all};
 
 use super::{BotRecord, Witness};
 use crate::instance::utc;
-use crate::store::redis::RedisStore;
+use crate::store::redis::RedisBackend;
 use crate::store::redis::address::AfterLoss;
 use crate::store::redis::keys::{Keys, PARTITIONS, Thing};
 use crate::store::redis::wire::Wire;
@@ -54,7 +54,7 @@ pub(in crate::store::redis) struct Found {
     pub(in crate::store::redis) counts: Vec<i64>,
 }
 
-impl RedisStore {
+impl RedisBackend {
     /// Asks whether anything of a bot's is missing; takes note of what is there if not.
     pub(in crate::store::redis) async fn loss_of(&self, bot: i64) -> StoreResult<Option<RedisLoss>> {
         let found = look(&self.wire, &self.keys, bot).await?;
