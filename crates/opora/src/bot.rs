@@ -327,11 +327,11 @@ impl Bot {
     /// Refuses a store with which every turn would fail; and one that takes no updates of other instances, where they are to
     /// bring some: else Telegram would hear 503 for ever.
     fn check_store(&self) -> Result<(), BotError> {
-        if let Some(why) = self.store.why_not_for_bots() {
+        if let Some(why) = self.store.why_unusable_for_bots() {
             return Err(StoreError::Unsupported(why).into());
         }
         let has_several = self.webhook.as_ref().is_some_and(|(settings, _)| settings.has_several(&*self.store));
-        match self.store.why_alone().filter(|_| has_several) {
+        match self.store.why_only_leader_delivers().filter(|_| has_several) {
             Some(why) => Err(StoreError::Unsupported(why).into()),
             None => Ok(()),
         }

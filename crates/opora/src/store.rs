@@ -25,8 +25,8 @@ pub use self::lease::{Epoch, Holder, Lease, LeaseAnswer};
 pub use self::memory::MemoryStore;
 pub use self::open::{OpenError, open, open_existing, open_with_database, with_data};
 pub use self::operator::{
-    Bounds, Cleaned, ConversationRow, FailedRow, Filter, Parked, ParkedId, PlaceCount, SetAside, Statistics,
-    TransitionRow,
+    Bounds, Cleaned, ConversationRow, FailedRow, Filter, OperatorStore, Parked, ParkedId, PlaceCount, SetAside,
+    Statistics, TransitionRow,
 };
 #[cfg(feature = "postgres")]
 pub use self::postgres::{PostgresLoss, PostgresStore};
@@ -118,15 +118,15 @@ pub enum StoreError {
     /// The store did not answer, or its disk is full: wait and try again.
     #[error("the store did not answer: {0}")]
     Unavailable(#[source] BoxError),
-    /// Another bot holds the lock of the conversation: ask again soon. Only [`Store::enter`] answers this.
-    #[error("another bot holds the lock {lock} of the conversation")]
+    /// Another program holds the lock of the conversation: ask again soon. Only [`Store::open_for_turn`] answers this.
+    #[error("another program holds the lock {lock} of the conversation")]
     Locked {
-        /// Its key in Redis.
+        /// The name of the lock, for the log.
         lock: String,
     },
-    /// The store is away, and there is no local copy of the conversation: wait, and tell its person. Only [`Store::enter`]
-    /// and [`Store::open`] answer this.
-    #[error("Redis is away, and there is no copy of {key}: it waits")]
+    /// The store is unreachable, and there is no local copy of the conversation: wait, and tell its person. Only
+    /// [`Store::open_for_turn`] and [`Store::open`] answer this.
+    #[error("the store is unreachable and has no local copy of {key}: the conversation waits")]
     NoCopy {
         /// The conversation that has to wait.
         key: DialogueKey,
@@ -169,31 +169,21 @@ pub type StoreResult<T> = Result<T, StoreError>;
 /// The future of a store's answer.
 pub type Answer<'a, T> = BoxFuture<'a, StoreResult<T>>;
 
-/// Why a store that says nothing else takes updates of one instance only.
-const ALONE: &str = "this store takes updates only of the one who holds the lease";
+/// Why a store with the default [`Store::deliver`] takes updates of one instance only.
+const ONLY_LEADER_DELIVERS: &str = "this store takes updates only from the instance that holds the lease";
 
-/// Keeps conversations, and what waits before and after their turns.
+/// Keeps conversations, and what waits before and after their turns: what the runtime needs of a store.
 ///
-/// [`crate::store_conformance!`] tests an implementation; those that are here pass it. [`StoreLayer`] makes one that stands
-/// before another.
+/// A new store writes the methods without a body, and those of [`OperatorStore`]. The last section, "Optional", is for
+/// stores that offer more; its defaults fit every other store. [`crate::store_conformance!`] tests an implementation.
+/// [`StoreLayer`] puts a layer before another store.
 pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// What is kept where, and what a restart loses, for the log.
     fn describe(&self) -> String;
-
-    /// The conversation to which the inputs of a key belong; itself, except where several keys share one state.
-    fn conversation_of(&self, key: DialogueKey) -> DialogueKey {
-        key
-    }
-
-    /// Whether other programs change conversations here, too: then nobody may hold a state in memory between turns.
-    fn is_shared(&self) -> bool {
-        false
-    }
-
-    /// Why no bot can work with this store as it was opened; none if one can.
-    fn why_not_for_bots(&self) -> Option<&'static str> {
-        None
-    }
+    /// The methods for an operator's tools. The runtime does not call them.
+    fn operator(&self) -> &dyn OperatorStore;
+    /// Finishes what was begun and closes files and connections.
+    fn close(&self) -> Answer<'_, ()>;
 
     // The lease.
 
@@ -206,15 +196,6 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn release(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()>;
     /// Who holds the lease, if anyone.
     fn lease(&self, bot: i64) -> Answer<'_, Option<Lease>>;
-    /// The operator's way to end a lease whose holder cannot; the holder is fenced.
-    fn clear_lease(&self, bot: i64) -> Answer<'_, ()>;
-
-    /// Waits until the store wants whoever holds the lease to finish what is under way and to ask for it anew, because it
-    /// goes on elsewhere. Most stores never do.
-    fn anew(&self, bot: i64) -> Answer<'_, ()> {
-        let _ = bot;
-        Box::pin(std::future::pending())
-    }
 
     // Before the turn.
 
@@ -226,65 +207,21 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// Inbox rows of one conversation after a sequence number, in order.
     fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>>;
 
-    // Instances that take updates together.
-
-    /// Whether instances on several machines can work with it at once.
-    fn serves_several(&self) -> bool {
-        false
-    }
-    /// Why only the one who holds the lease can bring updates; none if every instance can, by [`Store::deliver`].
-    fn why_alone(&self) -> Option<&'static str> {
-        Some(ALONE)
-    }
-    /// Puts updates into the inbox in one durable step, as [`Store::receive`] does, but of any instance, whether it holds
-    /// the lease or not. What was answered before another call began stands before what that call brings, whoever made
-    /// the two. Answers come in the order of the batch.
-    fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
-        let _ = batch;
-        Box::pin(async { Err(StoreError::Unsupported(ALONE)) })
-    }
-    /// How many inputs wait, counted up to a limit.
-    fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
-        Box::pin(async move { Ok(self.waiting(bot, Seq(i64::MIN), limit).await?.len()) })
-    }
-    /// Tells whoever listens that something of these conversations was delivered. It is not kept: who works looks
-    /// through the inbox from time to time anyway.
-    fn announce(&self, bot: i64, keys: Vec<DialogueKey>) -> Answer<'_, ()> {
-        let _ = (bot, keys);
-        Box::pin(async { Ok(()) })
-    }
-    /// Listens to what other instances announce from now on; a store by which nothing is announced is silent.
-    fn listen(&self, bot: i64) -> Answer<'_, News> {
-        let _ = bot;
-        Box::pin(async { Ok(futures_util::stream::pending().boxed()) })
-    }
-
     // The turn.
 
     /// The state of a conversation and its version; with a mark also whether that input was taken already.
     fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened>;
-    /// As [`Store::open`], for a turn: where others change conversations too, they are kept from this one until it commits
-    /// or [`Store::leave`] is called.
-    fn enter<'a>(
-        &'a self,
-        epoch: Epoch,
-        key: &'a DialogueKey,
-        mark: Option<&'a Mark>,
-        now: Millis,
-    ) -> Answer<'a, Opened> {
-        let _ = (epoch, now);
-        self.open(key, mark)
-    }
-    /// A turn that was [entered](Store::enter) is over without a commit.
-    fn leave<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey) -> Answer<'a, ()> {
-        let _ = (epoch, key);
-        Box::pin(async { Ok(()) })
-    }
     /// Makes a turn durable, or leaves nothing of it.
     fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed>;
     /// Sets an input aside for the operator: it leaves the inbox (or the timers) and counts as taken. In the same step
     /// `outgoing` enters the outbox, said by the conversation of `parked` at its time.
     fn park(&self, epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> Answer<'_, SetAside>;
+    /// Parked turns, oldest first.
+    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>>;
+    /// Parked turns that the operator wants to run again.
+    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>>;
+    /// Forgets a parked turn.
+    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool>;
     /// Runs the application's writes outside of a turn, in the same order and with the same atomicity.
     fn write(&self, writes: DomainWrites) -> Answer<'_, ()>;
 
@@ -296,13 +233,6 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
     /// Takes back what [`Store::sending`] has said of these: they surely were not sent, and wait to be tried again.
     fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
-    /// Logs at once which of these rows were sent; [`Store::settle`] follows and makes it final. A store whose settling
-    /// waits for a disk or a server keeps this where a killed process cannot lose it, so that the next holder of the lease
-    /// does not send them again. Other stores do nothing.
-    fn log_sent<'a>(&'a self, epoch: Epoch, settled: &'a [Settled]) -> Answer<'a, ()> {
-        let _ = (epoch, settled);
-        Box::pin(async { Ok(()) })
-    }
     /// Says what became of sends; labels are as young as `at`.
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()>;
     /// Puts messages into the outbox outside of a turn: broadcasts, notices of a restart. They are said at `at`. A
@@ -327,12 +257,12 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn due_timers(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<TimerRow>>;
     /// Conversations whose life is over, earliest first.
     fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>>;
-    /// The earliest timer or end of life, so that nobody has to ask every second.
+    /// The earliest timer or end of life, so that the schedule need not poll every second.
     fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>>;
     /// Removes what is beyond its bounds, a limited number of rows each time; [`Cleaned::nothing`] means that it is clean.
     fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned>;
 
-    // The operator.
+    // The whole.
 
     /// Conversations by key, in the order of their keys, after one.
     fn list<'a>(
@@ -341,44 +271,96 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
         after: Option<&'a DialogueKey>,
         limit: usize,
     ) -> Answer<'a, Vec<ConversationRow>>;
-    /// Ends a conversation whatever its state; the running instance notices by the version.
-    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool>;
     /// Forgets a person: ends the conversations that the person has with a bot, in private and in groups, and removes their
     /// inputs, messages, timers, effects, records and parked turns, and what was said to the person's chat. What keeps an
     /// update from being applied twice stays, and so does the version of each conversation. The running instance notices by
-    /// the version. Answers how much there was; a repetition finds nothing. Nobody's conversations (user 0) are left alone.
+    /// the version. Answers how much there was; a repetition finds nothing. Conversations of user 0, which belong to no
+    /// person, are left alone.
     fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64>;
-    /// Writes a conversation as it was exported; refused if there is one with a state, unless `replace`.
-    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool>;
     /// Numbers for a page and for metrics.
     fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics>;
-    /// The bots that have anything here.
-    fn bots(&self) -> Answer<'_, Vec<i64>>;
-    /// Messages that could not be sent, in the order in which they were said, after the [place](FailedRow::place) of one.
-    /// They go with their age, see [`Bounds::records_before`].
-    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>>;
-    /// Parked turns, oldest first.
-    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>>;
-    /// One parked turn.
-    fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>>;
-    /// Asks the running instance to run a parked turn again.
-    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool>;
-    /// Parked turns that the operator wants to run again.
-    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>>;
-    /// Forgets a parked turn.
-    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool>;
-    /// Transition records, oldest first, after an id.
-    fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>>;
-    /// The same of one conversation, without reading those of others.
-    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>>;
-    /// Copies everything consistently into a new file while the bot runs.
-    fn backup<'a>(&'a self, to: &'a std::path::Path) -> Answer<'a, ()>;
-    /// What other versions of this library have left on the server and whoever still needs it makes again, by name; it is
-    /// removed, unless `is_dry_run`.
-    fn tidy(&self, is_dry_run: bool) -> Answer<'_, Vec<String>> {
-        let _ = is_dry_run;
-        Box::pin(async { Ok(Vec::new()) })
+
+    // Optional: a store that can do more than the defaults writes these.
+
+    /// How many inputs wait, counted up to a limit. Written by stores that can count without reading the rows.
+    fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
+        Box::pin(async move { Ok(self.waiting(bot, Seq(i64::MIN), limit).await?.len()) })
     }
-    /// Finishes what was begun and lets go of files and connections.
-    fn close(&self) -> Answer<'_, ()>;
+
+    // Optional, for instances that work together.
+
+    /// Whether instances on several machines can work with it at once.
+    fn supports_multiple_instances(&self) -> bool {
+        false
+    }
+    /// Why only the instance that holds the lease can deliver updates; none if every instance can, by [`Store::deliver`].
+    fn why_only_leader_delivers(&self) -> Option<&'static str> {
+        Some(ONLY_LEADER_DELIVERS)
+    }
+    /// Puts updates into the inbox in one durable step, as [`Store::receive`] does, but from any instance, whether it holds
+    /// the lease or not. If one call was answered before another began, its updates come first, whichever instances made
+    /// the calls. Answers come in the order of the batch.
+    fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
+        let _ = batch;
+        Box::pin(async { Err(StoreError::Unsupported(ONLY_LEADER_DELIVERS)) })
+    }
+    /// Tells listening instances that something of these conversations was delivered. It is not kept: the leader looks
+    /// through the inbox from time to time anyway.
+    fn announce(&self, bot: i64, keys: Vec<DialogueKey>) -> Answer<'_, ()> {
+        let _ = (bot, keys);
+        Box::pin(async { Ok(()) })
+    }
+    /// Listens to what other instances announce from now on; a store without announcements is silent.
+    fn listen(&self, bot: i64) -> Answer<'_, News> {
+        let _ = bot;
+        Box::pin(async { Ok(futures_util::stream::pending().boxed()) })
+    }
+
+    // Optional, for a store that shares its conversations with other programs.
+
+    /// Whether other programs change conversations here, too: then no state may be cached between turns.
+    fn is_shared_with_other_programs(&self) -> bool {
+        false
+    }
+    /// Why no bot can work with this store as it was opened; none if one can.
+    fn why_unusable_for_bots(&self) -> Option<&'static str> {
+        None
+    }
+    /// The conversation to which the inputs of a key belong: the key itself, unless several keys share one state.
+    fn conversation_of(&self, key: DialogueKey) -> DialogueKey {
+        key
+    }
+    /// As [`Store::open`], for a turn: other programs cannot change the conversation until the turn commits or
+    /// [`Store::abandon_turn`] is called.
+    fn open_for_turn<'a>(
+        &'a self,
+        epoch: Epoch,
+        key: &'a DialogueKey,
+        mark: Option<&'a Mark>,
+        now: Millis,
+    ) -> Answer<'a, Opened> {
+        let _ = (epoch, now);
+        self.open(key, mark)
+    }
+    /// Ends a turn that was [opened](Store::open_for_turn) and does not commit.
+    fn abandon_turn<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey) -> Answer<'a, ()> {
+        let _ = (epoch, key);
+        Box::pin(async { Ok(()) })
+    }
+
+    // Optional, for a store that waits for a disk or a server, or that can move to another place.
+
+    /// Logs at once which of these rows were sent; [`Store::settle`] follows and makes it final. A store whose settling
+    /// waits for a disk or a server keeps this where a killed process cannot lose it, so that the next holder of the lease
+    /// does not send them again.
+    fn log_sent<'a>(&'a self, epoch: Epoch, settled: &'a [Settled]) -> Answer<'a, ()> {
+        let _ = (epoch, settled);
+        Box::pin(async { Ok(()) })
+    }
+    /// Waits until the leader has to finish what is under way and claim its lease again, because the store goes on in
+    /// another place.
+    fn lease_reclaim_requested(&self, bot: i64) -> Answer<'_, ()> {
+        let _ = bot;
+        Box::pin(std::future::pending())
+    }
 }

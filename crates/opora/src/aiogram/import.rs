@@ -174,7 +174,7 @@ impl Arrival {
             return Ok(Entered::Imported);
         }
         let row = ConversationRow { key: self.key.clone(), version, stored, updated_at: now };
-        let is_imported = to.import(&row, options.replace).await.map_err(ImportError::Target)?;
+        let is_imported = to.operator().import(&row, options.replace).await.map_err(ImportError::Target)?;
         Ok(if is_imported { Entered::Imported } else { Entered::AlreadyThere })
     }
 }

@@ -79,8 +79,8 @@ impl Handle {
         self.0.read().is_some()
     }
 
-    /// Whether the store takes what is posted now. A bot may lead and answer while it does not: with a journal, as long as
-    /// Redis is away. Whoever is about to promise somebody a message asks here first. Nothing is sent by it.
+    /// Whether the store takes what is posted now. A bot may lead and answer while it does not: a store with a journal
+    /// takes no posts while its server is unreachable. Ask here before you promise a person a message. Nothing is sent by it.
     pub async fn takes_posts(&self) -> Result<(), NotRunning> {
         let running = self.running()?;
         // An empty post under a name of its own: the store itself decides, and after the first one nothing is written.
@@ -177,14 +177,14 @@ impl Running {
         let key = self.store.conversation_of(key.clone());
         loop {
             let now = self.clock.now();
-            let opened = self.store.enter(self.epoch, &key, None, now).await?;
+            let opened = self.store.open_for_turn(self.epoch, &key, None, now).await?;
             // Without a mark there is nothing that could be taken.
             let Opened::At { version, .. } = opened else { return Ok(()) };
             let commit = Commit::new(key.clone(), version, now);
             match self.store.commit(self.epoch, Commit { timers: vec![change.clone()], ..commit }).await {
                 Err(StoreError::Overtaken(_)) => {}
                 Ok(_) => return Ok(()),
-                Err(error) => return self.store.leave(self.epoch, &key).await.and(Err(error)),
+                Err(error) => return self.store.abandon_turn(self.epoch, &key).await.and(Err(error)),
             }
         }
     }

@@ -58,8 +58,8 @@ pub(super) struct Life {
 enum TermEnd {
     Stopped,
     Lost,
-    /// The store goes on elsewhere: the lease is asked for anew.
-    Anew,
+    /// The store goes on in another place: the lease is claimed again.
+    Reclaim,
     Unauthorized(String),
     WebhookRefused(String),
 }
@@ -133,7 +133,9 @@ impl Life {
             };
             match self.term(leadership, stop, fleet).await? {
                 TermEnd::Stopped => return Ok(()),
-                TermEnd::Anew => tracing::info!(bot = self.bot, "begins anew, for its store goes on elsewhere"),
+                TermEnd::Reclaim => {
+                    tracing::info!(bot = self.bot, "claims its lease again: the store goes on in another place")
+                }
                 TermEnd::Lost => tracing::warn!(bot = self.bot, "does not lead any more; stands by"),
                 TermEnd::Unauthorized(reason) => return Err(BotError::Unauthorized(reason)),
                 TermEnd::WebhookRefused(reason) => return Err(BotError::WebhookRefused(reason)),
@@ -149,7 +151,7 @@ impl Life {
             biased;
             () = stop.begin.cancelled() => TermEnd::Stopped,
             () = leadership.lost.cancelled() => TermEnd::Lost,
-            _ = self.store.anew(self.bot) => TermEnd::Anew,
+            _ = self.store.lease_reclaim_requested(self.bot) => TermEnd::Reclaim,
             end = self.lead(&works, &leadership, fleet) => end,
         };
         match fleet {
@@ -159,7 +161,7 @@ impl Life {
         self.handle.set(None);
         let closing = match end {
             TermEnd::Lost => Closing::WithoutLease,
-            TermEnd::Anew => Closing::Anew,
+            TermEnd::Reclaim => Closing::Reclaim,
             TermEnd::Stopped | TermEnd::Unauthorized(_) | TermEnd::WebhookRefused(_) => Closing::InOrder,
         };
         // Who waits for the store would wait in vain.

@@ -22,8 +22,8 @@ use crate::schedule::{Schedule, Upkeep, Wakeup};
 use crate::store::{Filter, Opened, StateCache};
 use crate::telegram::{Destination, IntoOutgoing, Say, Tag};
 
-/// How long what is under way may take when the store goes on elsewhere: people wait meanwhile.
-const ANEW_WITHIN: Duration = Duration::from_secs(2);
+/// How long running turns may take when the lease is claimed again: people wait meanwhile.
+const RECLAIM_WITHIN: Duration = Duration::from_secs(2);
 
 /// Why everything stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) enum Closing {
     /// The bot stops.
     InOrder,
     /// The store goes on elsewhere, and the bot with it.
-    Anew,
+    Reclaim,
     /// The lease is over: nothing more may be sent.
     WithoutLease,
 }
@@ -89,7 +89,7 @@ impl Works {
             wakeup: wakeup.clone(),
             settings: settings.turns,
             unheard: Unheard::default(),
-            cache: StateCache::new(if store.is_shared() { 0 } else { settings.turns.cached }),
+            cache: StateCache::new(if store.is_shared_with_other_programs() { 0 } else { settings.turns.cached }),
             lost: leadership.lost.clone(),
             cut: cut.clone(),
         };
@@ -141,7 +141,7 @@ impl Works {
 
     /// Stops in order, each step within the deadline that is left.
     pub(super) async fn stop(mut self, life: &Life, closing: Closing) {
-        let longest = if closing == Closing::Anew { ANEW_WITHIN } else { Duration::MAX };
+        let longest = if closing == Closing::Reclaim { RECLAIM_WITHIN } else { Duration::MAX };
         let (deadline, watch) = (life.settings.stop.deadline.min(longest), Stopwatch::start());
         let left = || deadline.saturating_sub(watch.elapsed());
         tracing::info!(deadline_s = deadline.as_secs(), "stopping: no more updates and timers; finishing turns");

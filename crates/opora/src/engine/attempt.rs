@@ -23,7 +23,7 @@ impl Engine {
     pub(super) async fn attempt(&self, work: &mut Work<'_>) -> Result<(), NotCommitted> {
         let done = self.handle_and_commit(work).await;
         let has_committed = matches!(done, Ok(true));
-        if !has_committed && let Err(error) = self.store.leave(self.epoch, work.key).await {
+        if !has_committed && let Err(error) = self.store.abandon_turn(self.epoch, work.key).await {
             // It runs out by itself.
             tracing::debug!(key = %work.key, %error, "a conversation could not be left");
         }
@@ -47,7 +47,11 @@ impl Engine {
             now,
             refusal: work.refusal.clone(),
             context: Arc::clone(&self.context),
-            place: work.event.update().filter(|_| self.store.is_shared()).and_then(|update| letters::place(update)),
+            place: work
+                .event
+                .update()
+                .filter(|_| self.store.is_shared_with_other_programs())
+                .and_then(|update| letters::place(update)),
         };
         work.letters.iter().for_each(|letter| letter.in_hand(true));
         let handled = self.handle(moment).await;
@@ -123,7 +127,7 @@ impl Engine {
         {
             return Ok(held);
         }
-        match self.store.enter(self.epoch, work.key, work.mark(), self.clock.now()).await? {
+        match self.store.open_for_turn(self.epoch, work.key, work.mark(), self.clock.now()).await? {
             Opened::AlreadyTaken => Err(NotCommitted::Taken),
             Opened::At { version, stored } => Ok((version, stored)),
         }

@@ -74,11 +74,11 @@ impl Engine {
     /// Ends a conversation, with a copy of its state for the operator.
     async fn end(&self, key: &DialogueKey) -> Result<(), StoreError> {
         let ended = self.try_to_end(key).await;
-        ended.and(self.store.leave(self.epoch, key).await)
+        ended.and(self.store.abandon_turn(self.epoch, key).await)
     }
 
     async fn try_to_end(&self, key: &DialogueKey) -> Result<(), StoreError> {
-        let opened = self.store.enter(self.epoch, key, None, self.clock.now()).await?;
+        let opened = self.store.open_for_turn(self.epoch, key, None, self.clock.now()).await?;
         let Opened::At { version, stored } = opened else { return Ok(()) };
         if let Some(stored) = stored {
             let reason = "its person could not be helped".to_owned();

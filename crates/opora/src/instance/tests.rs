@@ -120,7 +120,7 @@ async fn a_fenced_leader_learns_it_at_its_next_renewal_and_has_no_time_left() {
     let leadership = lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await.unwrap();
     let remaining = leadership.remaining();
     assert_eq!(remaining(), LEASE_TTL);
-    store.clear_lease(BOT).await.unwrap();
+    store.operator().clear_lease(BOT).await.unwrap();
     leadership.lost.cancelled().await;
     assert_eq!(remaining(), Duration::ZERO);
 }

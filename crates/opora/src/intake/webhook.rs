@@ -78,7 +78,7 @@ impl WebhookSettings {
     /// Whether all instances take updates, with this store.
     pub(crate) fn has_several(&self, store: &dyn Store) -> bool {
         match self.instances {
-            Instances::ByStore => store.serves_several(),
+            Instances::ByStore => store.supports_multiple_instances(),
             Instances::Alone => false,
             Instances::Several => true,
         }

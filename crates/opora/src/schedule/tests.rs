@@ -112,7 +112,7 @@ async fn too_many_unheard_inputs_push_no_failed_turn_out() {
     let mailboxes = Mailboxes::new(reader, Arc::clone(&store), MailboxSettings::default());
     let retention = Retention::default();
     Upkeep { bot: BOT, epoch, store: Arc::clone(&store), clock, mailboxes, retention }.clean().await.unwrap();
-    assert!(store.parked_one(failed).await.unwrap().is_some());
-    assert!(store.parked_one(oldest).await.unwrap().is_none());
+    assert!(store.operator().parked_one(failed).await.unwrap().is_some());
+    assert!(store.operator().parked_one(oldest).await.unwrap().is_none());
     assert_eq!(store.parked(None, usize::MAX).await.unwrap().len(), UNHEARD_MOST + 1);
 }

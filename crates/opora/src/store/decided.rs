@@ -145,7 +145,8 @@ impl DecidedStore {
             return Ok(());
         }
         let body = serde_json::to_string(decision).map_err(|error| StoreError::WritesFailed(error.into()))?;
-        let (key, to) = (decision.commit.key.clone(), decision.commit.to());
+        let key = decision.commit.key.clone();
+        let to = decision.commit.to();
         self.database.replace_decision(&key, to, body).await
     }
 
@@ -155,7 +156,9 @@ impl DecidedStore {
         let key = &commit.key;
         tracing::warn!(%key, version = commit.to().0, "a conversation was changed while a turn wrote; its state stays so");
         let StateChange::Set(stored) = &commit.state else { return };
-        let (key, stored, updated_at) = (key.clone(), Some(stored.clone()), commit.at);
+        let key = key.clone();
+        let stored = Some(stored.clone());
+        let updated_at = commit.at;
         let row = ConversationRow { key, version: commit.to(), stored, updated_at };
         let parked = Parked { at: commit.at, ..Parked::state(&row, MOVED.to_owned()) };
         if let Err(error) = self.inner().park(epoch, Vec::new(), parked, Vec::new()).await {
@@ -169,7 +172,8 @@ impl DecidedStore {
         self.redis.stands(epoch, &commit).await?;
         let numbers = self.redis.numbers_for(epoch, &commit)?;
         failpoints::hit(failpoints::STORE_BEFORE_WRITES).await;
-        let (key, mut decision) = (commit.key.clone(), Decision::new(epoch, commit, numbers));
+        let key = commit.key.clone();
+        let mut decision = Decision::new(epoch, commit, numbers);
         let record = Record::of(&decision)?;
         self.unsure.lock().insert(key.clone());
         if let Err(error) = self.database.decide(record, writes).await {

@@ -1,24 +1,30 @@
 //! A store that stands before another one: it counts, delays, or spoils, and passes everything else on.
 //!
-//! A layer says what it does differently and nothing more. The face of [`Store`] is spelt out here once, for all layers.
+//! A layer says what it does differently and nothing more. The methods of [`Store`] and [`OperatorStore`] are listed here
+//! once, for all layers.
 
 use std::path::Path;
 
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow,
-    Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, Taken, TimerRow, TransitionRow,
+    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OperatorStore, OutboxId,
+    OutboxRow, Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, Taken, TimerRow,
+    TransitionRow,
 };
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
-/// Makes the trait of a layer, whose methods pass on, and a store of every layer.
+/// Makes the trait of a layer, whose methods pass on, and both traits of a store for every layer.
 macro_rules! layer {
-    ($($name:ident ( $($argument:ident : $type:ty),* ) -> $answer:ty;)*) => {
+    (
+        values { $($value:ident ( $($value_argument:ident : $value_type:ty)? ) -> $value_answer:ty;)* }
+        Store { $($name:ident ( $($argument:ident : $type:ty),* ) -> $answer:ty;)* }
+        OperatorStore { $($op:ident ( $($op_argument:ident : $op_type:ty),* ) -> $op_answer:ty;)* }
+    ) => {
         /// A store before another store. Only [`StoreLayer::inner`] has to be written; what else is written replaces
         /// what the store behind would do.
         ///
-        /// Whoever calls a layer imports [`Store`] and not this trait, for their methods have the same names.
+        /// Code that calls a layer imports [`Store`] and not this trait, for their methods have the same names.
         ///
         /// ```
         /// use std::sync::Arc;
@@ -56,46 +62,29 @@ macro_rules! layer {
                 call()
             }
 
-            /// As [`Store::describe`].
-            fn describe(&self) -> String {
-                self.inner().describe()
-            }
-
-            /// As [`Store::serves_several`].
-            fn serves_several(&self) -> bool {
-                self.inner().serves_several()
-            }
-
-            /// As [`Store::why_alone`].
-            fn why_alone(&self) -> Option<&'static str> {
-                self.inner().why_alone()
-            }
-
-            /// As [`Store::why_not_for_bots`].
-            fn why_not_for_bots(&self) -> Option<&'static str> {
-                self.inner().why_not_for_bots()
-            }
-
-            /// As [`Store::enter`]: by the store behind if that is shared, else by this layer's own `open`.
-            fn enter<'a>(
+            /// As [`Store::open_for_turn`]: by the store behind if that is shared with other programs, else by this
+            /// layer's own `open`.
+            fn open_for_turn<'a>(
                 &'a self,
                 epoch: Epoch,
                 key: &'a DialogueKey,
                 mark: Option<&'a Mark>,
                 now: Millis,
             ) -> Answer<'a, Opened> {
-                if self.inner().is_shared() { self.inner().enter(epoch, key, mark, now) } else { self.open(key, mark) }
+                let inner = self.inner();
+                if inner.is_shared_with_other_programs() {
+                    inner.open_for_turn(epoch, key, mark, now)
+                } else {
+                    self.open(key, mark)
+                }
             }
 
-            /// As [`Store::conversation_of`].
-            fn conversation_of(&self, key: DialogueKey) -> DialogueKey {
-                self.inner().conversation_of(key)
-            }
-
-            /// As [`Store::is_shared`].
-            fn is_shared(&self) -> bool {
-                self.inner().is_shared()
-            }
+            $(
+                #[doc = concat!("As [`Store::", stringify!($value), "`], by the store behind.")]
+                fn $value(&self, $($value_argument: $value_type)?) -> $value_answer {
+                    self.inner().$value($($value_argument)?)
+                }
+            )*
 
             $(
                 #[doc = concat!("As [`Store::", stringify!($name), "`], by the store behind.")]
@@ -103,43 +92,36 @@ macro_rules! layer {
                     self.inner().$name($($argument),*)
                 }
             )*
+
+            $(
+                #[doc = concat!("As [`OperatorStore::", stringify!($op), "`], by the store behind.")]
+                fn $op<'a>(&'a self, $($op_argument: $op_type),*) -> Answer<'a, $op_answer> {
+                    self.inner().operator().$op($($op_argument),*)
+                }
+            )*
         }
 
         impl<L: StoreLayer> Store for L {
-            fn describe(&self) -> String {
-                StoreLayer::describe(self)
+            fn operator(&self) -> &dyn OperatorStore {
+                self
             }
 
-            fn serves_several(&self) -> bool {
-                StoreLayer::serves_several(self)
-            }
-
-            fn why_alone(&self) -> Option<&'static str> {
-                StoreLayer::why_alone(self)
-            }
-
-            fn why_not_for_bots(&self) -> Option<&'static str> {
-                StoreLayer::why_not_for_bots(self)
-            }
-
-            fn enter<'a>(
+            fn open_for_turn<'a>(
                 &'a self,
                 epoch: Epoch,
                 key: &'a DialogueKey,
                 mark: Option<&'a Mark>,
                 now: Millis,
             ) -> Answer<'a, Opened> {
-                // To whoever counts or spoils calls, it is an opening.
-                self.around("open", move || StoreLayer::enter(self, epoch, key, mark, now))
+                // A layer that counts or spoils calls takes it for an opening.
+                self.around("open", move || StoreLayer::open_for_turn(self, epoch, key, mark, now))
             }
 
-            fn conversation_of(&self, key: DialogueKey) -> DialogueKey {
-                StoreLayer::conversation_of(self, key)
-            }
-
-            fn is_shared(&self) -> bool {
-                StoreLayer::is_shared(self)
-            }
+            $(
+                fn $value(&self, $($value_argument: $value_type)?) -> $value_answer {
+                    StoreLayer::$value(self, $($value_argument)?)
+                }
+            )*
 
             $(
                 fn $name<'a>(&'a self, $($argument: $type),*) -> Answer<'a, $answer> {
@@ -147,56 +129,76 @@ macro_rules! layer {
                 }
             )*
         }
+
+        impl<L: StoreLayer> OperatorStore for L {
+            $(
+                fn $op<'a>(&'a self, $($op_argument: $op_type),*) -> Answer<'a, $op_answer> {
+                    self.around(stringify!($op), move || StoreLayer::$op(self, $($op_argument),*))
+                }
+            )*
+        }
     };
 }
 
 layer! {
-    claim(bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> LeaseAnswer;
-    renew(bot: i64, epoch: Epoch) -> ();
-    release(bot: i64, epoch: Epoch) -> ();
-    lease(bot: i64) -> Option<Lease>;
-    clear_lease(bot: i64) -> ();
-    anew(bot: i64) -> ();
-    receive(epoch: Epoch, batch: Vec<Incoming>) -> Vec<Receipt>;
-    waiting(bot: i64, after: Seq, limit: usize) -> Vec<InboxRow>;
-    waiting_for(key: &'a DialogueKey, after: Seq, limit: usize) -> Vec<InboxRow>;
-    deliver(batch: Vec<Incoming>) -> Vec<Delivered>;
-    backlog(bot: i64, limit: usize) -> usize;
-    announce(bot: i64, keys: Vec<DialogueKey>) -> ();
-    listen(bot: i64) -> News;
-    open(key: &'a DialogueKey, mark: Option<&'a Mark>) -> Opened;
-    leave(epoch: Epoch, key: &'a DialogueKey) -> ();
-    commit(epoch: Epoch, commit: Commit) -> Committed;
-    park(epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> SetAside;
-    write(writes: DomainWrites) -> ();
-    unsent(bot: i64, after: OutboxId, limit: usize) -> Vec<OutboxRow>;
-    sending(epoch: Epoch, ids: Vec<OutboxId>) -> ();
-    not_sent(epoch: Epoch, ids: Vec<OutboxId>) -> ();
-    log_sent(epoch: Epoch, settled: &'a [Settled]) -> ();
-    settle(epoch: Epoch, settled: Vec<Settled>, at: Millis) -> ();
-    post(epoch: Epoch, once: &'a str, outgoing: Vec<(DialogueKey, Outgoing)>, at: Millis) -> Vec<OutboxId>;
-    labelled(bot: i64, chat: i64, label: &'a str) -> Option<i64>;
-    effects(bot: i64, after: EffectId, limit: usize) -> Vec<EffectRow>;
-    finish_effect(epoch: Epoch, effect: EffectId, outcome: Incoming) -> Receipt;
-    due_timers(bot: i64, now: Millis, limit: usize) -> Vec<TimerRow>;
-    expired(bot: i64, now: Millis, limit: usize) -> Vec<DialogueKey>;
-    next_due(bot: i64) -> Option<Millis>;
-    clean(epoch: Epoch, bounds: Bounds) -> Cleaned;
-    list(filter: &'a Filter, after: Option<&'a DialogueKey>, limit: usize) -> Vec<ConversationRow>;
-    reset(key: &'a DialogueKey, now: Millis) -> bool;
-    forget(bot: i64, user: i64, now: Millis) -> u64;
-    import(row: &'a ConversationRow, replace: bool) -> bool;
-    statistics(bot: Option<i64>) -> Statistics;
-    bots() -> Vec<i64>;
-    failed(bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow>;
-    parked(bot: Option<i64>, limit: usize) -> Vec<Parked>;
-    parked_one(id: ParkedId) -> Option<Parked>;
-    retry_parked(id: ParkedId) -> bool;
-    parked_to_retry(bot: i64, limit: usize) -> Vec<Parked>;
-    drop_parked(id: ParkedId) -> bool;
-    transitions(bot: i64, after: i64, limit: usize) -> Vec<TransitionRow>;
-    transitions_of(key: &'a DialogueKey, after: i64, limit: usize) -> Vec<TransitionRow>;
-    backup(to: &'a Path) -> ();
-    tidy(is_dry_run: bool) -> Vec<String>;
-    close() -> ();
+    values {
+        describe() -> String;
+        supports_multiple_instances() -> bool;
+        why_only_leader_delivers() -> Option<&'static str>;
+        is_shared_with_other_programs() -> bool;
+        why_unusable_for_bots() -> Option<&'static str>;
+        conversation_of(key: DialogueKey) -> DialogueKey;
+    }
+    Store {
+        claim(bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> LeaseAnswer;
+        renew(bot: i64, epoch: Epoch) -> ();
+        release(bot: i64, epoch: Epoch) -> ();
+        lease(bot: i64) -> Option<Lease>;
+        lease_reclaim_requested(bot: i64) -> ();
+        receive(epoch: Epoch, batch: Vec<Incoming>) -> Vec<Receipt>;
+        waiting(bot: i64, after: Seq, limit: usize) -> Vec<InboxRow>;
+        waiting_for(key: &'a DialogueKey, after: Seq, limit: usize) -> Vec<InboxRow>;
+        deliver(batch: Vec<Incoming>) -> Vec<Delivered>;
+        backlog(bot: i64, limit: usize) -> usize;
+        announce(bot: i64, keys: Vec<DialogueKey>) -> ();
+        listen(bot: i64) -> News;
+        open(key: &'a DialogueKey, mark: Option<&'a Mark>) -> Opened;
+        abandon_turn(epoch: Epoch, key: &'a DialogueKey) -> ();
+        commit(epoch: Epoch, commit: Commit) -> Committed;
+        park(epoch: Epoch, taken: Vec<Taken>, parked: Parked, outgoing: Vec<Outgoing>) -> SetAside;
+        write(writes: DomainWrites) -> ();
+        unsent(bot: i64, after: OutboxId, limit: usize) -> Vec<OutboxRow>;
+        sending(epoch: Epoch, ids: Vec<OutboxId>) -> ();
+        not_sent(epoch: Epoch, ids: Vec<OutboxId>) -> ();
+        log_sent(epoch: Epoch, settled: &'a [Settled]) -> ();
+        settle(epoch: Epoch, settled: Vec<Settled>, at: Millis) -> ();
+        post(epoch: Epoch, once: &'a str, outgoing: Vec<(DialogueKey, Outgoing)>, at: Millis) -> Vec<OutboxId>;
+        labelled(bot: i64, chat: i64, label: &'a str) -> Option<i64>;
+        effects(bot: i64, after: EffectId, limit: usize) -> Vec<EffectRow>;
+        finish_effect(epoch: Epoch, effect: EffectId, outcome: Incoming) -> Receipt;
+        due_timers(bot: i64, now: Millis, limit: usize) -> Vec<TimerRow>;
+        expired(bot: i64, now: Millis, limit: usize) -> Vec<DialogueKey>;
+        next_due(bot: i64) -> Option<Millis>;
+        clean(epoch: Epoch, bounds: Bounds) -> Cleaned;
+        list(filter: &'a Filter, after: Option<&'a DialogueKey>, limit: usize) -> Vec<ConversationRow>;
+        forget(bot: i64, user: i64, now: Millis) -> u64;
+        statistics(bot: Option<i64>) -> Statistics;
+        parked(bot: Option<i64>, limit: usize) -> Vec<Parked>;
+        parked_to_retry(bot: i64, limit: usize) -> Vec<Parked>;
+        drop_parked(id: ParkedId) -> bool;
+        close() -> ();
+    }
+    OperatorStore {
+        clear_lease(bot: i64) -> ();
+        reset(key: &'a DialogueKey, now: Millis) -> bool;
+        import(row: &'a ConversationRow, replace: bool) -> bool;
+        bots() -> Vec<i64>;
+        failed(bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow>;
+        parked_one(id: ParkedId) -> Option<Parked>;
+        retry_parked(id: ParkedId) -> bool;
+        transitions(bot: i64, after: i64, limit: usize) -> Vec<TransitionRow>;
+        transitions_of(key: &'a DialogueKey, after: i64, limit: usize) -> Vec<TransitionRow>;
+        backup(to: &'a Path) -> ();
+        tidy(is_dry_run: bool) -> Vec<String>;
+    }
 }

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use self::shelves::Shelves;
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing,
-    Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
-    TransitionRow,
+    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OperatorStore, OutboxId,
+    OutboxRow, Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult,
+    Taken, TimerRow, TransitionRow,
 };
 use crate::clock::Millis;
 use crate::failpoints;
@@ -66,6 +66,10 @@ impl Store for MemoryStore {
         "in the memory of this process: a restart loses everything".to_owned()
     }
 
+    fn operator(&self) -> &dyn OperatorStore {
+        self
+    }
+
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
         self.step(move |shelves| Ok(shelves.leases.claim(bot, holder, seen)))
     }
@@ -82,18 +86,11 @@ impl Store for MemoryStore {
         self.look(move |shelves| shelves.leases.of(bot).cloned())
     }
 
-    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
-        self.step(move |shelves| {
-            shelves.leases.clear(bot);
-            Ok(())
-        })
-    }
-
     fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
         self.step(move |shelves| shelves.receive(epoch, batch))
     }
 
-    fn why_alone(&self) -> Option<&'static str> {
+    fn why_only_leader_delivers(&self) -> Option<&'static str> {
         None
     }
 
@@ -208,22 +205,47 @@ impl Store for MemoryStore {
         self.look(move |shelves| shelves.list(filter, after, limit))
     }
 
+    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
+        self.step(move |shelves| Ok(shelves.rooms.get_mut(&bot).map_or(0, |room| room.forget_person(user, now))))
+    }
+
+    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
+        self.look(move |shelves| shelves.statistics(bot))
+    }
+
+    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
+        self.look(move |shelves| shelves.parked(bot, limit, |_| true))
+    }
+
+    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
+        self.look(move |shelves| shelves.parked(Some(bot), limit, |parked| parked.retry))
+    }
+
+    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
+        self.step(move |shelves| Ok(shelves.rooms.values_mut().any(|room| room.parked.remove(&id).is_some())))
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        self.step(|_| Ok(()))
+    }
+}
+
+impl OperatorStore for MemoryStore {
+    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
+        self.step(move |shelves| {
+            shelves.leases.clear(bot);
+            Ok(())
+        })
+    }
+
     fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
         self.step(move |shelves| {
             Ok(shelves.rooms.get_mut(&key.bot).is_some_and(|room| room.conversations.reset(key, now)))
         })
     }
 
-    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
-        self.step(move |shelves| Ok(shelves.rooms.get_mut(&bot).map_or(0, |room| room.forget_person(user, now))))
-    }
-
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         self.step(move |shelves| Ok(shelves.rooms.entry(row.key.bot).or_default().conversations.import(row, replace)))
-    }
-
-    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
-        self.look(move |shelves| shelves.statistics(bot))
     }
 
     fn bots(&self) -> Answer<'_, Vec<i64>> {
@@ -234,24 +256,12 @@ impl Store for MemoryStore {
         self.look(move |shelves| shelves.read(bot, |room| room.outbox.failed_after(after, limit)))
     }
 
-    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
-        self.look(move |shelves| shelves.parked(bot, limit, |_| true))
-    }
-
     fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>> {
         self.look(move |shelves| shelves.rooms.values().find_map(|room| room.parked.get(&id)).cloned())
     }
 
     fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
         self.step(move |shelves| Ok(shelves.retry_parked(id)))
-    }
-
-    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
-        self.look(move |shelves| shelves.parked(Some(bot), limit, |parked| parked.retry))
-    }
-
-    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        self.step(move |shelves| Ok(shelves.rooms.values_mut().any(|room| room.parked.remove(&id).is_some())))
     }
 
     fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
@@ -264,9 +274,5 @@ impl Store for MemoryStore {
 
     fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {
         self.step(|_| Err(StoreError::Unsupported(NO_BACKUP)))
-    }
-
-    fn close(&self) -> Answer<'_, ()> {
-        self.step(|_| Ok(()))
     }
 }

@@ -1,12 +1,46 @@
-//! What an operator sees of a store.
+//! What an operator sees of a store, and can change there.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{OutboxId, Outgoing, Place, Stored, Version};
+use super::{Answer, OutboxId, Outgoing, Place, Stored, Version};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
+
+/// What an operator's tools need of a store beyond [`Store`](super::Store). [`Store::operator`](super::Store::operator)
+/// gives it; none of it needs a lease.
+pub trait OperatorStore: Send + Sync + std::fmt::Debug + 'static {
+    /// The bots that have anything here.
+    fn bots(&self) -> Answer<'_, Vec<i64>>;
+    /// Ends a lease whose holder cannot; the holder is fenced.
+    fn clear_lease(&self, bot: i64) -> Answer<'_, ()>;
+    /// Ends a conversation whatever its state; the running instance notices by the version.
+    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool>;
+    /// Writes a conversation as it was exported; refused if there is one with a state, unless `replace`.
+    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool>;
+    /// Messages that could not be sent, in the order in which they were said, after the [place](FailedRow::place) of one.
+    /// They go with their age, see [`Bounds::records_before`].
+    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>>;
+    /// One parked turn.
+    fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>>;
+    /// Asks the running instance to run a parked turn again.
+    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool>;
+    /// Transition records, oldest first, after an id.
+    fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>>;
+    /// The same of one conversation, without reading those of others.
+    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>>;
+    /// Copies everything consistently into a new file while the bot runs.
+    fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()>;
+
+    /// Removes what other versions of this library have left on the server, unless `is_dry_run`; answers the names. A
+    /// version that still needs it makes it again. Optional: most stores leave nothing behind.
+    fn tidy(&self, is_dry_run: bool) -> Answer<'_, Vec<String>> {
+        let _ = is_dry_run;
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}
 
 /// Which conversations to list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,7 +109,7 @@ pub struct Parked {
     /// What kind of input: `update`, `album`, `outcome`, `timer`, `expired`, `again`, a question to be asked again; or `state`, a
     /// state that was ended or did not fit. Of an input that no handler hears, with [`Parked::UNHEARD`] before it.
     pub kind: String,
-    /// The input, as JSON where it is; of a `state` the [`ConversationRow`], as [`super::Store::import`] takes it.
+    /// The input, as JSON where it is; of a `state` the [`ConversationRow`], as [`OperatorStore::import`] takes it.
     pub body: String,
     /// Why it was parked.
     pub reason: String,
@@ -105,7 +139,8 @@ impl Parked {
 
     /// One that is to be parked; its number and its time are given later.
     pub(crate) fn new(key: DialogueKey, kind: &str, body: String, reason: String, attempts: u32) -> Self {
-        let (id, at) = (ParkedId::default(), Millis::default());
+        let id = ParkedId::default();
+        let at = Millis::default();
         Self { id, key, kind: kind.to_owned(), body, reason, attempts, at, retry: false }
     }
 
@@ -143,7 +178,7 @@ pub struct FailedRow {
 }
 
 impl FailedRow {
-    /// Its place among those that failed, behind which [`super::Store::failed`] goes on.
+    /// Its place among those that failed, behind which [`OperatorStore::failed`] goes on.
     #[must_use]
     pub fn place(&self) -> (Millis, OutboxId) {
         (self.at, self.id)

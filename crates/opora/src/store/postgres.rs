@@ -95,11 +95,6 @@ impl PostgresStore {
         Self { sql, server, generation, verified_within_ms: AtomicU64::new(VERIFIED_WITHIN_MS) }
     }
 
-    /// The connections that read.
-    pub(super) fn reads(&self) -> &Reads<Readers> {
-        &self.sql.reads
-    }
-
     /// An address without the settings that are this library's alone, for whoever connects to the same database by other
     /// means.
     #[must_use]
@@ -119,7 +114,7 @@ impl StoreLayer for PostgresStore {
         &self.sql
     }
 
-    fn serves_several(&self) -> bool {
+    fn supports_multiple_instances(&self) -> bool {
         true
     }
 
@@ -150,7 +145,7 @@ impl StoreLayer for PostgresStore {
     }
 
     fn announce(&self, bot: i64, keys: Vec<DialogueKey>) -> Answer<'_, ()> {
-        Box::pin(news::announce(&self.reads().0, bot, keys))
+        Box::pin(news::announce(&self.sql.reads.0, bot, keys))
     }
 
     fn listen(&self, bot: i64) -> Answer<'_, News> {

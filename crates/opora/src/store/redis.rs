@@ -8,7 +8,6 @@
 //! backups: the server's own do that.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -22,9 +21,9 @@ use self::witness::Witness;
 use super::sent_log::{LogFiles, Logged, SentLog};
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OutboxId, OutboxRow,
+    Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OperatorStore, OutboxId, OutboxRow,
     Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreLayer,
-    StoreResult, Taken, TimerRow, TransitionRow, WitnessKeeper,
+    StoreResult, Taken, TimerRow, WitnessKeeper,
 };
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -68,8 +67,6 @@ mod witness;
 
 /// Why application writes are refused here.
 const NO_WRITES: &str = "Redis has no SQL: application writes need a database, as the store or beside it";
-/// Why there is no backup.
-const NO_BACKUP: &str = "a Redis is copied by its own means: BGSAVE, or its append-only file";
 
 /// Keeps everything in a Redis, 7 or newer; 6.2 will do.
 #[derive(Debug)]
@@ -187,6 +184,10 @@ impl Store for RedisBackend {
         format!("in the Redis at {}{code}: {}", self.wire.address, self.server.losses())
     }
 
+    fn operator(&self) -> &dyn OperatorStore {
+        self
+    }
+
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
         Box::pin(self.claim_above(Epoch(0), bot, holder, seen))
     }
@@ -210,19 +211,15 @@ impl Store for RedisBackend {
         Box::pin(self.lease_of(bot))
     }
 
-    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
-        Box::pin(self.let_go(bot, None))
-    }
-
     fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
         Box::pin(self.receive_batch(epoch, batch))
     }
 
-    fn serves_several(&self) -> bool {
+    fn supports_multiple_instances(&self) -> bool {
         true
     }
 
-    fn why_alone(&self) -> Option<&'static str> {
+    fn why_only_leader_delivers(&self) -> Option<&'static str> {
         None
     }
 
@@ -271,11 +268,11 @@ impl Store for RedisBackend {
     }
 
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.note_sending(epoch, ids))
+        Box::pin(self.say_of_ids("sending", epoch, ids))
     }
 
     fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.note_not_sent(epoch, ids))
+        Box::pin(self.say_of_ids("not_sent", epoch, ids))
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
@@ -335,40 +332,16 @@ impl Store for RedisBackend {
         Box::pin(self.list_rows(filter, after, limit))
     }
 
-    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
-        Box::pin(self.end_conversation(key, now))
-    }
-
     fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
         Box::pin(self.forget_person(bot, user, now))
-    }
-
-    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
-        Box::pin(self.import_row(row, replace))
     }
 
     fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
         Box::pin(self.numbers_of(bot))
     }
 
-    fn bots(&self) -> Answer<'_, Vec<i64>> {
-        Box::pin(self.bots_here())
-    }
-
-    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>> {
-        Box::pin(self.failed_rows(bot, after, limit))
-    }
-
     fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
         Box::pin(self.parked_rows(bot, limit))
-    }
-
-    fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>> {
-        Box::pin(self.one_parked(id))
-    }
-
-    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        Box::pin(self.retry(id))
     }
 
     fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
@@ -377,22 +350,6 @@ impl Store for RedisBackend {
 
     fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
         Box::pin(self.forget_parked(id))
-    }
-
-    fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
-        Box::pin(self.moves(bot, after, limit))
-    }
-
-    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
-        Box::pin(self.moves_of(key, after, limit))
-    }
-
-    fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {
-        Box::pin(async { Err(StoreError::Unsupported(NO_BACKUP)) })
-    }
-
-    fn tidy(&self, is_dry_run: bool) -> Answer<'_, Vec<String>> {
-        Box::pin(self.drop_old_libraries(is_dry_run))
     }
 
     fn close(&self) -> Answer<'_, ()> {

@@ -127,6 +127,9 @@ impl<S: Logged> StoreLayer for SentLog<S> {
         Box::pin(async move {
             let Some(file) = self.file(epoch) else { return Ok(()) };
             let records: Vec<_> = settled.iter().filter_map(Record::of).collect();
+            if records.is_empty() {
+                return Ok(());
+            }
             blocking(move || file.append(&records)).await
         })
     }
@@ -150,7 +153,13 @@ impl<S: Logged> StoreLayer for SentLog<S> {
             self.store.close().await?;
             let done: Vec<_> = self.files.lock().extract_if(|_, file| file.is_settled()).collect();
             // A file that cannot be removed now is removed by the next holder of the lease.
-            blocking(move || Ok(done.iter().for_each(|(_, file)| _ = files::remove(&file.path)))).await
+            blocking(move || {
+                for (_, file) in &done {
+                    let _ = files::remove(&file.path);
+                }
+                Ok(())
+            })
+            .await
         })
     }
 }

@@ -15,7 +15,6 @@ use self::opens::Finder;
 use self::writer::Writer;
 use super::sent_log::{LogFiles, Logged, SentLog};
 use super::sql::queue;
-use super::sql::reads::Reads;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
 use super::{Answer, Bounds, Cleaned, Epoch, Settled, Store, StoreLayer, StoreResult};
@@ -81,11 +80,6 @@ impl SqliteStore {
         let log = Some(LogFiles::beside(&file.path));
         let sql = SqlStore::start(about, Writers::one(writer), Finder::of(file.clone()), reads, log);
         Self { sql: SentLog::around(sql), file }
-    }
-
-    /// The connections that read.
-    pub(super) fn reads(&self) -> &Reads<SqlitePool> {
-        &self.sql.reads
     }
 }
 

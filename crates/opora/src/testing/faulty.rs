@@ -179,7 +179,7 @@ mod tests {
             stored: Some(crate::store::Stored { value: "{}".into(), places: Vec::new(), expires_at: None }),
             updated_at: Millis(0),
         };
-        store.import(&row, false).await.unwrap();
+        store.operator().import(&row, false).await.unwrap();
         (store, row.key)
     }
 
@@ -188,11 +188,11 @@ mod tests {
         let (store, key) = faulty().await;
         store.fail_next("reset", 1, Trouble::Before);
         store.fail_next("reset", 1, Trouble::After);
-        assert!(matches!(store.reset(&key, Millis(1)).await, Err(StoreError::Unavailable(_))));
+        assert!(matches!(store.operator().reset(&key, Millis(1)).await, Err(StoreError::Unavailable(_))));
         assert_eq!(store.statistics(None).await.unwrap().active, 1);
-        assert!(matches!(store.reset(&key, Millis(1)).await, Err(StoreError::Unavailable(_))));
+        assert!(matches!(store.operator().reset(&key, Millis(1)).await, Err(StoreError::Unavailable(_))));
         assert_eq!(store.statistics(None).await.unwrap().active, 0);
-        assert!(!store.reset(&key, Millis(1)).await.unwrap(), "the troubles are over");
+        assert!(!store.operator().reset(&key, Millis(1)).await.unwrap(), "the troubles are over");
         assert_eq!((store.calls("reset"), store.calls("commit"), store.calls(ANY_METHOD)), (3, 0, 6));
     }
 
@@ -213,13 +213,13 @@ mod tests {
         store.fail_next("reset", 1, Trouble::Stall);
         let stalled = tokio::spawn({
             let (store, key) = (store.clone(), key.clone());
-            async move { store.reset(&key, Millis(1)).await }
+            async move { store.operator().reset(&key, Millis(1)).await }
         });
         while store.calls("reset") == 0 {
             tokio::task::yield_now().await;
         }
         assert_eq!(store.statistics(None).await.unwrap().active, 1);
-        assert!(store.reset(&DialogueKey::private(1, 3), Millis(1)).await.is_ok(), "others go on");
+        assert!(store.operator().reset(&DialogueKey::private(1, 3), Millis(1)).await.is_ok(), "others go on");
         store.lift("reset");
         assert!(stalled.await.unwrap().unwrap());
     }

@@ -232,7 +232,7 @@ async fn whom_the_bot_knows_goes_on_while_redis_is_away_and_others_are_told_once
     assert_eq!(scene.row(&anna).await.version.0, 3);
     assert_eq!(scene.row(&anna).await.stored, None);
     let key = DialogueKey::private(BOT, anna.id);
-    assert_eq!(scene.redis.transitions_of(&key, 0, 9).await.unwrap().len(), 3);
+    assert_eq!(scene.redis.operator().transitions_of(&key, 0, 9).await.unwrap().len(), 3);
     anna.says("/start").await;
     until("she begins anew", async || anna.heard().await.len() == 4).await;
     assert_eq!(scene.row(&anna).await.version.0, 4);
@@ -271,7 +271,7 @@ async fn what_was_changed_in_redis_meanwhile_stands_and_the_person_is_asked_agai
     let mut row = scene.row(&anna).await;
     let stored = row.stored.as_mut().unwrap();
     stored.value = stored.value.replace("\"at\":\"name\"", "\"at\":\"age\",\"name\":\"Maria\"").into();
-    assert!(scene.redis.import(&row, true).await.unwrap());
+    assert!(scene.redis.operator().import(&row, true).await.unwrap());
     scene.proxy.cut_off(false);
     scene.is_replayed().await;
     // The dialogue has no question of its own there.
@@ -337,7 +337,7 @@ async fn a_redis_that_comes_back_empty_stops_the_bot_and_the_journal_is_kept(mut
     scene.server.restore(Some(&copy));
     scene.server.start_again();
     // Its process, which is this one, lives on: only so it is known that it does not work any more.
-    until("the lease is cleared", async || scene.redis.clear_lease(BOT).await.is_ok()).await;
+    until("the lease is cleared", async || scene.redis.operator().clear_lease(BOT).await.is_ok()).await;
     let bot = scene.bot().await;
     anna.says("33").await;
     anna.hears_just(&[NAME, AGE, "Anna is 33."]).await;

@@ -24,7 +24,7 @@ pub async fn run(arguments: Backup) -> anyhow::Result<()> {
     }
     let store = arguments.store.open().await?;
     let stopwatch = Stopwatch::start();
-    let copied = store.backup(&to).await.with_context(|| format!("cannot copy to {}", to.display()));
+    let copied = store.operator().backup(&to).await.with_context(|| format!("cannot copy to {}", to.display()));
     let elapsed = stopwatch.elapsed();
     store.close().await?;
     copied?;

@@ -106,12 +106,12 @@ async fn each<T>(
 ) -> anyhow::Result<Option<T>> {
     let bots = match bot {
         Some(bot) => vec![bot],
-        None => desk.store.bots().await?,
+        None => desk.store.operator().bots().await?,
     };
     for bot in bots {
         let mut after = None;
         loop {
-            let page = desk.store.failed(bot, after, find::PAGE).await?;
+            let page = desk.store.operator().failed(bot, after, find::PAGE).await?;
             after = page.last().map(FailedRow::place);
             let is_last = page.len() < find::PAGE;
             if let Some(found) = page.into_iter().find_map(&mut look) {

@@ -132,7 +132,7 @@ async fn settle(store: &dyn Store, line: Line, arguments: &Import) -> Result<Out
         let is_open = matches!(store.open(&row.key, None).await?, Opened::At { stored: Some(_), .. });
         arguments.replace || !is_open
     } else {
-        store.import(&row, arguments.replace).await?
+        store.operator().import(&row, arguments.replace).await?
     };
     Ok(if imported { Outcome::Imported } else { Outcome::Kept })
 }

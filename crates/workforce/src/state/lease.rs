@@ -52,7 +52,7 @@ pub async fn run(desk: &Desk<'_>, arguments: LeaseArgs) -> anyhow::Result<()> {
 async fn held(desk: &Desk<'_>, bot: Option<i64>) -> anyhow::Result<Vec<Held>> {
     let bots = match bot {
         Some(bot) => vec![bot],
-        None => desk.store.bots().await?,
+        None => desk.store.operator().bots().await?,
     };
     let mut held = Vec::new();
     for bot in bots {
@@ -70,7 +70,7 @@ async fn clear(desk: &Desk<'_>, held: &[Held], consent: Consent) -> anyhow::Resu
     let Held { bot, pid, host, .. } = lease;
     let about = lease.process_in_words();
     consent.to(&format!("Clear the lease of bot {bot}, held by process {pid} on {host} ({about})?")).await?;
-    desk.store.clear_lease(*bot).await?;
+    desk.store.operator().clear_lease(*bot).await?;
     output::say(&format!("The lease of bot {bot} is cleared."))
 }
 

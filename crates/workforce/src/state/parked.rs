@@ -139,7 +139,7 @@ async fn show(desk: &Desk<'_>, id: i64, json: bool) -> anyhow::Result<()> {
 
 async fn retry(desk: &Desk<'_>, which: &Which) -> anyhow::Result<()> {
     let chosen = chosen(desk, which).await?;
-    let marked = try_join_all(chosen.iter().map(|parked| desk.store.retry_parked(parked.id))).await?;
+    let marked = try_join_all(chosen.iter().map(|parked| desk.store.operator().retry_parked(parked.id))).await?;
     output::say(&format!("{} will run again as soon as the bot looks.", turns(&marked)))
 }
 
@@ -169,7 +169,7 @@ async fn chosen(desk: &Desk<'_>, which: &Which) -> anyhow::Result<Vec<store::Par
 }
 
 async fn one(desk: &Desk<'_>, id: i64) -> anyhow::Result<store::Parked> {
-    match desk.store.parked_one(ParkedId(id)).await? {
+    match desk.store.operator().parked_one(ParkedId(id)).await? {
         Some(found) => Ok(found),
         None => bail!("there is no parked turn {id}"),
     }

@@ -24,7 +24,7 @@ pub async fn run(desk: &Desk<'_>, arguments: Reset) -> anyhow::Result<()> {
     };
     let place = output::places(&stored.places);
     arguments.consent.to(&format!("Reset the conversation {key} ({place})?")).await?;
-    if !desk.store.reset(&key, desk.now).await? {
+    if !desk.store.operator().reset(&key, desk.now).await? {
         bail!("{key} has ended in the meantime");
     }
     output::say(&format!("The conversation {key} is reset."))

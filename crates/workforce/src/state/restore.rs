@@ -75,7 +75,7 @@ async fn nobody_works_on(address: &str, path: &Path) -> anyhow::Result<()> {
     // One that cannot be opened is no bot's that works.
     let Ok(store) = opora::store::open_existing(address).await else { return Ok(()) };
     let mut working = None;
-    for bot in store.bots().await.unwrap_or_default() {
+    for bot in store.operator().bots().await.unwrap_or_default() {
         let holder = store.lease(bot).await.ok().flatten().map(|lease| lease.holder);
         working =
             working.or(holder.filter(|holder| instance::look_for(holder) == Sighting::Running).map(|by| (bot, by)));

@@ -87,7 +87,7 @@ pub async fn run(desk: &Desk<'_>, arguments: Show) -> anyhow::Result<()> {
 async fn transitions(store: &dyn Store, key: &DialogueKey) -> anyhow::Result<Vec<TransitionRow>> {
     let (mut latest, mut after) = (VecDeque::new(), 0);
     loop {
-        let page = store.transitions_of(key, after, PAGE).await?;
+        let page = store.operator().transitions_of(key, after, PAGE).await?;
         let is_last = page.len() < PAGE;
         after = page.last().map_or(after, |row| row.id);
         for row in page {

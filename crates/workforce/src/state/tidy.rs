@@ -12,12 +12,12 @@ pub struct Tidy {
 }
 
 pub async fn run(desk: &Desk<'_>, arguments: Tidy) -> anyhow::Result<()> {
-    let old = desk.store.tidy(true).await?;
+    let old = desk.store.operator().tidy(true).await?;
     if old.is_empty() {
         return output::say("There is nothing to tidy up.");
     }
     let question = format!("Remove {}, which other versions of this program left on the server?", old.join(", "));
     arguments.consent.to(&question).await?;
-    let removed = desk.store.tidy(false).await?;
+    let removed = desk.store.operator().tidy(false).await?;
     output::say(&format!("Removed {}. A bot of that version that still runs makes its own again.", removed.join(", ")))
 }

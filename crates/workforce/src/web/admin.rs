@@ -34,7 +34,7 @@ pub async fn show(State(app): State<App>, Operator(visitor): Operator) -> Result
 
 async fn look(app: &App) -> Result<Health, opora::store::StoreError> {
     let store = app.domain.store();
-    let bots = store.bots().await?;
+    let bots = store.operator().bots().await?;
     let leases = bots.iter().map(|bot| async { store.lease(*bot).await.map(|lease| (*bot, lease)) });
     let (leases, statistics, parked) =
         tokio::try_join!(try_join_all(leases), store.statistics(None), store.parked(None, PARKED))?;

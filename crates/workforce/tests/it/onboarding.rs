@@ -357,7 +357,7 @@ async fn states_of_other_bots_by_these_names_are_read() {
 
 async fn loses_state(firm: &Firm, someone: &Someone) {
     let now = firm.stage.clock().now();
-    assert!(firm.app.domain.store().reset(&someone.key(), now).await.unwrap());
+    assert!(firm.app.domain.store().operator().reset(&someone.key(), now).await.unwrap());
     assert_eq!(someone.state().await, None);
 }
 

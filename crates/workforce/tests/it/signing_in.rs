@@ -61,7 +61,7 @@ async fn a_pin_that_was_sent_or_refused_is_kept_nowhere(kind: Kind) {
     browser.get("/sign-in").await;
     browser.post("/auth/send-pin", &[("who", &BORIS.to_string())]).await.is(200, "has just sent");
     let failed = until("the PIN is refused, and nothing waits", async || {
-        let failed = store.failed(bot, None, 10).await.unwrap();
+        let failed = store.operator().failed(bot, None, 10).await.unwrap();
         let is_refused = failed.iter().any(|row| row.outgoing.secret);
         let waits = store.statistics(Some(bot)).await.unwrap().outbox;
         (is_refused && waits == 0).then_some(failed)
@@ -76,7 +76,7 @@ async fn a_pin_that_was_sent_or_refused_is_kept_nowhere(kind: Kind) {
     assert!(!all.contains(BEFORE_A_PIN));
     if kind == Kind::Sqlite {
         let copy = cabinet.ground.folder.path().join("copy.db");
-        store.backup(&copy).await.unwrap();
+        store.operator().backup(&copy).await.unwrap();
         assert!(!remains::file(&copy).await.contains(BEFORE_A_PIN));
     }
     cabinet.close().await;

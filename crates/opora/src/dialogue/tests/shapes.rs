@@ -79,7 +79,7 @@ async fn stage_with(stored: Value) -> Stage {
     let places = vec![Place { dialogue: "form".into(), state: "enter_age".into() }];
     let stored = Stored { value: stored.to_string().into(), places, expires_at: None };
     let row = ConversationRow { key, version: Version(5), stored: Some(stored), updated_at: Millis(0) };
-    assert!(store.import(&row, false).await.unwrap());
+    assert!(store.operator().import(&row, false).await.unwrap());
     stage
 }
 

@@ -33,14 +33,15 @@ impl Replay<'_> {
         // Names and numbers can always be written.
         let body = serde_json::to_string(&here).unwrap_or_default();
         if self.set_aside(key, "state", body, &reason, takes).await?.is_some() {
-            let (here, there) = (here.version.0, there.version.0);
+            let here = here.version.0;
+            let there = there.version.0;
             tracing::error!(%key, here, there, "a conversation is in conflict: what the journal has is parked");
             metrics::counter!("opora_journal_conflicts_total").increment(1);
         }
         self.ask_all_the_same(key, from, asked).await?;
         let again = vec![Taken::Fresh(self.mark(key.bot, from, ":again"))];
         if let Some(id) = self.set_aside(key, "again", String::new(), "the person is asked again", again).await? {
-            self.redis.retry_parked(id).await?;
+            self.redis.operator().retry_parked(id).await?;
         }
         self.shared.book.give_up(key, self.here, from).await?;
         self.shared.imported.lock().remove(key);

@@ -26,11 +26,11 @@ const NO_CHANGES: &str = "Redis is away, and the journal goes on: conversations 
 /// Whose turn it is instead of one that began before Redis went away.
 const ON_JOURNAL: &str = "this instance goes on with the journal";
 
-/// Passes a call on to the store of a bot.
+/// Passes a call on to the store of a bot, or to the operator's methods of that store.
 macro_rules! by_bot {
-    ($($name:ident ( $bot:ident $(, $argument:ident : $type:ty)* ) -> $answer:ty;)*) => {
+    ($($name:ident ( $bot:ident $(, $argument:ident : $type:ty)* ) -> $answer:ty $(, by $operator:ident)?;)*) => {
         $(fn $name<'a>(&'a self, $bot: i64, $($argument: $type),*) -> Answer<'a, $answer> {
-            Box::pin(async move { self.0.of_bot($bot)?.$name($bot, $($argument),*).await })
+            Box::pin(async move { self.0.of_bot($bot)?$(.$operator())?.$name($bot, $($argument),*).await })
         })*
     };
 }
@@ -58,7 +58,7 @@ impl StoreLayer for Journal {
         Box::pin(self.0.release(bot, epoch))
     }
 
-    fn anew<'a>(&'a self, bot: i64) -> Answer<'a, ()> {
+    fn lease_reclaim_requested<'a>(&'a self, bot: i64) -> Answer<'a, ()> {
         Box::pin(async move {
             let is_on_journal = self.0.is_on_journal(bot);
             // The sender lives as long as this.
@@ -78,11 +78,11 @@ impl StoreLayer for Journal {
     }
 
     /// Who has a journal is the only one who works with its Redis.
-    fn serves_several(&self) -> bool {
+    fn supports_multiple_instances(&self) -> bool {
         false
     }
 
-    fn why_alone(&self) -> Option<&'static str> {
+    fn why_only_leader_delivers(&self) -> Option<&'static str> {
         Some(ONE_INSTANCE)
     }
 
@@ -205,8 +205,8 @@ impl StoreLayer for Journal {
         expired(bot, now: Millis, limit: usize) -> Vec<DialogueKey>;
         next_due(bot) -> Option<Millis>;
         parked_to_retry(bot, limit: usize) -> Vec<Parked>;
-        transitions(bot, after: i64, limit: usize) -> Vec<TransitionRow>;
-        failed(bot, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow>;
+        transitions(bot, after: i64, limit: usize) -> Vec<TransitionRow>, by operator;
+        failed(bot, after: Option<(Millis, OutboxId)>, limit: usize) -> Vec<FailedRow>, by operator;
         backlog(bot, limit: usize) -> usize;
         announce(bot, keys: Vec<DialogueKey>) -> ();
         listen(bot) -> News;
@@ -231,7 +231,7 @@ impl StoreLayer for Journal {
     }
 
     fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
-        Box::pin(async move { self.0.for_operator(key)?.reset(key, now).await })
+        Box::pin(async move { self.0.for_operator(key)?.operator().reset(key, now).await })
     }
 
     fn forget<'a>(&'a self, bot: i64, user: i64, now: Millis) -> Answer<'a, u64> {
@@ -246,7 +246,7 @@ impl StoreLayer for Journal {
     }
 
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
-        Box::pin(async move { self.0.for_operator(&row.key)?.import(row, replace).await })
+        Box::pin(async move { self.0.for_operator(&row.key)?.operator().import(row, replace).await })
     }
 
     fn close<'a>(&'a self) -> Answer<'a, ()> {
@@ -293,7 +293,8 @@ impl Shared {
 
     async fn clean_there(&self, epoch: Epoch, bounds: Bounds) -> StoreResult<Cleaned> {
         let there = self.there()?;
-        let (bot, before) = (there.redis().bot_of(epoch)?, there.redis().ended_cleaned());
+        let bot = there.redis().bot_of(epoch)?;
+        let before = there.redis().ended_cleaned();
         let cleaned = there.store().clean(epoch, bounds).await;
         let may_be_cleaned = cleaned.as_ref().is_err_and(may_have_happened);
         if may_be_cleaned || there.redis().ended_cleaned() != before {
@@ -326,7 +327,9 @@ impl Shared {
 
     async fn commit_there(&self, epoch: Epoch, commit: Commit) -> StoreResult<Committed> {
         let (there, under_way) = self.sets_out(epoch, &commit.key)?;
-        let (key, change, writes) = (commit.key.clone(), Copies::change(&commit), commit.writes.is_some());
+        let key = commit.key.clone();
+        let change = Copies::change(&commit);
+        let writes = commit.writes.is_some();
         let committed = there.store().commit(epoch, commit).await;
         match &committed {
             Ok(done) => self.copies.committed(change, done.version, &done.outbox),
@@ -346,7 +349,8 @@ impl Shared {
         parked: Parked,
         outgoing: Vec<Outgoing>,
     ) -> StoreResult<SetAside> {
-        let ((there, under_way), key) = (self.sets_out(epoch, &parked.key)?, parked.key.clone());
+        let key = parked.key.clone();
+        let (there, under_way) = self.sets_out(epoch, &key)?;
         let chats: Vec<_> = outgoing.iter().map(|outgoing| outgoing.chat).collect();
         let set_aside = there.store().park(epoch, taken.clone(), parked, outgoing).await;
         match &set_aside {

@@ -165,7 +165,8 @@ impl Replay<'_> {
     /// The entries of one conversation; answers how many conflicts there were.
     async fn conversation(&self, entries: Vec<Numbered>, timers: &TimerNames) -> StoreResult<usize> {
         for Numbered { id, is_last_turn, entry, .. } in entries {
-            let (key, takes) = (entry.key().clone(), self.takes(id, &entry));
+            let key = entry.key().clone();
+            let takes = self.takes(id, &entry);
             let done = match entry {
                 Entry::Parked { parked, .. } => self.redis.park(self.epoch, takes, *parked, Vec::new()).await.map(drop),
                 Entry::Turn { mut commit, has_written } => {
@@ -266,7 +267,8 @@ impl Replay<'_> {
 
     /// Nobody else renews yet, and what an outage of an hour has left takes longer than a lease.
     async fn renew(&self, bot: i64) -> StoreResult<()> {
-        let (there, here) = (self.there.renew(bot, self.epoch), self.shared.book.store().renew(bot, self.here));
+        let there = self.there.renew(bot, self.epoch);
+        let here = self.shared.book.store().renew(bot, self.here);
         try_join(there, here).await.map(drop)
     }
 

@@ -21,7 +21,8 @@ const ANSWERS_FOR_BACK: u32 = 3;
 
 /// Watches for as long as the journal is held.
 pub(super) async fn watch(shared: Weak<Shared>) {
-    let (mut silence, mut answers): (Option<Stopwatch>, u32) = (None, 0);
+    let mut silence: Option<Stopwatch> = None;
+    let mut answers: u32 = 0;
     loop {
         tokio::time::sleep(LOOKS_EVERY).await;
         let Some(shared) = shared.upgrade() else { return };

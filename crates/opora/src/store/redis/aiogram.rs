@@ -160,11 +160,11 @@ impl StoreLayer for AiogramStore {
         self.0.layout.conversation_of(key)
     }
 
-    fn is_shared(&self) -> bool {
+    fn is_shared_with_other_programs(&self) -> bool {
         true
     }
 
-    fn why_not_for_bots(&self) -> Option<&'static str> {
+    fn why_unusable_for_bots(&self) -> Option<&'static str> {
         self.0.translate.is_none().then_some(NOT_FOR_BOTS)
     }
 
@@ -176,7 +176,7 @@ impl StoreLayer for AiogramStore {
         Box::pin(async move { self.0.look_at(&self.0.conversation(key), mark).await })
     }
 
-    fn enter<'a>(
+    fn open_for_turn<'a>(
         &'a self,
         epoch: Epoch,
         key: &'a DialogueKey,
@@ -187,7 +187,7 @@ impl StoreLayer for AiogramStore {
         Box::pin(async move { self.0.enter_turn(epoch, &self.0.conversation(key), mark, now).await })
     }
 
-    fn leave<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey) -> Answer<'a, ()> {
+    fn abandon_turn<'a>(&'a self, epoch: Epoch, key: &'a DialogueKey) -> Answer<'a, ()> {
         Box::pin(async move { self.0.leave_turn(epoch, &self.0.conversation(key)).await })
     }
 
@@ -222,7 +222,7 @@ impl StoreLayer for AiogramStore {
     }
 
     fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
-        Box::pin(async move { self.inner().transitions_of(&self.0.conversation(key), after, limit).await })
+        Box::pin(async move { self.inner().operator().transitions_of(&self.0.conversation(key), after, limit).await })
     }
 }
 

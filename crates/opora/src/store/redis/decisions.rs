@@ -45,9 +45,11 @@ impl RedisBackend {
     ) -> impl Future<Output = StoreResult<()>> + Send + use<'a> {
         let own = self.numbers.own_of(epoch, commit.key.bot);
         let says = own.and_then(|own| Ok((own.pass(), Draft::of(Supply::Own(&own), commit).beginning(commit)?)));
-        let (room, key) = (Room::of(commit), commit.key.clone());
+        let room = Room::of(commit);
+        let key = commit.key.clone();
         async move {
-            let (Room { bot, partition, last }, (lease, turn)) = (room, says?);
+            let Room { bot, partition, last } = room;
+            let (lease, turn) = says?;
             let args = together(self.witness.pass(bot, partition, &lease), vec![turn], Vec::new());
             let keys = self.keys.rooms(bot);
             let answer = self.wire.call(Call { function: "stands", keys: keys.up_to(partition, last), args }).await?;
@@ -57,7 +59,8 @@ impl RedisBackend {
 
     /// Numbers for everything that a turn asks for.
     pub(in crate::store) fn numbers_for(&self, epoch: Epoch, commit: &Commit) -> StoreResult<Vec<i64>> {
-        let (own, partition) = (self.numbers.own_of(epoch, commit.key.bot)?, partition_of(&commit.key));
+        let own = self.numbers.own_of(epoch, commit.key.bot)?;
+        let partition = partition_of(&commit.key);
         let timers = commit.timers.iter().filter(|change| matches!(change, TimerChange::Set { .. })).count();
         let count = commit.outgoing.len() + timers + commit.effects.len() + usize::from(commit.transition.is_some());
         (0..count).map(|_| own.next(partition)).collect()

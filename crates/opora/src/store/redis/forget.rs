@@ -28,7 +28,8 @@ impl RedisBackend {
     /// The conversations of a person, ended ones too.
     pub(in crate::store) async fn conversations_of_person(&self, bot: i64, user: i64) -> StoreResult<Vec<DialogueKey>> {
         let filter = Filter { bot: Some(bot), user: Some(user), ended: true, ..Filter::default() };
-        let (mut keys, mut after) = (Vec::new(), None);
+        let mut keys = Vec::new();
+        let mut after = None;
         loop {
             let page = self.list_rows(&filter, after.as_ref(), PAGE_MOST).await?;
             let is_last = page.len() < PAGE_MOST;

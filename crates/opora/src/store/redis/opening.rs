@@ -1,8 +1,10 @@
 //! How a store in Redis is made and found again.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use futures_util::future::try_join_all;
+use parking_lot::Mutex;
 
 use super::address::Address;
 use super::expiry::keep_ms;
@@ -86,10 +88,20 @@ impl RedisBackend {
         let generation = generation(&wire, &keys).await?;
         witness.expect_generation(&generation);
         let keep_ms = keep_ms(wire.address.keep_days);
-        let (wire, keys) = (Arc::new(wire), Arc::new(keys));
-        let (numbers, rounds) = (Numbers::default(), Rounds::new(&wire, &keys, &witness));
-        let (lost_claims, ended_cleaned) = Default::default();
-        Ok(Self { wire, keys, numbers, rounds, server, keep_ms, generation, witness, lost_claims, ended_cleaned })
+        let wire = Arc::new(wire);
+        let keys = Arc::new(keys);
+        Ok(Self {
+            rounds: Rounds::new(&wire, &keys, &witness),
+            wire,
+            keys,
+            numbers: Numbers::default(),
+            server,
+            keep_ms,
+            generation,
+            witness,
+            lost_claims: Mutex::default(),
+            ended_cleaned: AtomicU64::default(),
+        })
     }
 }
 

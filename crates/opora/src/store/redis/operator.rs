@@ -1,6 +1,7 @@
 //! What an operator sees and does.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use futures_util::future::try_join_all;
 
@@ -13,8 +14,105 @@ use super::wire::Call;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    ConversationRow, Filter, Parked, ParkedId, Place, PlaceCount, Statistics, StoreResult, TransitionRow,
+    Answer, ConversationRow, FailedRow, Filter, OperatorStore, OutboxId, Parked, ParkedId, Place, PlaceCount,
+    Statistics, StoreError, StoreResult, TransitionRow,
 };
+
+/// Why there is no backup.
+const NO_BACKUP: &str = "a Redis is copied by its own means: BGSAVE, or its append-only file";
+
+impl OperatorStore for RedisBackend {
+    fn bots(&self) -> Answer<'_, Vec<i64>> {
+        Box::pin(async {
+            let bots = self.bots_or(None).await?;
+            let here = try_join_all(bots.iter().map(|bot| self.has_anything(*bot))).await?;
+            Ok(bots.into_iter().zip(here).filter(|(_, here)| *here).map(|(bot, _)| bot).collect())
+        })
+    }
+
+    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
+        Box::pin(self.let_go(bot, None))
+    }
+
+    fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
+        let args = vec![name_of(key), now.0.to_string()];
+        Box::pin(self.yes("reset", (key.bot, partition_of(key)), Thing::Ended, args))
+    }
+
+    fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
+        Box::pin(async move {
+            self.remember(row.key.bot).await?;
+            let replace = if replace { "yes" } else { "no" };
+            let mut args = vec![name_of(&row.key), replace.to_owned(), row.version.0.to_string()];
+            args.push(row.updated_at.0.to_string());
+            args.extend(rows::state(row.stored.as_ref())?);
+            self.yes("import", (row.key.bot, partition_of(&row.key)), Thing::Ended, args).await
+        })
+    }
+
+    fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>> {
+        Box::pin(self.failed_rows(bot, after, limit))
+    }
+
+    fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>> {
+        Box::pin(async move {
+            for bot in self.bots_or(None).await? {
+                if let Some(parked) = self.parked_of(bot, id).await? {
+                    return Ok(Some(parked));
+                }
+            }
+            Ok(None)
+        })
+    }
+
+    fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
+        Box::pin(async move {
+            for bot in self.bots_or(None).await? {
+                let room = (bot, partition_of_id(id.0));
+                if id.0 >= 0 && self.yes("retry_parked", room, Thing::Retry, vec![id_of(id.0)]).await? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        })
+    }
+
+    fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
+        let read = move |row: &str| Ok(rows::read_transition(bot, row)?.0);
+        Box::pin(self.rows_after(bot, Thing::Moves, after, limit, read))
+    }
+
+    fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
+        Box::pin(async move {
+            let rooms = self.keys.rooms(key.bot);
+            let partition = partition_of(key);
+            let keys = [Thing::Conv, Thing::Moves].map(|thing| rooms.one(partition, thing).to_owned());
+            let mut found = Vec::new();
+            let mut from = String::new();
+            // Each record knows the one before it, so the way is gone backwards, in pages.
+            loop {
+                let args = vec![name_of(key), from, id_of(after), PAGE_MOST.to_string()];
+                let page = self.wire.call(Call { function: "way", keys: &keys, args }).await?;
+                for row in &page {
+                    found.push(rows::read_transition(key.bot, row).map_err(unreadable)?);
+                }
+                match found.last() {
+                    Some((_, Some(before))) if page.len() == PAGE_MOST => from = id_of(*before),
+                    _ => break,
+                }
+            }
+            Ok(found.into_iter().rev().map(|(row, _)| row).take(limit).collect())
+        })
+    }
+
+    fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {
+        Box::pin(async { Err(StoreError::Unsupported(NO_BACKUP)) })
+    }
+
+    fn tidy(&self, is_dry_run: bool) -> Answer<'_, Vec<String>> {
+        Box::pin(self.drop_old_libraries(is_dry_run))
+    }
+}
 
 impl RedisBackend {
     pub(super) async fn list_rows(
@@ -47,22 +145,9 @@ impl RedisBackend {
         Ok(found)
     }
 
-    pub(super) async fn end_conversation(&self, key: &DialogueKey, now: Millis) -> StoreResult<bool> {
-        let args = vec![name_of(key), now.0.to_string()];
-        self.yes("reset", (key.bot, partition_of(key)), Thing::Ended, args).await
-    }
-
-    pub(super) async fn import_row(&self, row: &ConversationRow, replace: bool) -> StoreResult<bool> {
-        self.remember(row.key.bot).await?;
-        let replace = if replace { "yes" } else { "no" };
-        let mut args = vec![name_of(&row.key), replace.to_owned(), row.version.0.to_string()];
-        args.push(row.updated_at.0.to_string());
-        args.extend(rows::state(row.stored.as_ref())?);
-        self.yes("import", (row.key.bot, partition_of(&row.key)), Thing::Ended, args).await
-    }
-
     pub(super) async fn numbers_of(&self, bot: Option<i64>) -> StoreResult<Statistics> {
-        let (mut all, mut by_place) = (Statistics::default(), BTreeMap::new());
+        let mut all = Statistics::default();
+        let mut by_place = BTreeMap::new();
         for bot in self.bots_or(bot).await? {
             let rooms = self.keys.rooms(bot);
             let call = |at| Call { function: "numbers", keys: rooms.up_to(at, Thing::Failed), args: Vec::new() };
@@ -75,13 +160,6 @@ impl RedisBackend {
         Ok(all)
     }
 
-    /// The bots that have anything here now, lowest first.
-    pub(super) async fn bots_here(&self) -> StoreResult<Vec<i64>> {
-        let bots = self.bots_or(None).await?;
-        let here = try_join_all(bots.iter().map(|bot| self.has_anything(*bot))).await?;
-        Ok(bots.into_iter().zip(here).filter(|(_, here)| *here).map(|(bot, _)| bot).collect())
-    }
-
     pub(super) async fn parked_rows(&self, bot: Option<i64>, limit: usize) -> StoreResult<Vec<Parked>> {
         let mut found = Vec::new();
         for bot in self.bots_or(bot).await? {
@@ -90,25 +168,6 @@ impl RedisBackend {
         found.sort_by_key(|parked| parked.id);
         found.truncate(limit);
         Ok(found)
-    }
-
-    pub(super) async fn one_parked(&self, id: ParkedId) -> StoreResult<Option<Parked>> {
-        for bot in self.bots_or(None).await? {
-            if let Some(parked) = self.parked_of(bot, id).await? {
-                return Ok(Some(parked));
-            }
-        }
-        Ok(None)
-    }
-
-    pub(super) async fn retry(&self, id: ParkedId) -> StoreResult<bool> {
-        for bot in self.bots_or(None).await? {
-            let room = (bot, partition_of_id(id.0));
-            if id.0 >= 0 && self.yes("retry_parked", room, Thing::Retry, vec![id_of(id.0)]).await? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     pub(super) async fn parked_wanted(&self, bot: i64, limit: usize) -> StoreResult<Vec<Parked>> {
@@ -130,34 +189,6 @@ impl RedisBackend {
             }
         }
         Ok(false)
-    }
-
-    pub(super) async fn moves(&self, bot: i64, after: i64, limit: usize) -> StoreResult<Vec<TransitionRow>> {
-        self.rows_after(bot, Thing::Moves, after, limit, |row| Ok(rows::read_transition(bot, row)?.0)).await
-    }
-
-    pub(super) async fn moves_of(
-        &self,
-        key: &DialogueKey,
-        after: i64,
-        limit: usize,
-    ) -> StoreResult<Vec<TransitionRow>> {
-        let (rooms, partition) = (self.keys.rooms(key.bot), partition_of(key));
-        let keys = [Thing::Conv, Thing::Moves].map(|thing| rooms.one(partition, thing).to_owned());
-        let (mut found, mut from) = (Vec::new(), String::new());
-        // Each record knows the one before it, so the way is gone backwards, in pages.
-        loop {
-            let args = vec![name_of(key), from, id_of(after), PAGE_MOST.to_string()];
-            let page = self.wire.call(Call { function: "way", keys: &keys, args }).await?;
-            for row in &page {
-                found.push(rows::read_transition(key.bot, row).map_err(unreadable)?);
-            }
-            match found.last() {
-                Some((_, Some(before))) if page.len() == PAGE_MOST => from = id_of(*before),
-                _ => break,
-            }
-        }
-        Ok(found.into_iter().rev().map(|(row, _)| row).take(limit).collect())
     }
 
     /// This bot, or all that were ever here.
@@ -187,7 +218,8 @@ impl RedisBackend {
         if id < 0 {
             return Ok(None);
         }
-        let (rooms, partition) = (self.keys.rooms(bot), partition_of_id(id));
+        let rooms = self.keys.rooms(bot);
+        let partition = partition_of_id(id);
         let keys = [Thing::Parked, Thing::Retry].map(|thing| rooms.one(partition, thing).to_owned());
         let args = vec![id_of(id - 1), "1".to_owned()];
         let answer = self.wire.call(Call { function: "page", keys: &keys, args }).await?;

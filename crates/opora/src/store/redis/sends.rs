@@ -24,16 +24,8 @@ impl RedisBackend {
         self.flagged_rows(bot, (Thing::Outbox, Thing::Sending), after.0, limit, read).await
     }
 
-    pub(super) async fn note_sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
-        self.say_of_ids("sending", epoch, ids).await
-    }
-
-    pub(super) async fn note_not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
-        self.say_of_ids("not_sent", epoch, ids).await
-    }
-
     /// Says one thing of messages, in the partitions where they lie.
-    async fn say_of_ids(&self, function: &'static str, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
+    pub(super) async fn say_of_ids(&self, function: &'static str, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
         let own = self.numbers.own(epoch)?;
         if ids.is_empty() {
             return self.check(&own).await;
@@ -50,7 +42,9 @@ impl RedisBackend {
         if settled.is_empty() {
             return self.check(&own).await;
         }
-        let (mut sent, mut labels, mut parts) = (Parts::new(), Parts::new(), Parts::new());
+        let mut sent = Parts::new();
+        let mut labels = Parts::new();
+        let mut parts = Parts::new();
         let mut moves = Vec::new();
         let begun = || vec![own.text(), at.0.to_string()];
         for Settled { id, outcome } in settled {
@@ -97,7 +91,8 @@ impl RedisBackend {
     ) -> StoreResult<Vec<OutboxId>> {
         let own = self.numbers.own(epoch)?;
         let partition = partition_of_post(once);
-        let (mut args, mut ids) = (vec![own.text(), at.0.to_string(), once.to_owned()], Vec::new());
+        let mut args = vec![own.text(), at.0.to_string(), once.to_owned()];
+        let mut ids = Vec::new();
         for (key, outgoing) in &outgoing {
             self.numbers.own_of(epoch, key.bot)?;
             let id = own.next(partition)?;
@@ -202,7 +197,8 @@ impl RedisBackend {
         limit: usize,
         read: impl Fn(&str, bool) -> Result<T, crate::store::BoxError>,
     ) -> StoreResult<Vec<T>> {
-        let (rooms, read) = (self.keys.rooms(bot), &read);
+        let rooms = self.keys.rooms(bot);
+        let read = &read;
         let page = |partition: usize, after: String, limit: usize| {
             let keys = [rooms.one(partition, list).to_owned(), rooms.one(partition, set).to_owned()];
             async move {
@@ -230,7 +226,8 @@ impl RedisBackend {
         loop {
             // Page by page, for an outbox may be larger than memory.
             let rows = self.unsent_rows(own.bot, after, PAGE_MOST).await?;
-            let (last, is_last_page) = (rows.last().map(|row| row.id), rows.len() < PAGE_MOST);
+            let last = rows.last().map(|row| row.id);
+            let is_last_page = rows.len() < PAGE_MOST;
             let mut calls = Vec::new();
             for mut row in rows.into_iter().filter(|row| row.outgoing.chat == Some(from)) {
                 row.outgoing.redirect(to);

@@ -37,9 +37,6 @@ impl LogFile {
 
     /// Writes records, without a flush. Blocks for as long as the system takes to copy them.
     pub(super) fn append(&self, records: &[Record]) -> io::Result<()> {
-        if records.is_empty() {
-            return Ok(());
-        }
         let by_id = || records.iter().map(|record| (record.id, *record));
         let mut written = self.written.lock();
         if written.is_torn || written.records + records.len() > MOST_RECORDS {

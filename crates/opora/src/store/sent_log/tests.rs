@@ -223,7 +223,7 @@ fn a_file_that_was_being_rewritten_is_removed_and_not_read() {
     let bytes: Vec<u8> = records(&[31]).into_iter().flat_map(Record::bytes).collect();
     std::fs::write(folder.path().join("opora.db-sent-7.0.3.new"), bytes).unwrap();
     let left = left(&files, 4);
-    assert_eq!(ids(&left), []);
+    assert!(ids(&left).is_empty());
     assert_eq!(left.paths.len(), 1);
 }
 

@@ -140,6 +140,15 @@ impl Operation {
         }
     }
 
+    /// Takes the application's code out, to be run.
+    pub(super) fn take_writes(&mut self) -> Option<DomainWrites> {
+        match self {
+            Self::Write { writes } | Self::Park { writes, .. } => writes.take(),
+            Self::Commit { commit, .. } => commit.writes.take(),
+            _ => None,
+        }
+    }
+
     /// The lease under which it is asked for, if under any.
     pub(in crate::store) fn epoch(&self) -> Option<Epoch> {
         match self {

@@ -7,16 +7,16 @@ use std::path::Path;
 use super::columns::Ask;
 use super::opens::{Finds, Opens};
 use super::operation::{Alone, Import, Old, Operation, Post};
-use super::reads::{Reads, is_unchanged};
+use super::reads::Reads;
 use super::writers::Writers;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::sent_log::LogFiles;
 use crate::store::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
-    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OutboxId, OutboxRow, Outgoing,
-    Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken, TimerRow,
-    TransitionRow,
+    FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OperatorStore, OutboxId,
+    OutboxRow, Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult,
+    Taken, TimerRow, TransitionRow,
 };
 
 /// Keeps everything in tables named `opora_…`; `P` are the connections that read them.
@@ -78,14 +78,19 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         self.about.clone()
     }
 
+    fn operator(&self) -> &dyn OperatorStore {
+        self
+    }
+
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
         Box::pin(async move {
             // Who only looks stops nobody: the writers are stopped where a lease may be given.
             let held = self.reads.lease(bot).await?;
-            if let Some(held) = held.filter(|held| !seen.is_some_and(|seen| is_unchanged(seen, held))) {
+            if let Some(held) = held.filter(|held| !held.is_unchanged(seen)) {
                 return Ok(LeaseAnswer::Held(Box::new(held)));
             }
-            let (holder, seen) = (Box::new(holder.clone()), seen.cloned().map(Box::new));
+            let holder = Box::new(holder.clone());
+            let seen = seen.cloned().map(Box::new);
             self.writers.alone(Alone::Claim { bot, holder, seen }).await
         })
     }
@@ -102,15 +107,11 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         Box::pin(self.reads.lease(bot))
     }
 
-    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
-        Box::pin(self.writers.alone(Alone::ClearLease { bot }))
-    }
-
     fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
         Box::pin(self.writers.with_turns(Operation::Receive { epoch, batch }))
     }
 
-    fn why_alone(&self) -> Option<&'static str> {
+    fn why_only_leader_delivers(&self) -> Option<&'static str> {
         None
     }
 
@@ -136,7 +137,8 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
 
     fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
         Box::pin(async move {
-            let (key, commit) = (commit.key.to_string(), Box::new(commit));
+            let key = commit.key.to_string();
+            let commit = Box::new(commit);
             self.writers.with_turns(Operation::Commit { epoch, key, commit }).await
         })
     }
@@ -224,22 +226,49 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         Box::pin(self.reads.list(filter, after, limit))
     }
 
+    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
+        Box::pin(self.writers.alone(Alone::Forget { bot, user, now }))
+    }
+
+    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
+        Box::pin(self.reads.statistics(bot))
+    }
+
+    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
+        Box::pin(self.reads.parked(bot, limit))
+    }
+
+    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
+        Box::pin(self.reads.parked_to_retry(bot, limit))
+    }
+
+    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
+        Box::pin(self.writers.alone(Alone::DropParked { id }))
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            // Readers first: of a file the last connection to go tidies up.
+            self.opens.close().await;
+            self.reads.0.close().await;
+            self.writers.close().await
+        })
+    }
+}
+
+impl<P: Ask + std::fmt::Debug + Send + 'static> OperatorStore for SqlStore<P> {
+    fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
+        Box::pin(self.writers.alone(Alone::ClearLease { bot }))
+    }
+
     fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
         let key = key.clone();
         Box::pin(self.writers.alone(Alone::Reset { key, now }))
     }
 
-    fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
-        Box::pin(self.writers.alone(Alone::Forget { bot, user, now }))
-    }
-
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         let row = Box::new(row.clone());
         Box::pin(self.writers.alone(Alone::Import(Import { row, replace, is_exact: false })))
-    }
-
-    fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics> {
-        Box::pin(self.reads.statistics(bot))
     }
 
     fn bots(&self) -> Answer<'_, Vec<i64>> {
@@ -250,24 +279,12 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         Box::pin(self.reads.failed_after(bot, after, limit))
     }
 
-    fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>> {
-        Box::pin(self.reads.parked(bot, limit))
-    }
-
     fn parked_one(&self, id: ParkedId) -> Answer<'_, Option<Parked>> {
         Box::pin(self.reads.parked_one(id))
     }
 
     fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
         Box::pin(self.writers.alone(Alone::RetryParked { id }))
-    }
-
-    fn parked_to_retry(&self, bot: i64, limit: usize) -> Answer<'_, Vec<Parked>> {
-        Box::pin(self.reads.parked_to_retry(bot, limit))
-    }
-
-    fn drop_parked(&self, id: ParkedId) -> Answer<'_, bool> {
-        Box::pin(self.writers.alone(Alone::DropParked { id }))
     }
 
     fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
@@ -280,15 +297,6 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
 
     fn backup<'a>(&'a self, _to: &'a Path) -> Answer<'a, ()> {
         Box::pin(async { Err(StoreError::Unsupported(NO_BACKUP)) })
-    }
-
-    fn close(&self) -> Answer<'_, ()> {
-        Box::pin(async {
-            // Readers first: of a file the last connection to go tidies up.
-            self.opens.close().await;
-            self.reads.0.close().await;
-            self.writers.close().await
-        })
     }
 }
 

@@ -46,7 +46,8 @@ pub(super) async fn restore(backup: &Path, to: &Path) -> StoreResult<Restored> {
         if !was_readable {
             go_on(&copy, None).await?;
         }
-        let (place, copy) = (to.to_owned(), copy.clone());
+        let place = to.to_owned();
+        let copy = copy.clone();
         let kept = blocking(move || put_in_place(&copy, &place)).await?;
         Ok(Restored { was_readable: was_readable || kept.is_none(), kept })
     };

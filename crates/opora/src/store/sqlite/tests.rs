@@ -171,7 +171,7 @@ async fn everything(store: &SqliteStore) -> String {
             store.unsent(BOT, Default::default(), 1000).await.unwrap(),
             store.effects(BOT, Default::default(), 1000).await.unwrap(),
             store.due_timers(BOT, Millis(i64::MAX), 1000).await.unwrap(),
-            store.transitions(BOT, 0, 1000).await.unwrap(),
+            store.operator().transitions(BOT, 0, 1000).await.unwrap(),
             store.parked(None, 1000).await.unwrap(),
             store.statistics(None).await.unwrap(),
             store.lease(BOT).await.unwrap(),

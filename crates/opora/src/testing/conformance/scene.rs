@@ -142,7 +142,7 @@ impl Scene {
     }
 
     pub(super) async fn transitions(&self) -> Vec<TransitionRow> {
-        self.store().transitions(BOT, 0, ALL).await.expect("transitions can be read")
+        self.store().operator().transitions(BOT, 0, ALL).await.expect("transitions can be read")
     }
 
     pub(super) async fn parked(&self) -> Vec<Parked> {

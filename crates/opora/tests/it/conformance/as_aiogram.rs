@@ -53,7 +53,7 @@ impl StoreLayer for InConversations {
 
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool> {
         let row = ConversationRow { stored: row.stored.clone().map(put_in), ..row.clone() };
-        Box::pin(async move { Store::import(&self.0, &row, replace).await })
+        Box::pin(async move { self.0.operator().import(&row, replace).await })
     }
 }
 

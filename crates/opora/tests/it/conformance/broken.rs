@@ -55,7 +55,7 @@ impl Broken {
             return epoch;
         }
         // The cases know two bots; the second one's instances are never fenced.
-        let bots = self.inner.bots().await.unwrap();
+        let bots = self.inner.operator().bots().await.unwrap();
         let lease = self.inner.lease(bots[0]).await.unwrap();
         lease.map_or(epoch, |lease| lease.epoch)
     }
@@ -127,9 +127,9 @@ impl opora::store::StoreLayer for Broken {
     }
 
     fn clear_lease(&self, bot: i64) -> Answer<'_, ()> {
-        Box::pin(
-            async move { if self.only_confirms("clear_lease") { Ok(()) } else { self.inner.clear_lease(bot).await } },
-        )
+        Box::pin(async move {
+            if self.only_confirms("clear_lease") { Ok(()) } else { self.inner.operator().clear_lease(bot).await }
+        })
     }
 
     fn receive(&self, epoch: Epoch, batch: Vec<Incoming>) -> Answer<'_, Vec<Receipt>> {
@@ -142,7 +142,7 @@ impl opora::store::StoreLayer for Broken {
 
     fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
         Box::pin(async move {
-            let bot = if self.how == Fault::MixesBots { self.inner.bots().await?[0] } else { bot };
+            let bot = if self.how == Fault::MixesBots { self.inner.operator().bots().await?[0] } else { bot };
             self.inner.backlog(bot, self.limit("backlog", limit)).await
         })
     }
@@ -267,7 +267,7 @@ impl opora::store::StoreLayer for Broken {
     fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool> {
         Box::pin(async move {
             let open = matches!(self.inner.open(key, None).await?, Opened::At { stored: Some(_), .. });
-            if self.only_confirms("reset") { Ok(open) } else { self.inner.reset(key, now).await }
+            if self.only_confirms("reset") { Ok(open) } else { self.inner.operator().reset(key, now).await }
         })
     }
 
@@ -291,7 +291,7 @@ impl opora::store::StoreLayer for Broken {
             if self.how == Fault::ImportsOldVersions {
                 self.imported.lock().push((row.key.clone(), row.version));
             }
-            self.inner.import(row, replace || self.how == Fault::ImportsAlways).await
+            self.inner.operator().import(row, replace || self.how == Fault::ImportsAlways).await
         })
     }
 
@@ -301,7 +301,7 @@ impl opora::store::StoreLayer for Broken {
 
     fn bots(&self) -> Answer<'_, Vec<i64>> {
         Box::pin(async move {
-            let bots = self.inner.bots().await?;
+            let bots = self.inner.operator().bots().await?;
             Ok(if self.how == Fault::HidesBots { Vec::new() } else { bots })
         })
     }
@@ -309,7 +309,7 @@ impl opora::store::StoreLayer for Broken {
     fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>> {
         Box::pin(async move {
             let (after, limit) = (self.after("failed", after), self.limit("failed", limit));
-            Ok(self.order("failed", self.inner.failed(bot, after, limit).await?))
+            Ok(self.order("failed", self.inner.operator().failed(bot, after, limit).await?))
         })
     }
 
@@ -322,15 +322,15 @@ impl opora::store::StoreLayer for Broken {
             Ok(match self.how {
                 Fault::FindsAnyParked => self.inner.parked(None, 1).await?.pop(),
                 Fault::HidesOneParked => None,
-                _ => self.inner.parked_one(id).await?,
+                _ => self.inner.operator().parked_one(id).await?,
             })
         })
     }
 
     fn retry_parked(&self, id: ParkedId) -> Answer<'_, bool> {
         Box::pin(async move {
-            let known = self.inner.parked_one(id).await?.is_some();
-            if self.only_confirms("retry_parked") { Ok(known) } else { self.inner.retry_parked(id).await }
+            let known = self.inner.operator().parked_one(id).await?.is_some();
+            if self.only_confirms("retry_parked") { Ok(known) } else { self.inner.operator().retry_parked(id).await }
         })
     }
 
@@ -343,7 +343,7 @@ impl opora::store::StoreLayer for Broken {
 
     fn transitions(&self, bot: i64, after: i64, limit: usize) -> Answer<'_, Vec<TransitionRow>> {
         Box::pin(async move {
-            let mut rows = self.inner.transitions(bot, self.after("transitions", after), limit).await?;
+            let mut rows = self.inner.operator().transitions(bot, self.after("transitions", after), limit).await?;
             rows.extend(self.remains.lock().transitions.iter().cloned());
             Ok(self.order("transitions", rows))
         })
@@ -353,9 +353,9 @@ impl opora::store::StoreLayer for Broken {
         Box::pin(async move {
             let (after, limit) = (self.after("transitions_of", after), self.limit("transitions_of", limit));
             if self.how == Fault::MixesConversations {
-                return self.inner.transitions(key.bot, after, limit).await;
+                return self.inner.operator().transitions(key.bot, after, limit).await;
             }
-            Ok(self.order("transitions_of", self.inner.transitions_of(key, after, limit).await?))
+            Ok(self.order("transitions_of", self.inner.operator().transitions_of(key, after, limit).await?))
         })
     }
 

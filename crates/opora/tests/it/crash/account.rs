@@ -192,7 +192,7 @@ fn state(place: Option<&Place>) -> Option<&str> {
 async fn transitions(store: &Arc<dyn Store>) -> Vec<TransitionRow> {
     let (mut rows, mut after) = (Vec::new(), i64::MIN);
     loop {
-        let page = store.transitions(BOT, after, 1000).await.unwrap();
+        let page = store.operator().transitions(BOT, after, 1000).await.unwrap();
         let Some(last) = page.last() else { return rows };
         after = last.id;
         rows.extend(page);

@@ -85,7 +85,7 @@ async fn a_parked_turn_is_run_again_when_the_operator_says_so() {
     stage.says(person, "fail").await;
     stage.hears(person, "Something went wrong").await;
     let parked = store.parked(Some(BOT), 100).await.unwrap();
-    assert!(store.retry_parked(parked[0].id).await.unwrap());
+    assert!(store.operator().retry_parked(parked[0].id).await.unwrap());
     until_so("it was tried and parked again", async || {
         let again = store.parked(Some(BOT), 100).await.unwrap();
         again.len() == 1 && again[0].id != parked[0].id

@@ -269,7 +269,7 @@ async fn is_away_for_minutes(kind: Kind) {
     stage.keeper.start_again();
     let in_the_act = in_the_act_in_both(&stage).await;
     let store = stage.store().await;
-    assert!(store.reset(&DialogueKey::private(BOT, anna), Millis(1)).await.unwrap());
+    assert!(store.operator().reset(&DialogueKey::private(BOT, anna), Millis(1)).await.unwrap());
     process.signal(Signal::CONT);
     process.tells("Redis has everything").await;
     let parked = async || store.parked(Some(BOT), 9).await.unwrap();

@@ -60,7 +60,7 @@ async fn a_webhook_that_cannot_store_is_called_again_and_nothing_is_taken_twice(
     let crowd = Crowd::begin(&stage, 20, MANNER).await;
     for trouble in [Trouble::Before, Trouble::After, Trouble::Delay(Duration::from_millis(200))] {
         // Where several instances may take updates, they deliver them.
-        let stores = if store.serves_several() { "deliver" } else { "receive" };
+        let stores = if store.supports_multiple_instances() { "deliver" } else { "receive" };
         store.fail_next(stores, 2, trouble);
         assert!(stage.goes_on(40, PATIENCE).await);
         // Telegram comes again when it was asked to: 5 seconds later by its own clock.

@@ -84,7 +84,7 @@ async fn an_operator_who_resets_in_between_is_heard_and_nothing_is_lost(tables: 
     let store = bench.store().await;
     let epoch = claim(&store, "first").await;
     half_done(&bench, &store, epoch).await;
-    assert!(bench.plain_redis().await.reset(&key(1), super::NOW).await.unwrap());
+    assert!(bench.plain_redis().await.operator().reset(&key(1), super::NOW).await.unwrap());
     assert!(is_taken(&store, 1, 12).await, "its writes are done, so it is not run again");
     assert_eq!(standing(&store, 1).await, (Version(3), None), "the reset stands");
     assert_eq!(unsent(&store).await, ["after-11", "after-12"], "what was said is sent");
@@ -108,7 +108,7 @@ async fn an_operator_who_resets_while_the_turn_writes_is_heard(tables: Tables) {
     let note_and_reset = DomainWrites::new(move |database| {
         Box::pin(async move {
             note(1).run(database).await?;
-            assert!(redis.reset(&key(1), super::NOW).await?);
+            assert!(redis.operator().reset(&key(1), super::NOW).await?);
             Ok(())
         })
     });

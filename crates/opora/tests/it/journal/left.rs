@@ -155,7 +155,7 @@ async fn what_a_turn_wants_is_replayed_also_if_an_input_was_parked_after_it(scen
 async fn what_turns_in_conflict_have_asked_for_is_done_and_its_outcome_comes_late(scene: Scene) {
     let (store, epoch) = scene.led_away().await;
     store.commit(epoch, Commit { effects: vec![wish("first")], ..asked() }).await.unwrap();
-    assert!(scene.redis.import(&elsewhere(), true).await.unwrap());
+    assert!(scene.redis.operator().import(&elsewhere(), true).await.unwrap());
     scene.proxy.cut_off(false);
     begins_anew(&*store).await;
     lead(&*store, "after").await;
@@ -173,7 +173,8 @@ async fn an_operators_change_is_refused_until_the_journal_is_replayed(scene: Sce
     let (store, epoch) = scene.led_away().await;
     store.commit(epoch, asked()).await.unwrap();
     let is_refused = async || {
-        let (reset, import) = (store.reset(&anna(), NOW).await, store.import(&elsewhere(), true).await);
+        let (reset, import) =
+            (store.operator().reset(&anna(), NOW).await, store.operator().import(&elsewhere(), true).await);
         assert!(matches!(reset, Err(StoreError::Unavailable(_))), "{reset:?}");
         assert!(matches!(import, Err(StoreError::Unavailable(_))), "{import:?}");
         let forget = store.forget(BOT, anna().user, NOW).await;
@@ -185,9 +186,9 @@ async fn an_operators_change_is_refused_until_the_journal_is_replayed(scene: Sce
     is_refused().await;
     lead(&*store, "after").await;
     assert_eq!(scene.redis.parked(Some(BOT), 9).await.unwrap(), [], "there is no conflict");
-    assert!(store.import(&elsewhere(), true).await.unwrap());
-    assert!(store.reset(&anna(), NOW).await.unwrap());
-    assert!(store.import(&elsewhere(), true).await.unwrap());
+    assert!(store.operator().import(&elsewhere(), true).await.unwrap());
+    assert!(store.operator().reset(&anna(), NOW).await.unwrap());
+    assert!(store.operator().import(&elsewhere(), true).await.unwrap());
     assert!(store.forget(BOT, anna().user, NOW).await.unwrap() > 0);
     assert_eq!(scene.redis.statistics(Some(BOT)).await.unwrap().active, 0);
     store.close().await.unwrap();

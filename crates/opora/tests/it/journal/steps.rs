@@ -75,7 +75,10 @@ impl Scene {
 
 /// Waits until the lease has to be asked for anew.
 pub(super) async fn begins_anew(store: &dyn Store) {
-    tokio::time::timeout(PATIENCE, store.anew(BOT)).await.expect("the lease changes its place").unwrap();
+    tokio::time::timeout(PATIENCE, store.lease_reclaim_requested(BOT))
+        .await
+        .expect("the lease changes its place")
+        .unwrap();
 }
 
 #[tokio::test]

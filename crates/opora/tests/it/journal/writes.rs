@@ -425,7 +425,8 @@ async fn an_input_that_redis_has_forgotten_waits_for_it_until_it_knows_that_agai
 /// An operator resets her, and then Redis goes away.
 async fn whose_conversation_was_reset_while_a_turn_wrote_does_not_go_on_from_before_that(scene: Scene) {
     let store = scene.noted_once().await;
-    let moved = writes_meanwhile(&store, async || assert!(scene.redis.reset(&anna(), NOW).await.unwrap())).await;
+    let moved =
+        writes_meanwhile(&store, async || assert!(scene.redis.operator().reset(&anna(), NOW).await.unwrap())).await;
     assert!(matches!(&moved, Err(StoreError::Unavailable(why)) if why.to_string().contains("reset")), "{moved:?}");
     scene.proxy.cut_off(true);
     begins_anew(&*store).await;

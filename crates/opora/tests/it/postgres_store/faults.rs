@@ -88,11 +88,11 @@ async fn an_operator_whose_transaction_does_not_begin_hears_why() {
     store.commit(epoch, talk(person(1), Version(0))).await.unwrap();
     // The writer looks first whether its connection is there, and loses it after that.
     proxy.cut_after(b"BEGIN");
-    let lost = store.reset(&person(1), NOW).await;
+    let lost = store.operator().reset(&person(1), NOW).await;
     assert!(proxy.has_cut());
     let Err(StoreError::Unavailable(why)) = lost else { panic!("{lost:?}") };
     assert!(!why.to_string().contains("closed"), "the store is open: {why}");
-    assert!(store.reset(&person(1), NOW).await.unwrap());
+    assert!(store.operator().reset(&person(1), NOW).await.unwrap());
 }
 
 #[tokio::test]
@@ -238,7 +238,7 @@ async fn a_server_that_was_restarted_unnoticed_costs_nothing() {
     bench.turn(1).await.unwrap();
     bench.store.statistics(None).await.unwrap();
     bench.store.renew(BOT, bench.epoch).await.unwrap();
-    assert!(bench.store.reset(&person(1), NOW).await.unwrap());
+    assert!(bench.store.operator().reset(&person(1), NOW).await.unwrap());
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ async fn ten_thousand_conversations_come_in_a_few_transactions() {
     let before = next_transaction(&bench).await;
     let rows: Vec<_> = (1..=PEOPLE).map(row).collect();
     for page in rows.chunks(PAGE) {
-        let done = join_all(page.iter().map(|row| bench.store.import(row, false))).await;
+        let done = join_all(page.iter().map(|row| bench.store.operator().import(row, false))).await;
         assert!(done.iter().all(|done| matches!(done, Ok(true))), "{done:?}");
     }
     let transactions = next_transaction(&bench).await - before;
@@ -41,10 +41,10 @@ async fn of_what_comes_together_each_is_told_for_itself() {
     let bench = Bench::on(PostgresServer::start(&[])).await;
     bench.store.commit(bench.epoch, talk(person(2), Version(0))).await.unwrap();
     let rows = [row(3), row(2), row(1), row(1)];
-    let done = join_all(rows.iter().map(|row| bench.store.import(row, false))).await;
+    let done = join_all(rows.iter().map(|row| bench.store.operator().import(row, false))).await;
     let done: Vec<bool> = done.into_iter().map(Result::unwrap).collect();
     assert_eq!(done, [true, false, true, false], "who is there stays, also since a moment ago");
-    let done = join_all(rows.iter().map(|row| bench.store.import(row, true))).await;
+    let done = join_all(rows.iter().map(|row| bench.store.operator().import(row, true))).await;
     assert!(done.iter().all(|done| matches!(done, Ok(true))), "{done:?}");
     let mut versions = Vec::new();
     for user in 1..=3 {

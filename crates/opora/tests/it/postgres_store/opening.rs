@@ -111,6 +111,6 @@ async fn a_tool_makes_nothing_and_other_versions_are_refused() {
 #[tokio::test]
 async fn a_backup_is_left_to_the_tools_of_the_server() {
     let bench = Bench::new().await;
-    let error = bench.store.backup(std::path::Path::new("copy")).await.unwrap_err();
+    let error = bench.store.operator().backup(std::path::Path::new("copy")).await.unwrap_err();
     assert!(matches!(error, StoreError::Unsupported(why) if why.contains("pg_dump")), "{error}");
 }

@@ -30,7 +30,7 @@ async fn a_takeover_fences_all_writers_at_once() {
     };
     let takeover = async {
         let epoch = claim(&second, "second").await;
-        let sums = async || second.transitions(BOT, 0, 1).await.unwrap().len() as i64 + said(&second).await;
+        let sums = async || second.operator().transitions(BOT, 0, 1).await.unwrap().len() as i64 + said(&second).await;
         let before = sums().await;
         for _ in 0..20 {
             assert_eq!(sums().await, before, "the first one wrote after it had lost the lease");
@@ -62,7 +62,7 @@ async fn a_lease_that_is_cleared_fences_all_writers_at_once() {
         while said(&tool).await < 100 {
             tokio::task::yield_now().await;
         }
-        tool.clear_lease(BOT).await.unwrap();
+        tool.operator().clear_lease(BOT).await.unwrap();
         let before = said(&tool).await;
         for _ in 0..20 {
             assert_eq!(said(&tool).await, before, "somebody wrote under a lease that was cleared");
@@ -150,7 +150,7 @@ async fn of_a_first_turn_and_an_import_beside_it_one_wins() {
             updated_at: NOW,
         };
         let turn = bench.store.commit(bench.epoch, talk(person(user), Version(0)));
-        let (turned, imported) = tokio::join!(turn, tool.import(&row, false));
+        let (turned, imported) = tokio::join!(turn, tool.operator().import(&row, false));
         let listed = tool.list(&Filter { user: Some(user), ..Filter::default() }, None, 9).await.unwrap();
         let state = &listed[0].stored.as_ref().unwrap().places[0].state;
         match (&turned, &imported) {
@@ -225,7 +225,7 @@ async fn places_are_counted_over_all_writers() {
                 let turn = Commit { state, ..Commit::new(person(user), from, Millis(round)) };
                 bench.store.commit(bench.epoch, turn).await.unwrap();
                 if (user + round) % 7 == 0 {
-                    bench.store.reset(&person(user), Millis(round)).await.unwrap();
+                    bench.store.operator().reset(&person(user), Millis(round)).await.unwrap();
                 }
             }
         }

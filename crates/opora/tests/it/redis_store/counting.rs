@@ -61,7 +61,9 @@ async fn statistics_equal_a_scan_of_everything() {
         match roll(8) {
             0 => commit.state = StateChange::Clear,
             1 => commit.timers = vec![TimerChange::Cancel("remind".into())],
-            2 => assert!([true, false].contains(&bench.store.reset(&person(user), Millis(step)).await.unwrap())),
+            2 => assert!(
+                [true, false].contains(&bench.store.operator().reset(&person(user), Millis(step)).await.unwrap())
+            ),
             3 => {
                 let StateChange::Set(stored) = at_state("imported") else { unreachable!() };
                 let row = ConversationRow {
@@ -70,7 +72,7 @@ async fn statistics_equal_a_scan_of_everything() {
                     stored: Some(Stored { places: Vec::new(), ..stored }),
                     updated_at: Millis(step),
                 };
-                bench.store.import(&row, roll(2) == 0).await.unwrap();
+                bench.store.operator().import(&row, roll(2) == 0).await.unwrap();
             }
             4 => {
                 let bounds = Bounds {

@@ -117,7 +117,7 @@ async fn two_prefixes_know_nothing_of_each_other() {
     let bench = Bench::new(RedisCode::Functions).await;
     bench.turn(1, at_state("asked")).await.unwrap();
     let other = store::open(&format!("{}?prefix=other", bench.server.url())).await.unwrap();
-    assert_eq!(other.bots().await.unwrap(), Vec::<i64>::new());
+    assert_eq!(other.operator().bots().await.unwrap(), Vec::<i64>::new());
     assert_eq!(other.statistics(None).await.unwrap().active, 0);
     let redis::Value::Array(keys) = bench.server.say(&["KEYS", "*"]) else { panic!("keys are a list") };
     let is_ours = |key: &redis::Value| matches!(key, redis::Value::BulkString(name) if name.starts_with(b"{opora") || name.starts_with(b"{other"));

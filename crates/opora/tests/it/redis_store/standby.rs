@@ -56,6 +56,20 @@ fn address(server: &RedisServer, folder: &tempfile::TempDir, settings: &str) -> 
 }
 
 #[tokio::test]
+async fn a_view_that_cannot_be_read_stops_no_standby() {
+    let scene = Scene::new("").await;
+    let lease = format!("{{opora:lease:{BOT}}}");
+    for spoil in [&["HSET", &lease, "view", "{\"generation\":7}"][..], &["HDEL", &lease, "view"]] {
+        scene.server.say(spoil);
+        assert_eq!(scene.standby_looks().await.epoch, scene.epoch);
+        assert_eq!(scene.standby.lease(BOT).await.unwrap().unwrap().epoch, scene.epoch);
+    }
+    let seen = scene.standby_looks().await;
+    let granted = scene.standby.claim(BOT, &holder("standby"), Some(&seen)).await.unwrap();
+    assert!(matches!(granted, LeaseAnswer::Granted(epoch) if epoch > scene.epoch), "{granted:?}");
+}
+
+#[tokio::test]
 async fn who_stood_by_takes_no_emptied_redis_for_new() {
     for is_written_to in [true, false] {
         let scene = Scene::new("").await;

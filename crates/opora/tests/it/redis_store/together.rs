@@ -99,15 +99,15 @@ async fn a_long_way_is_found_whole_and_in_pages() {
         bench.store.commit(bench.epoch, commit)
     });
     assert!(join_all(turns).await.iter().all(Result::is_ok));
-    let way = bench.store.transitions_of(&person(1), 0, 10_000).await.unwrap();
+    let way = bench.store.operator().transitions_of(&person(1), 0, 10_000).await.unwrap();
     let numbers = |way: &[opora::store::TransitionRow]| way.iter().map(|row| row.version.0 - 1).collect::<Vec<_>>();
     assert_eq!(numbers(&way), (0..1_100).filter(|turn| turn % 10 != 9).collect::<Vec<_>>());
     assert!(way.iter().all(|row| row.key == person(1) && row.took_us == row.at.0 && row.by == "text"));
     assert!(way.iter().all(|row| row.to.is_some() == (row.at.0 % 2 == 0)));
-    let some = bench.store.transitions_of(&person(1), way[499].id, 3).await.unwrap();
+    let some = bench.store.operator().transitions_of(&person(1), way[499].id, 3).await.unwrap();
     assert_eq!(some, way[500..503]);
-    assert_eq!(bench.store.transitions(BOT, 0, 10_000).await.unwrap().len(), 1_980);
-    assert!(bench.store.transitions_of(&person(3), 0, 10).await.unwrap().is_empty());
+    assert_eq!(bench.store.operator().transitions(BOT, 0, 10_000).await.unwrap().len(), 1_980);
+    assert!(bench.store.operator().transitions_of(&person(3), 0, 10).await.unwrap().is_empty());
 }
 
 /// A second turn of person 1, and at the same time the note that the message of the first was sent.
@@ -203,13 +203,13 @@ async fn every_write_is_counted_and_what_changes_nothing_is_not() {
     };
     let aside = store.park(epoch, vec![Taken::Fresh(mark(3))], parked, vec![message(1)]).await.unwrap();
     counts("park", 1);
-    assert!(store.retry_parked(aside.id).await.unwrap());
+    assert!(store.operator().retry_parked(aside.id).await.unwrap());
     counts("retry_parked", 1);
     for step in [1, 0] {
-        store.reset(&person(1), Millis(2)).await.unwrap();
+        store.operator().reset(&person(1), Millis(2)).await.unwrap();
         counts("reset", step);
     }
     let row = ConversationRow { key: person(1), version: Version(9), stored: None, updated_at: Millis(1) };
-    assert!(store.import(&row, true).await.unwrap());
+    assert!(store.operator().import(&row, true).await.unwrap());
     counts("import", 1);
 }

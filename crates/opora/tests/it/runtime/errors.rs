@@ -142,7 +142,7 @@ async fn an_operator_has_a_parked_turn_run_again(store: Arc<dyn Store>) {
     anna.says("text").await;
     anna.presses("Try again").await;
     let first = case.one_parked().await;
-    assert!(case.store.retry_parked(first.id).await.unwrap());
+    assert!(case.store.operator().retry_parked(first.id).await.unwrap());
     // It fails once more, and is parked once more: one turn, one row.
     until("the second failure", async || case.parked().await.iter().any(|row| row.id != first.id)).await;
     let parked = case.parked().await;
@@ -151,7 +151,7 @@ async fn an_operator_has_a_parked_turn_run_again(store: Arc<dyn Store>) {
     // The button of the second failure, not of the first: the turn that helps comes after the parking.
     anna.hears_just(&["And then? draft", SORRY, "And then? draft", SORRY]).await;
     anna.presses("Try again").await;
-    assert!(case.store.retry_parked(parked[0].id).await.unwrap());
+    assert!(case.store.operator().retry_parked(parked[0].id).await.unwrap());
     anna.hears("draft text").await;
     until("an empty list", async || case.parked().await.is_empty()).await;
     bot.stops().await;
@@ -205,7 +205,7 @@ async fn handlers_that_panic_or_hang_are_parked_and_others_do_not_notice() {
 async fn spoil(store: &Arc<dyn Store>, value: &str) -> ConversationRow {
     let mut row = store.list(&Filter::default(), None, 1).await.unwrap().pop().unwrap();
     row.stored.as_mut().unwrap().value = value.into();
-    assert!(store.import(&row, true).await.unwrap());
+    assert!(store.operator().import(&row, true).await.unwrap());
     row
 }
 

@@ -209,7 +209,7 @@ async fn updates_are_taken_while_nobody_leads(stores: [Arc<dyn Store>; 2]) {
     both[0].takes(&message(3, anna.id, "two")).await;
     assert_eq!(stores[1].backlog(BOT, 9).await.unwrap(), 3);
     assert!(stage.calls("setWebhook").await.is_empty());
-    stores[0].clear_lease(BOT).await.unwrap();
+    stores[0].operator().clear_lease(BOT).await.unwrap();
     anna.hears_just(&["one", "two"]).await;
     let [first, second] = both;
     // Whoever of them leads goes, and the other one goes on.
@@ -233,7 +233,7 @@ async fn what_is_too_much_is_sent_back_by_every_instance(stores: [Arc<dyn Store>
         both[1].brings(message(3, anna.id, "two")).await.status() == StatusCode::SERVICE_UNAVAILABLE
     })
     .await;
-    stores[0].clear_lease(BOT).await.unwrap();
+    stores[0].operator().clear_lease(BOT).await.unwrap();
     anna.hears_just(&["one", "two"]).await;
     for (one, id) in both.iter().zip(4..) {
         until("there is room again", async || one.brings(message(id, anna.id, "more")).await.status() == 200).await;

@@ -20,13 +20,13 @@ async fn the_operators_hand_counts(stage: &Stage, store: Arc<dyn Store>, hand: A
     anna.says("Anna").await;
     anna.hears_just(&[NAME, AGE]).await;
     let saved = hand.list(&Filter::default(), None, 10).await.unwrap().pop().unwrap();
-    assert!(hand.reset(&key, Clock::machine().now()).await.unwrap());
+    assert!(hand.operator().reset(&key, Clock::machine().now()).await.unwrap());
     // Nothing is open any more, so nobody hears this.
     anna.says("7").await;
     anna.says("/start").await;
     anna.hears_just(&[NAME, AGE, NAME]).await;
-    assert!(!hand.import(&saved, false).await.unwrap(), "somebody talks there");
-    assert!(hand.import(&saved, true).await.unwrap());
+    assert!(!hand.operator().import(&saved, false).await.unwrap(), "somebody talks there");
+    assert!(hand.operator().import(&saved, true).await.unwrap());
     anna.says("7").await;
     anna.hears_just(&[NAME, AGE, NAME, "Anna is 7."]).await;
     bot.stops().await;

@@ -255,7 +255,7 @@ async fn a_state_that_cannot_be_read_is_not_ended_before_there_is_a_copy_of_it()
     anna.hears_just(&[NAME]).await;
     let mut row = store.list(&Default::default(), None, 1).await.unwrap().pop().unwrap();
     row.stored.as_mut().unwrap().value = "not even JSON".into();
-    assert!(store.import(&row, true).await.unwrap());
+    assert!(store.operator().import(&row, true).await.unwrap());
     faulty.fail_until_lifted("park", Trouble::Before);
     anna.says("Anna").await;
     until("some tries", async || faulty.calls("park") > 1).await;

@@ -41,7 +41,7 @@ async fn refuses(stage: &Stage, times: u32) {
 }
 
 async fn failed(store: &Arc<dyn Store>) -> usize {
-    store.failed(BOT, None, 99).await.unwrap().len()
+    store.operator().failed(BOT, None, 99).await.unwrap().len()
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn a_refused_question_is_told_to_its_person_and_the_operator() {
     anna.says("tea").await;
     anna.hears_just(&[NOT_SHOWN, "You said tea."]).await;
     until("both failures", async || failed(&store).await == 2).await;
-    let rows = store.failed(BOT, None, 99).await.unwrap();
+    let rows = store.operator().failed(BOT, None, 99).await.unwrap();
     assert!(rows.iter().all(|row| row.reason.contains("can't parse entities")), "{rows:?}");
     assert!(rows[0].outgoing.body.contains("Here is the menu."));
     assert!(journal.has(&["a message cannot be sent", WHY]), "{:#?}", journal.lines());
@@ -110,7 +110,7 @@ async fn an_edit_without_its_message_is_among_the_failed() {
     let anna = stage.person("Anna").await;
     anna.says("/edit").await;
     until("the failure", async || failed(&store).await == 1).await;
-    assert_eq!(&*store.failed(BOT, None, 9).await.unwrap()[0].reason, "nothing was sent under this label");
+    assert_eq!(&*store.operator().failed(BOT, None, 9).await.unwrap()[0].reason, "nothing was sent under this label");
     bot.stops().await;
     anna.hears_just(&[]).await;
 }

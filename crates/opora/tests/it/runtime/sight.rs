@@ -35,7 +35,7 @@ async fn changes_of_state_and_inputs_are_logged_without_what_people_say() {
     for private in ["Quetzalcoatl", "Annabella", "annabella_7", NAME, TOKEN, "AAtest"] {
         assert!(!journal.has(&[private]), "{private} is in {:#?}", journal.lines());
     }
-    let records = store.transitions(BOT, 0, 10).await.unwrap();
+    let records = store.operator().transitions(BOT, 0, 10).await.unwrap();
     let shown: Vec<_> = records.iter().map(|row| (row.by.as_str(), row.to.as_ref().map(ToString::to_string))).collect();
     assert_eq!(
         shown,

@@ -66,7 +66,7 @@ async fn a_leader_whose_lease_an_operator_ends_stands_by_and_leads_again() {
     let bot = Running::start(stage.bot(&store).dialogue(form()));
     anna.says("/start").await;
     anna.hears_just(&[NAME]).await;
-    store.clear_lease(BOT).await.unwrap();
+    store.operator().clear_lease(BOT).await.unwrap();
     anna.says("Anna").await;
     anna.hears_just(&[NAME, AGE]).await;
     assert!(journal.has(&["does not lead any more; stands by"]), "{:#?}", journal.lines());

@@ -220,7 +220,7 @@ async fn unheard_inputs_are_kept_and_run_again(stage: &Stage, store: Arc<dyn Sto
     running.stops().await;
     let running = Running::start(bot(stage, &store, &clock, script(attentive())));
     for row in kept {
-        assert!(store.retry_parked(row.id).await.unwrap());
+        assert!(store.operator().retry_parked(row.id).await.unwrap());
     }
     for words in ["Worked: 1.", "It rang.", "Alarm 7."] {
         anna.hears(words).await;
@@ -350,7 +350,7 @@ fn a_question_to_repeat_where_nothing_is_open_is_counted() {
         let aside = case.store.park(epoch, Vec::new(), parked, Vec::new()).await.unwrap();
         case.store.release(BOT, epoch).await.unwrap();
         let bot = case.start(script(deaf()));
-        assert!(case.store.retry_parked(aside.id).await.unwrap());
+        assert!(case.store.operator().retry_parked(aside.id).await.unwrap());
         case.unheard("again", "nothing_open", 1.0).await;
         assert!(case.rows().await.is_empty());
         bot.stops().await;

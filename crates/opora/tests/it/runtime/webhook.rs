@@ -162,7 +162,8 @@ async fn while_the_bot_does_not_lead_or_its_store_is_away_telegram_is_asked_to_c
     faulty.fail_next("receive", 1, Trouble::After);
     come_again(server.brings(SECRET, update(2, "Anna")).await);
     assert_eq!(server.brings(SECRET, update(2, "Anna")).await.status(), StatusCode::OK);
-    until("both turns", async || store.transitions(crate::stage::BOT, 0, 10).await.unwrap().len() == 2).await;
+    until("both turns", async || store.operator().transitions(crate::stage::BOT, 0, 10).await.unwrap().len() == 2)
+        .await;
     bot.stops().await;
 }
 

@@ -32,7 +32,7 @@ async fn a_backup_is_one_moment_of_a_store_that_is_being_written() {
         let copied = version(&copy).await;
         assert!((before..=after).contains(&copied), "{before} {copied} {after}");
         // Every turn said one thing and left one record: a copy of two moments would have them apart.
-        let (said, moved) = (copy.unsent(BOT, OutboxId(0), 1 << 20), copy.transitions(BOT, 0, 1 << 20));
+        let (said, moved) = (copy.unsent(BOT, OutboxId(0), 1 << 20), copy.operator().transitions(BOT, 0, 1 << 20));
         assert_eq!((said.await.unwrap().len(), moved.await.unwrap().len()), (copied, copied));
         copy.close().await.unwrap();
     }

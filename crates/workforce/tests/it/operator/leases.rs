@@ -29,7 +29,7 @@ async fn it_tells_a_process_that_is_gone_from_one_that_it_cannot_see(kind: Kind)
     let gone = Holder { process_start: mine.process_start + 1, ..mine.clone() };
     let elsewhere = Holder { boot_id: "another machine's".into(), ..mine };
     for (holder, process, words) in [(gone, "gone", "gone"), (elsewhere, "out_of_sight", "cannot be seen from here")] {
-        office.store.clear_lease(BOT).await.unwrap();
+        office.store.operator().clear_lease(BOT).await.unwrap();
         assert!(matches!(office.store.claim(BOT, &holder, None).await.unwrap(), LeaseAnswer::Granted(_)));
         assert_eq!(office.json(&["state", "lease", "--bot", "1"]).await[0]["process"], process);
         let table = office.opora(&["state", "lease"]).await.well().stdout;

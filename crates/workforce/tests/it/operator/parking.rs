@@ -39,7 +39,7 @@ async fn a_state_that_was_set_aside_can_be_imported(kind: Kind) {
     let office = Office::at_work(kind).await;
     let mut row = office.rows().await.into_iter().find(|row| row.stored.is_some()).unwrap();
     office.sets_aside(&row.key, Vec::new(), "state", serde_json::to_string(&row).unwrap()).await;
-    assert!(office.store.reset(&row.key, office.now).await.unwrap());
+    assert!(office.store.operator().reset(&row.key, office.now).await.unwrap());
     let id = office.parked().await[0].id.0.to_string();
     let line = office.opora(&["state", "parked", "show", &id, "--body"]).await.well().stdout;
     let file = office.path("state.jsonl");

@@ -69,7 +69,7 @@ async fn a_store_that_a_bot_works_with_is_not_replaced() {
     let restore = ["restore", &backup, "--to", office.address(), "--yes"];
     run(&[], &restore).await.complains(&[&me, "works for bot 1", "stop it first"]);
     // Who stands by holds no lease, and has the file open all the same.
-    office.store.clear_lease(super::BOT).await.unwrap();
+    office.store.operator().clear_lease(super::BOT).await.unwrap();
     run(&[], &restore).await.complains(&["opora.db", "another process has it open"]);
     assert!(matches!(office.store.open(&key("1:5:5"), None).await.unwrap(), Opened::At { stored: Some(_), .. }));
     assert!(names(office.folder.path()).iter().all(|name| !name.contains("restor")));

@@ -40,7 +40,7 @@ async fn old_libraries_go_and_what_is_in_use_or_of_others_stays() {
     assert_eq!(again.stdout.trim(), "There is nothing to tidy up.");
     // Whoever still uses one that went loads it again.
     server.say(&["FUNCTION", "FLUSH"]);
-    assert_eq!(store.bots().await.unwrap(), Vec::<i64>::new());
+    assert_eq!(store.operator().bots().await.unwrap(), Vec::<i64>::new());
     store.statistics(Some(1)).await.unwrap();
     assert_eq!(libraries(&server), ours);
 }

@@ -77,7 +77,8 @@ impl Beside {
 }
 
 async fn accept(wire: &Wire, keys: &Keys, witness: &Witness, loss: &RedisLoss) -> StoreResult<()> {
-    let (rooms, seen) = (keys.rooms(loss.bot), witness.of(loss.bot));
+    let rooms = keys.rooms(loss.bot);
+    let seen = witness.of(loss.bot);
     let floor = vec![witness.epoch().to_string()];
     wire.call(Call { function: "next_epoch", keys: &[keys.epochs()], args: floor }).await?;
     // Another instance may have made some of what is missing, each change a version at most; what is delivered makes none.

@@ -127,7 +127,8 @@ pub(in crate::store::redis) fn judge(witness: &Witness, bot: i64, found: &Found,
     let BotRecord { commits, settled, at, .. } = witness.of(bot).record();
     let lacks: Vec<i64> = commits.iter().zip(&found.counts).map(|(seen, there)| (seen - there).max(0)).collect();
     let missing: i64 = lacks.iter().sum();
-    let (seen, there): (i64, i64) = (commits.iter().sum(), found.counts.iter().sum());
+    let seen: i64 = commits.iter().sum();
+    let there: i64 = found.counts.iter().sum();
     // Of one that nobody ever led with nothing can be missing.
     let was_used = seen > 0 || witness.epoch() > 0;
     let is_other = was_used && !expected.is_empty() && expected != found.generation;

@@ -9,7 +9,7 @@ async fn only_the_owner_can_read_a_new_file_and_its_copies() {
     use std::os::unix::fs::PermissionsExt;
     let bench = Bench::new().await;
     bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
-    bench.store.backup(&bench.path("copy.db")).await.unwrap();
+    bench.store.operator().backup(&bench.path("copy.db")).await.unwrap();
     let mut seen = 0;
     for entry in std::fs::read_dir(bench.folder.path()).unwrap() {
         let entry = entry.unwrap();
@@ -87,7 +87,7 @@ async fn a_backup_is_whole_while_writes_go_on() {
             bench.commit(full_turn(user, Version(0), vec![])).await.unwrap();
         }
     };
-    let (copied, ()) = tokio::join!(bench.store.backup(&copy), writes);
+    let (copied, ()) = tokio::join!(bench.store.operator().backup(&copy), writes);
     copied.unwrap();
     let statistics = reopened(&copy).await.statistics(None).await.unwrap();
     assert!(statistics.active >= 50);
@@ -96,7 +96,7 @@ async fn a_backup_is_whole_while_writes_go_on() {
     assert_eq!((statistics.timers, statistics.effects), (statistics.active, statistics.active));
 
     let quiet = bench.path("quiet.db");
-    bench.store.backup(&quiet).await.unwrap();
+    bench.store.operator().backup(&quiet).await.unwrap();
     assert_eq!(everything(&reopened(&quiet).await).await, everything(&bench.store).await);
 }
 
@@ -105,7 +105,7 @@ async fn a_backup_overwrites_nothing() {
     let bench = Bench::new().await;
     let there = bench.path("there.db");
     std::fs::write(&there, "").unwrap();
-    let error = bench.store.backup(&there).await.unwrap_err().to_string();
+    let error = bench.store.operator().backup(&there).await.unwrap_err().to_string();
     assert!(error.contains("there.db: File exists"), "{error}");
     assert_eq!(std::fs::read(&there).unwrap(), b"");
 }
@@ -134,14 +134,14 @@ async fn a_standby_that_looks_needs_no_lock_of_the_file() {
 #[tokio::test]
 async fn an_operator_in_another_process_works_beside_the_bot() {
     let bench = Bench::new().await;
-    let operator = reopened(&bench.path("opora.db")).await;
+    let tool = reopened(&bench.path("opora.db")).await;
     bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
     let key = DialogueKey::private(BOT, 1);
-    assert!(operator.reset(&key, NOW).await.unwrap());
-    assert!(!operator.reset(&key, NOW).await.unwrap());
+    assert!(tool.operator().reset(&key, NOW).await.unwrap());
+    assert!(!tool.operator().reset(&key, NOW).await.unwrap());
     assert!(matches!(bench.commit(full_turn(1, Version(1), vec![])).await, Err(StoreError::Overtaken(_))));
     bench.commit(full_turn(1, Version(2), vec![])).await.unwrap();
-    operator.clear_lease(BOT).await.unwrap();
+    tool.operator().clear_lease(BOT).await.unwrap();
     let fenced = bench.commit(full_turn(1, Version(3), vec![])).await.unwrap_err();
     assert!(matches!(fenced, StoreError::Fenced { .. }), "{fenced}");
 }

@@ -39,7 +39,7 @@ async fn a_refused_turn_of_a_group_touches_no_other() {
     assert_eq!(shown, [1, -1, -2, -2, 2, 1]);
     assert_eq!(bench.version(1).await, Version(2));
     assert_eq!(bench.version(2).await, Version(0));
-    assert_eq!(bench.store.transitions(BOT, 0, 9).await.unwrap().len(), 3);
+    assert_eq!(bench.store.operator().transitions(BOT, 0, 9).await.unwrap().len(), 3);
     let timers = bench.store.due_timers(BOT, Millis(i64::MAX), 9).await.unwrap();
     assert_eq!(timers.len(), 2, "setting a timer again replaces it, also within a group");
 }
@@ -163,7 +163,9 @@ async fn writes_that_end_the_transaction_fail_for_good_and_the_others_go_again()
 
 #[tokio::test]
 async fn a_lease_is_renewed_while_many_write_for_long() {
-    let (bench, many, done) = (Bench::new().await, 12, AtomicUsize::new(0));
+    let bench = Bench::new().await;
+    let many = 12;
+    let done = AtomicUsize::new(0);
     let writing = (0..many).map(|_| async {
         let slow = Duration::from_millis(250);
         let writes = DomainWrites::new(move |_| {

@@ -146,7 +146,8 @@ async fn a_store_in_which_all_is_settled_leaves_no_notes() {
 async fn the_log_comes_into_the_database_while_the_store_is_open() {
     let bench = Bench::new().await;
     let size = || std::fs::metadata(bench.path("opora.db")).unwrap().len();
-    let (before, mut version) = (size(), Version(0));
+    let before = size();
+    let mut version = Version(0);
     let deadline = std::time::Duration::from_secs(20);
     let grown = async {
         while size() == before {

@@ -29,7 +29,7 @@ async fn bench_with_a_backup() -> (Bench, PathBuf) {
     let mut bench = Bench::new().await;
     bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
     let backup = bench.path("backup.db");
-    bench.store.backup(&backup).await.unwrap();
+    bench.store.operator().backup(&backup).await.unwrap();
     bench.store.release(BOT, bench.epoch).await.unwrap();
     bench.epoch = claim(&bench.store, BOT).await;
     for (user, version) in [(1, 1), (1, 2), (2, 0)] {

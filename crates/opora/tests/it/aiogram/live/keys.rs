@@ -48,7 +48,7 @@ impl Bench {
     }
 
     pub async fn enters(&self) -> (Version, Option<Stored>) {
-        match Store::enter(&self.store, self.epoch, &anna(), None, NOW).await.unwrap() {
+        match Store::open_for_turn(&self.store, self.epoch, &anna(), None, NOW).await.unwrap() {
             Opened::At { version, stored } => (version, stored),
             Opened::AlreadyTaken => panic!("without a mark nothing is taken"),
         }
@@ -171,12 +171,12 @@ async fn bytes_that_are_no_text_and_keys_of_other_kinds_are_errors_of_their_conv
         bench.redis.say(&["DEL", "fsm:5:5:data"]);
         bench.redis.say(&["SET", "fsm:5:5:state", "Talk:counting"]);
         bench.redis.say(damage);
-        let entered = Store::enter(&bench.store, bench.epoch, &anna(), None, NOW).await;
+        let entered = Store::open_for_turn(&bench.store, bench.epoch, &anna(), None, NOW).await;
         assert!(matches!(entered, Err(StoreError::Unreadable { .. })), "{damage:?}: {entered:?}");
-        Store::leave(&bench.store, bench.epoch, &anna()).await.unwrap();
+        Store::abandon_turn(&bench.store, bench.epoch, &anna()).await.unwrap();
         assert_eq!(bench.redis.say(&["EXISTS", "fsm:5:5:lock"]), redis::Value::Int(0));
     }
-    assert!(Store::enter(&bench.store, bench.epoch, &DialogueKey::private(BOT, 6), None, NOW).await.is_ok());
+    assert!(Store::open_for_turn(&bench.store, bench.epoch, &DialogueKey::private(BOT, 6), None, NOW).await.is_ok());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

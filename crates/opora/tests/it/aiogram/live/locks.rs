@@ -32,7 +32,7 @@ async fn a_turn_holds_the_lock_until_it_commits_or_is_left() {
     bench.commits(version, set(1, version)).await.unwrap();
     assert_eq!(bench.lock(), None);
     bench.enters().await;
-    Store::leave(&bench.store, bench.epoch, &anna()).await.unwrap();
+    Store::abandon_turn(&bench.store, bench.epoch, &anna()).await.unwrap();
     assert_eq!(bench.lock(), None);
 }
 
@@ -46,7 +46,7 @@ async fn somebody_elses_lock_is_waited_for_and_never_released() {
     // It took too long, and they have it now.
     bench.redis.say(&["SET", LOCK, "theirs", "PX", "60000"]);
     bench.commits(version, set(1, version)).await.unwrap_err();
-    Store::leave(&bench.store, bench.epoch, &anna()).await.unwrap();
+    Store::abandon_turn(&bench.store, bench.epoch, &anna()).await.unwrap();
     assert_eq!(bench.lock().as_deref(), Some("theirs"));
 }
 
@@ -81,7 +81,7 @@ async fn the_next_instance_takes_the_lock_of_one_that_is_gone_at_once() {
     assert_eq!(bench.enters().await.0, version);
     assert!(began.elapsed() < Duration::from_secs(2), "it would have run out after six");
     // The one that was only paused is refused whatever it does.
-    assert!(matches!(Store::enter(&gone, old_epoch, &anna(), None, NOW).await, Err(StoreError::Fenced { .. })));
+    assert!(matches!(Store::open_for_turn(&gone, old_epoch, &anna(), None, NOW).await, Err(StoreError::Fenced { .. })));
     let late = opora::store::Commit { state: StateChange::Clear, ..opora::store::Commit::new(anna(), version, NOW) };
     assert!(matches!(Store::commit(&gone, old_epoch, late).await, Err(StoreError::Fenced { .. })));
     bench.commits(version, set(1, version)).await.unwrap();

@@ -59,10 +59,10 @@ async fn states_of_people_whom_this_bot_has_never_met_are_listed_counted_and_end
     assert_eq!(places, expected.map(|(place, count)| (place.to_owned(), count)));
     assert_eq!(numbers.active, MANY + 1);
 
-    assert!(store.reset(&DialogueKey::private(BOT, 100), NOW).await.unwrap());
-    assert!(!store.reset(&DialogueKey::private(BOT, 100), NOW).await.unwrap());
-    assert!(!store.reset(&DialogueKey::private(BOT, 7), NOW).await.unwrap(), "data alone is no state");
-    assert!(store.reset(&anna(), NOW).await.unwrap());
+    assert!(store.operator().reset(&DialogueKey::private(BOT, 100), NOW).await.unwrap());
+    assert!(!store.operator().reset(&DialogueKey::private(BOT, 100), NOW).await.unwrap());
+    assert!(!store.operator().reset(&DialogueKey::private(BOT, 7), NOW).await.unwrap(), "data alone is no state");
+    assert!(store.operator().reset(&anna(), NOW).await.unwrap());
     assert_eq!(bench.has(), [None, None]);
     let (later, stored) = bench.enters().await;
     assert!(later > version && stored.is_none());
@@ -134,9 +134,9 @@ async fn what_was_exported_as_it_is_can_be_imported_and_goes_on() {
     let (store, was) = (tool(&bench).await, bench.has());
     let row = all(&store, &Filter::default(), 9).await.pop().unwrap();
     let exported = serde_json::to_string(&row).unwrap();
-    assert!(!store.import(&row, false).await.unwrap(), "it is open");
-    store.reset(&anna(), NOW).await.unwrap();
-    assert!(store.import(&serde_json::from_str(&exported).unwrap(), false).await.unwrap());
+    assert!(!store.operator().import(&row, false).await.unwrap(), "it is open");
+    store.operator().reset(&anna(), NOW).await.unwrap();
+    assert!(store.operator().import(&serde_json::from_str(&exported).unwrap(), false).await.unwrap());
     assert_eq!(bench.has(), was);
     let (version, stored) = bench.enters().await;
     assert_eq!(stored.unwrap().places[0].to_string(), "talk:counting");
@@ -145,7 +145,7 @@ async fn what_was_exported_as_it_is_can_be_imported_and_goes_on() {
     // Without a mapping nothing is guessed.
     let Opened::At { version, .. } = store.open(&anna(), None).await.unwrap() else { panic!("taken") };
     let here = ConversationRow { version, stored: Some(stored_of(4)), key: anna(), updated_at: NOW };
-    assert!(store.import(&here, true).await.unwrap_err().to_string().contains("mapping"));
+    assert!(store.operator().import(&here, true).await.unwrap_err().to_string().contains("mapping"));
 }
 
 fn stored_of(count: i64) -> opora::store::Stored {

@@ -57,7 +57,7 @@ impl Broken {
     }
 
     pub(super) async fn spoilt_waiting(&self, bot: i64, after: Seq, limit: usize) -> StoreResult<Vec<InboxRow>> {
-        let bot = if self.how == Fault::MixesBots { self.inner.bots().await?[0] } else { bot };
+        let bot = if self.how == Fault::MixesBots { self.inner.operator().bots().await?[0] } else { bot };
         let (after, limit) = (self.after("waiting", after), self.limit("waiting", limit));
         let mut rows = self.inner.waiting(bot, after, limit).await?;
         rows.retain(|row| !self.remains.lock().rows_taken.contains(&row.seq));

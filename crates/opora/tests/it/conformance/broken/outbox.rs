@@ -27,7 +27,7 @@ impl Broken {
     }
 
     async fn all_unsent(&self) -> Vec<OutboxId> {
-        let bots = self.inner.bots().await.unwrap();
+        let bots = self.inner.operator().bots().await.unwrap();
         let rows = self.inner.unsent(bots[0], OutboxId(0), usize::MAX).await.unwrap();
         rows.into_iter().map(|row| row.id).collect()
     }
@@ -49,7 +49,7 @@ impl Broken {
     }
 
     async fn spoil_outcome(&self, id: OutboxId, outcome: Settlement) -> StoreResult<Vec<Settled>> {
-        let bot = self.inner.bots().await?[0];
+        let bot = self.inner.operator().bots().await?[0];
         let one = |outcome| Ok(vec![Settled { id, outcome }]);
         match (self.how, outcome) {
             (Fault::FailedIsForgotten, Settlement::Failed(_)) => one(Settlement::Sent { labelled: None }),

@@ -41,7 +41,7 @@ impl Broken {
                 self.inner.clean(epoch, all).await
             }
             Fault::CleansNewestParked => {
-                let bot = self.inner.bots().await?[0];
+                let bot = self.inner.operator().bots().await?[0];
                 let rows = self.inner.parked(Some(bot), usize::MAX).await?;
                 let parked = rows.len().saturating_sub(bounds.parked_most);
                 for row in rows.iter().rev().take(parked) {
@@ -51,7 +51,7 @@ impl Broken {
                 Ok(Cleaned { parked: parked as u64, ..cleaned })
             }
             Fault::CleansWhatWaits => {
-                let bot = self.inner.bots().await?[0];
+                let bot = self.inner.operator().bots().await?[0];
                 let rows = self.inner.unsent(bot, OutboxId(0), usize::MAX).await?;
                 let sent = |id| Settled { id, outcome: Settlement::Sent { labelled: None } };
                 self.inner.settle(epoch, rows.into_iter().map(|row| sent(row.id)).collect(), END_OF_TIME).await?;
