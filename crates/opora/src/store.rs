@@ -67,7 +67,7 @@ mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
 mod rows;
-mod sent;
+mod sent_log;
 mod settings;
 mod sql;
 mod sqlite;
@@ -350,16 +350,11 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
 
     // Optional, for a store that waits for a disk or a server, or that can move to another place.
 
-    /// Notes at once, and for this process alone, that these were sent; [`Store::settle`] follows and says it durably.
-    /// A store whose settling waits for a disk or a server writes the note where the end of the process cannot take it, so
-    /// that the next holder of the lease does not send them again.
-    fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        let _ = (epoch, ids);
-        Box::pin(async { Ok(()) })
-    }
-    /// The same of messages with a label, each with the message that it became in its chat.
-    fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'_, ()> {
-        let _ = (epoch, sent);
+    /// Logs at once which of these rows were sent; [`Store::settle`] follows and makes it final. A store whose settling
+    /// waits for a disk or a server keeps this where a killed process cannot lose it, so that the next holder of the lease
+    /// does not send them again.
+    fn log_sent<'a>(&'a self, epoch: Epoch, settled: &'a [Settled]) -> Answer<'a, ()> {
+        let _ = (epoch, settled);
         Box::pin(async { Ok(()) })
     }
     /// Waits until the leader has to finish what is under way and claim its lease again, because the store goes on in

@@ -6,14 +6,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::courier::Shared;
 use super::verdict::backoff;
 use crate::failpoints;
-use crate::store::{Settled, Settlement, StoreResult};
+use crate::store::{Settled, Settlement};
 
 /// So many rows go to the store in one step.
 const BATCH: usize = 1000;
@@ -84,33 +83,12 @@ pub(super) async fn run_notes(shared: Arc<Shared>) {
             sent.some.notified().await;
             continue;
         }
-        if let Err(error) = note(&shared, &batch).await {
-            // They are settled in a moment: only an end of the process before that would send them again.
-            tracing::debug!(bot = shared.bot, %error, "cannot note what was sent");
+        if let Err(error) = shared.store.log_sent(shared.epoch, &batch).await {
+            // They are settled in a moment: only a process that is killed before that would send them again.
+            tracing::debug!(bot = shared.bot, %error, "cannot log what was sent");
         }
         noted.push(batch);
     }
-}
-
-pub(super) async fn note(shared: &Shared, batch: &[Settled]) -> StoreResult<()> {
-    let (mut plain, mut with_label) = (Vec::new(), Vec::new());
-    for Settled { id, outcome } in batch {
-        match outcome {
-            Settlement::Sent { labelled: None } => plain.push(*id),
-            Settlement::Sent { labelled: Some((_, _, message)) } => with_label.push((*id, *message)),
-            Settlement::Failed(_) | Settlement::Moved { .. } => {}
-        }
-    }
-    if with_label.is_empty() {
-        return if plain.is_empty() { Ok(()) } else { shared.store.note_sent(shared.epoch, plain).await };
-    }
-    let labelled = shared.store.note_labelled(shared.epoch, with_label);
-    if plain.is_empty() {
-        return labelled.await;
-    }
-    // They are two files: neither waits for the other.
-    let (noted, labelled) = join(shared.store.note_sent(shared.epoch, plain), labelled).await;
-    noted.and(labelled)
 }
 
 /// Settles rows for as long as the courier works.

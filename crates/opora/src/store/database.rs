@@ -56,12 +56,14 @@ macro_rules! with_connection {
     ($database:expr, $connection:ident, $bound:pat => $answer:expr) => {
         match $database.connection() {
             Connection::Sqlite(connection) => {
-                let ($connection, $bound) = (&mut **connection, sqlite::bound);
+                let $connection = &mut **connection;
+                let $bound = sqlite::bound;
                 $answer
             }
             #[cfg(feature = "postgres")]
             Connection::Postgres(connection) => {
-                let ($connection, $bound) = (&mut **connection, postgres::bound);
+                let $connection = &mut **connection;
+                let $bound = postgres::bound;
                 $answer
             }
         }
@@ -71,7 +73,7 @@ macro_rules! with_connection {
 /// Asks a question on the connections that read, whichever database it is.
 macro_rules! read {
     ($database:expr, $query:expr, $values:expr, $read:expr) => {
-        crate::store::database::with_store!($database, store => store.reads().read($query, $values, $read).await)
+        crate::store::database::with_store!($database, store => store.sql.reads.read($query, $values, $read).await)
     };
 }
 pub(super) use read;
@@ -184,7 +186,7 @@ impl SqlDatabase {
         after: OutboxId,
         limit: usize,
     ) -> StoreResult<Vec<(OutboxRow, String)>> {
-        with_store!(self, store => store.reads().failed(bot, after, limit).await)
+        with_store!(self, store => store.sql.reads.failed(bot, after, limit).await)
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::sync::{RwLock, RwLockWriteGuard};
 use self::keep::Record;
 use self::recent::Recent;
 use self::record::Decision;
-use super::redis::CarriedOut;
+use super::redis::{CarriedOut, LoggedRedis, RedisBackend};
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, DomainWrites, Epoch, Holder, Lease, LeaseAnswer, Mark,
     Opened, Parked, RedisStore, Settled, Settlement, SqlDatabase, StateChange, Store, StoreError, StoreLayer,
@@ -51,7 +51,7 @@ const CLEANS_WITHIN: Duration = Duration::from_secs(1);
 /// is away everybody waits, unless there is a journal: [`Journal::open_beside`](super::Journal::open_beside).
 #[derive(Debug)]
 pub struct DecidedStore {
-    redis: RedisStore,
+    redis: LoggedRedis,
     database: Arc<SqlDatabase>,
     /// Conversations whose last decision of this process may not be carried out, or not be known here as decided.
     unsure: Mutex<HashSet<DialogueKey>>,
@@ -69,7 +69,7 @@ impl DecidedStore {
     pub async fn open(redis: RedisStore, database: impl Into<SqlDatabase>) -> StoreResult<Self> {
         let database = Arc::new(database.into());
         Self::make_tables(&database).await?;
-        Ok(Self::beside(redis, database))
+        Ok(Self::beside(redis.0, database))
     }
 
     pub(super) async fn make_tables(database: &SqlDatabase) -> StoreResult<()> {
@@ -77,12 +77,18 @@ impl DecidedStore {
     }
 
     /// Puts the two together where the tables are made.
-    pub(super) fn beside(redis: RedisStore, database: Arc<SqlDatabase>) -> Self {
-        let (unsure, deciding, settled, raised) = Default::default();
-        Self { redis, database, unsure, deciding, settled, raised }
+    pub(super) fn beside(redis: LoggedRedis, database: Arc<SqlDatabase>) -> Self {
+        Self {
+            redis,
+            database,
+            unsure: Mutex::default(),
+            deciding: RwLock::default(),
+            settled: Mutex::default(),
+            raised: Mutex::default(),
+        }
     }
 
-    pub(super) fn redis(&self) -> &RedisStore {
+    pub(super) fn redis(&self) -> &RedisBackend {
         &self.redis
     }
 
@@ -103,7 +109,7 @@ impl DecidedStore {
 
     async fn open_turn(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {
         // Who holds no lease, as a tool, only looks.
-        let Some(epoch) = self.redis.last_epoch(key.bot) else { return self.redis.open(key, mark).await };
+        let Some(epoch) = self.redis.last_epoch(key.bot) else { return self.inner().open(key, mark).await };
         let is_unsure = self.is_unsure(key);
         if is_unsure {
             self.database.wait_for_decisions(key).await?;
@@ -118,7 +124,7 @@ impl DecidedStore {
         if is_unsure {
             self.unsure.lock().remove(key);
         }
-        if is_behind { self.redis.open(key, mark).await } else { Ok(opened) }
+        if is_behind { self.inner().open(key, mark).await } else { Ok(opened) }
     }
 
     /// Carries a decision out that Redis does not know, or knows no more.
@@ -139,7 +145,8 @@ impl DecidedStore {
             return Ok(());
         }
         let body = serde_json::to_string(decision).map_err(|error| StoreError::WritesFailed(error.into()))?;
-        let (key, to) = (decision.commit.key.clone(), decision.commit.to());
+        let key = decision.commit.key.clone();
+        let to = decision.commit.to();
         self.database.replace_decision(&key, to, body).await
     }
 
@@ -149,10 +156,12 @@ impl DecidedStore {
         let key = &commit.key;
         tracing::warn!(%key, version = commit.to().0, "a conversation was changed while a turn wrote; its state stays so");
         let StateChange::Set(stored) = &commit.state else { return };
-        let (key, stored, updated_at) = (key.clone(), Some(stored.clone()), commit.at);
+        let key = key.clone();
+        let stored = Some(stored.clone());
+        let updated_at = commit.at;
         let row = ConversationRow { key, version: commit.to(), stored, updated_at };
         let parked = Parked { at: commit.at, ..Parked::state(&row, MOVED.to_owned()) };
-        if let Err(error) = self.redis.park(epoch, Vec::new(), parked, Vec::new()).await {
+        if let Err(error) = self.inner().park(epoch, Vec::new(), parked, Vec::new()).await {
             tracing::error!(key = %commit.key, %error, "the state that a turn wanted could not be kept for the operator");
         }
     }
@@ -163,7 +172,8 @@ impl DecidedStore {
         self.redis.stands(epoch, &commit).await?;
         let numbers = self.redis.numbers_for(epoch, &commit)?;
         failpoints::hit(failpoints::STORE_BEFORE_WRITES).await;
-        let (key, mut decision) = (commit.key.clone(), Decision::new(epoch, commit, numbers));
+        let key = commit.key.clone();
+        let mut decision = Decision::new(epoch, commit, numbers);
         let record = Record::of(&decision)?;
         self.unsure.lock().insert(key.clone());
         if let Err(error) = self.database.decide(record, writes).await {
@@ -218,7 +228,7 @@ impl DecidedStore {
     async fn take_again(&self, epoch: Epoch, commit: Commit) -> StoreResult<()> {
         let Opened::At { version, .. } = self.open_turn(&commit.key, None).await? else { return Ok(()) };
         let again = Commit { takes: commit.takes, ..Commit::new(commit.key, version, commit.at) };
-        match self.redis.commit(epoch, again).await {
+        match self.inner().commit(epoch, again).await {
             Ok(_) | Err(StoreError::AlreadyTaken) => Ok(()),
             Err(error) => Err(error),
         }
@@ -227,7 +237,7 @@ impl DecidedStore {
     /// Renews the lease, which is Redis' alone to give; but with another database nothing that was decided is known, and no
     /// turn would say so before it fails.
     async fn renew_both(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
-        let (renewed, lost) = join(self.redis.renew(bot, epoch), self.database.lost()).await;
+        let (renewed, lost) = join(self.inner().renew(bot, epoch), self.database.lost()).await;
         lost.map_or(renewed, Err)
     }
 
@@ -247,14 +257,14 @@ impl DecidedStore {
         let Some(_alone) = self.decide_nothing(bot).await? else {
             return Err(StoreError::Unavailable(TURNS_TAKE_LONG.into()));
         };
-        let gone = self.redis.forget(bot, user, now).await?;
+        let gone = self.inner().forget(bot, user, now).await?;
         Ok(gone + self.database.forget_decisions(bot, user).await?)
     }
 
     /// Cleans Redis while nothing is being decided, and once it knows of everything that was; none if that takes too long.
     async fn clean_redis(&self, bot: i64, epoch: Epoch, bounds: Bounds) -> StoreResult<Option<Cleaned>> {
         let Some(_alone) = self.decide_nothing(bot).await? else { return Ok(None) };
-        self.redis.clean(epoch, bounds).await.map(Some)
+        self.inner().clean(epoch, bounds).await.map(Some)
     }
 
     /// Keeps turns of this process from being decided, once Redis knows of all that were; none if that takes too long.
@@ -284,7 +294,7 @@ impl StoreLayer for DecidedStore {
     }
 
     fn describe(&self) -> String {
-        format!("{}; what turns write is kept {}", self.redis.describe(), self.database.describe())
+        format!("{}; what turns write is kept {}", self.inner().describe(), self.database.describe())
     }
 
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
@@ -302,7 +312,7 @@ impl StoreLayer for DecidedStore {
     fn commit(&self, epoch: Epoch, mut commit: Commit) -> Answer<'_, Committed> {
         match commit.writes.take() {
             Some(writes) => Box::pin(self.decide(epoch, commit, writes)),
-            None => self.redis.commit(epoch, commit),
+            None => self.inner().commit(epoch, commit),
         }
     }
 
@@ -315,7 +325,7 @@ impl StoreLayer for DecidedStore {
             // One that was moved to another chat is still to be sent.
             let is_done = |settled: &&Settled| !matches!(settled.outcome, Settlement::Moved { .. });
             self.settled.lock().note(settled.iter().filter(is_done).map(|settled| settled.id));
-            self.redis.settle(epoch, settled, at).await
+            self.inner().settle(epoch, settled, at).await
         })
     }
 
@@ -333,7 +343,7 @@ impl StoreLayer for DecidedStore {
 
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
-            let redis = self.redis.close().await;
+            let redis = self.inner().close().await;
             redis.and(self.database.store().close().await)
         })
     }

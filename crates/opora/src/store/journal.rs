@@ -26,7 +26,8 @@ use tokio::sync::watch;
 use self::book::Book;
 use self::copies::Copies;
 use super::open::existing_database;
-use super::redis::{Address, JournalPlace, NotReached};
+use super::redis::{Address, JournalPlace, LoggedRedis, NotReached, RedisBackend};
+use super::sent_log::SentLog;
 use super::settings::setting;
 use super::{DecidedStore, Epoch, OpenError, RedisStore, SqlDatabase, Store, StoreError, StoreResult};
 use crate::clock::Clock;
@@ -87,7 +88,7 @@ struct Shared {
 /// The Redis, alone or with a database beside it.
 #[derive(Debug)]
 enum There {
-    Redis(Box<RedisStore>),
+    Redis(Box<LoggedRedis>),
     Decided(Box<DecidedStore>),
 }
 
@@ -134,10 +135,10 @@ impl Journal {
 
     /// Keeps a journal in a file before a Redis that is open.
     pub async fn before(redis: RedisStore, path: &Path) -> StoreResult<Self> {
-        Self::make(String::new(), redis.place(), Some(redis), Book::open(path).await?)
+        Self::make(String::new(), redis.0.place(), Some(redis.0), Book::open(path).await?)
     }
 
-    fn make(address: String, place: String, redis: Option<RedisStore>, book: Book) -> StoreResult<Self> {
+    fn make(address: String, place: String, redis: Option<LoggedRedis>, book: Book) -> StoreResult<Self> {
         let there = redis.map(|redis| There::of(redis, &book));
         let shared = Arc::new(Shared {
             address,
@@ -210,7 +211,7 @@ impl Shared {
 }
 
 impl There {
-    fn of(redis: RedisStore, book: &Book) -> Self {
+    fn of(redis: LoggedRedis, book: &Book) -> Self {
         match book.tables() {
             Some(database) => Self::Decided(Box::new(DecidedStore::beside(redis, Arc::clone(database)))),
             None => Self::Redis(Box::new(redis)),
@@ -224,7 +225,7 @@ impl There {
         }
     }
 
-    fn redis(&self) -> &RedisStore {
+    fn redis(&self) -> &RedisBackend {
         match self {
             Self::Redis(redis) => redis,
             Self::Decided(decided) => decided.redis(),
@@ -257,9 +258,9 @@ impl There {
 }
 
 /// Opens a Redis; none if it is away now.
-async fn open_if_there(address: &str) -> StoreResult<Option<RedisStore>> {
-    match RedisStore::open_behind_journal(address).await {
-        Ok(redis) => Ok(Some(redis)),
+async fn open_if_there(address: &str) -> StoreResult<Option<LoggedRedis>> {
+    match RedisBackend::open_behind_journal(address).await {
+        Ok(redis) => Ok(Some(SentLog::around(redis))),
         Err(StoreError::Unavailable(why)) => {
             tracing::error!(%why, "Redis is away at the start: only who is in the journal can go on");
             Ok(None)

@@ -170,8 +170,7 @@ layer! {
         unsent(bot: i64, after: OutboxId, limit: usize) -> Vec<OutboxRow>;
         sending(epoch: Epoch, ids: Vec<OutboxId>) -> ();
         not_sent(epoch: Epoch, ids: Vec<OutboxId>) -> ();
-        note_sent(epoch: Epoch, ids: Vec<OutboxId>) -> ();
-        note_labelled(epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> ();
+        log_sent(epoch: Epoch, settled: &'a [Settled]) -> ();
         settle(epoch: Epoch, settled: Vec<Settled>, at: Millis) -> ();
         post(epoch: Epoch, once: &'a str, outgoing: Vec<(DialogueKey, Outgoing)>, at: Millis) -> Vec<OutboxId>;
         labelled(bot: i64, chat: i64, label: &'a str) -> Option<i64>;

@@ -69,6 +69,20 @@ pub struct Lease {
     pub renewals: i64,
 }
 
+impl Lease {
+    /// Whether nothing has happened to the lease since it was seen like this.
+    pub(super) fn is_unchanged(&self, seen: Option<&Self>) -> bool {
+        seen.is_some_and(|seen| {
+            seen.epoch == self.epoch && seen.renewals == self.renewals && seen.holder.token == self.holder.token
+        })
+    }
+
+    /// Who holds it, in words.
+    pub(super) fn in_words(&self) -> String {
+        format!("process {} on {} holds epoch {}", self.holder.pid, self.holder.host, self.epoch.0)
+    }
+}
+
 /// What a claim answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseAnswer {

@@ -139,7 +139,8 @@ impl Parked {
 
     /// One that is to be parked; its number and its time are given later.
     pub(crate) fn new(key: DialogueKey, kind: &str, body: String, reason: String, attempts: u32) -> Self {
-        let (id, at) = (ParkedId::default(), Millis::default());
+        let id = ParkedId::default();
+        let at = Millis::default();
         Self { id, key, kind: kind.to_owned(), body, reason, attempts, at, retry: false }
     }
 

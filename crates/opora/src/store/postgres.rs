@@ -6,7 +6,6 @@
 //!
 //! It makes no copies of the database: PostgreSQL's own tools do.
 
-use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use futures_util::future::join;
@@ -14,13 +13,12 @@ use futures_util::future::join;
 use self::reads::{Finder, Readers};
 use self::server::{Promise, Server};
 use self::writer::Writer;
-use super::sent::{Notebook, SentNotes, forget_from, or_release};
+use super::sent_log::{LogFiles, Logged, SentLog};
 use super::sql::queue;
 use super::sql::reads::Reads;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
-use super::{Answer, Epoch, Holder, Lease, LeaseAnswer, News, OutboxId, Settled, Store, StoreLayer, StoreResult};
-use crate::clock::Millis;
+use super::{Answer, Epoch, Holder, Lease, LeaseAnswer, News, Store, StoreLayer, StoreResult};
 use crate::key::DialogueKey;
 
 mod address;
@@ -49,13 +47,12 @@ const DESK_SLOT: i64 = 0;
 /// Keeps everything in tables named `opora_…` of one PostgreSQL database.
 #[derive(Debug)]
 pub struct PostgresStore {
-    pub(super) sql: SqlStore<Readers>,
+    pub(super) sql: SentLog<SqlStore<Readers>>,
     server: Server,
     /// The tables that were found when it was opened.
     generation: String,
     /// How long a renewal waits for word of that.
     verified_within_ms: AtomicU64,
-    sent: SentNotes,
 }
 
 impl PostgresStore {
@@ -92,25 +89,10 @@ impl PostgresStore {
         let writer = |slot| queue::start(Writer::new(server.clone(), slot));
         let writers = Writers::with_desk(writer(TURNS_SLOT), writer(DESK_SLOT));
         let about = format!("in the PostgreSQL database {server}: {promise}");
-        let sql = SqlStore::start(about, writers, Finder::of(server.clone()), Reads(Readers::of(server.clone())));
-        let (verified_within_ms, sent) = (AtomicU64::new(VERIFIED_WITHIN_MS), SentNotes::default());
-        Self { sql, server, generation, verified_within_ms, sent }
-    }
-
-    /// The connections that read.
-    pub(super) fn reads(&self) -> &Reads<Readers> {
-        &self.sql.reads
-    }
-
-    /// Begins the notes of a lease, and settles what earlier holders on this machine have sent.
-    async fn take_up(&self, folder: &Path, bot: i64, epoch: Epoch) -> StoreResult<()> {
-        let name = self.server.file_name();
-        if self.saw_lease(bot, epoch).await {
-            forget_from(folder, &name, &self.generation, epoch).await?;
-        }
-        let notebook = Notebook::of_bot(folder, &name, bot, &self.generation);
-        // A later lease may have been given already.
-        self.sent.take_up(notebook, bot, epoch, move |other| other < epoch.0, &self.sql).await.map(drop)
+        let log = server.data.as_ref().map(|folder| LogFiles::in_folder(folder, &server.file_name(), &generation));
+        let reads = Reads(Readers::of(server.clone()));
+        let sql = SentLog::around(SqlStore::start(about, writers, Finder::of(server.clone()), reads, log));
+        Self { sql, server, generation, verified_within_ms: AtomicU64::new(VERIFIED_WITHIN_MS) }
     }
 
     /// An address without the settings that are this library's alone, for whoever connects to the same database by other
@@ -118,6 +100,12 @@ impl PostgresStore {
     #[must_use]
     pub fn plain_address(address: &str) -> String {
         address::without_data(address)
+    }
+}
+
+impl Logged for SqlStore<Readers> {
+    fn log_files(&self) -> Option<LogFiles> {
+        self.log.clone()
     }
 }
 
@@ -134,11 +122,15 @@ impl StoreLayer for PostgresStore {
         Box::pin(async move {
             self.is_asked_by(holder);
             self.verify().await?;
-            let answer = self.sql.claim(bot, holder, seen).await?;
+            let answer = self.inner().claim(bot, holder, seen).await?;
             if let LeaseAnswer::Granted(epoch) = answer
-                && let Some(folder) = &self.server.data
+                && self.server.data.is_some()
+                && self.saw_lease(bot, epoch).await
+                && let Err(error) = self.sql.forget_from(epoch).await
             {
-                or_release(&self.sql, bot, epoch, self.take_up(folder, bot, epoch).await).await?;
+                // If that fails too, the lease runs out.
+                let _ = self.inner().release(bot, epoch).await;
+                return Err(error);
             }
             Ok(answer)
         })
@@ -147,37 +139,13 @@ impl StoreLayer for PostgresStore {
     fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
         Box::pin(async move {
             // Other tables may have a lease with the same number.
-            let (renewed, lost) = join(self.sql.renew(bot, epoch), self.lost()).await;
+            let (renewed, lost) = join(self.inner().renew(bot, epoch), self.lost()).await;
             lost.map_or(renewed, Err)
         })
     }
 
-    fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.sent.note(epoch, ids))
-    }
-
-    fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'_, ()> {
-        Box::pin(self.sent.note_labelled(epoch, sent))
-    }
-
-    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
-        Box::pin(async move {
-            let ids: Vec<_> = settled.iter().map(|settled| settled.id).collect();
-            self.sql.settle(epoch, settled, at).await?;
-            self.sent.settled(epoch, &ids);
-            Ok(())
-        })
-    }
-
-    fn close(&self) -> Answer<'_, ()> {
-        Box::pin(async {
-            self.sql.close().await?;
-            self.sent.tidy().await
-        })
-    }
-
     fn announce(&self, bot: i64, keys: Vec<DialogueKey>) -> Answer<'_, ()> {
-        Box::pin(news::announce(&self.reads().0, bot, keys))
+        Box::pin(news::announce(&self.sql.reads.0, bot, keys))
     }
 
     fn listen(&self, bot: i64) -> Answer<'_, News> {

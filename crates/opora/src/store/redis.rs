@@ -18,12 +18,12 @@ use self::numbers::Numbers;
 use self::rounds::Rounds;
 use self::server::Server;
 use self::witness::Witness;
-use super::sent::{SentNotes, or_release};
+use super::sent_log::{LogFiles, Logged, SentLog};
 use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
     Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OperatorStore, OutboxId, OutboxRow,
-    Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreResult, Taken,
-    TimerRow, WitnessKeeper,
+    Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreLayer,
+    StoreResult, Taken, TimerRow, WitnessKeeper,
 };
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -70,7 +70,14 @@ const NO_WRITES: &str = "Redis has no SQL: application writes need a database, a
 
 /// Keeps everything in a Redis, 7 or newer; 6.2 will do.
 #[derive(Debug)]
-pub struct RedisStore {
+pub struct RedisStore(pub(super) LoggedRedis);
+
+/// The Redis, with the log of sent messages around it.
+pub(super) type LoggedRedis = SentLog<RedisBackend>;
+
+/// The store in Redis itself, without the log.
+#[derive(Debug)]
+pub(super) struct RedisBackend {
     wire: Arc<Wire>,
     keys: Arc<Keys>,
     numbers: Numbers,
@@ -82,7 +89,6 @@ pub struct RedisStore {
     witness: Arc<Witness>,
     // The tokens of claims whose answers were lost, by bot.
     lost_claims: Mutex<HashMap<i64, String>>,
-    sent: SentNotes,
     // How many ended conversations were cleaned away.
     ended_cleaned: AtomicU64,
 }
@@ -127,9 +133,28 @@ impl RedisStore {
 
     /// Opens the store as it is, for tools beside a bot: one that was never made, or that has another form, is refused.
     pub async fn open_existing(address: &str) -> StoreResult<Self> {
-        Self::find(address).await
+        Ok(Self(SentLog::around(RedisBackend::find(address).await?)))
     }
 
+    async fn make(address: &str, code: RedisCode, keepers: Vec<Arc<dyn WitnessKeeper>>) -> StoreResult<Self> {
+        Ok(Self(SentLog::around(RedisBackend::make(address, code, keepers).await?)))
+    }
+
+    /// Tells this content from another: it is made with the first opening, and a Redis that was emptied gets a new one.
+    /// Where some partitions were emptied and others not, there are several, with `+` between them.
+    #[must_use]
+    pub fn generation(&self) -> &str {
+        &self.0.generation
+    }
+}
+
+impl StoreLayer for RedisStore {
+    fn inner(&self) -> &dyn Store {
+        &self.0
+    }
+}
+
+impl RedisBackend {
     /// Where it is: host, port, database, and the prefix if it is not the usual one.
     pub(super) fn place(&self) -> String {
         self.wire.address.to_string()
@@ -144,16 +169,16 @@ impl RedisStore {
     pub(super) fn losses_accepted(&self) -> u64 {
         self.witness.accepted.load(std::sync::atomic::Ordering::Acquire)
     }
+}
 
-    /// Tells this content from another: it is made with the first opening, and a Redis that was emptied gets a new one.
-    /// Where some partitions were emptied and others not, there are several, with `+` between them.
-    #[must_use]
-    pub fn generation(&self) -> &str {
-        &self.generation
+impl Logged for RedisBackend {
+    fn log_files(&self) -> Option<LogFiles> {
+        let address = &self.wire.address;
+        Some(LogFiles::in_folder(address.folder()?, &address.file_name(), &self.witness.generation()))
     }
 }
 
-impl Store for RedisStore {
+impl Store for RedisBackend {
     fn describe(&self) -> String {
         let code = if self.wire.uses_scripts() { ", by scripts" } else { "" };
         format!("in the Redis at {}{code}: {}", self.wire.address, self.server.losses())
@@ -164,13 +189,7 @@ impl Store for RedisStore {
     }
 
     fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
-        Box::pin(async move {
-            let answer = self.claim_above(Epoch(0), bot, holder, seen).await?;
-            if let LeaseAnswer::Granted(epoch) = answer {
-                or_release(self, bot, epoch, self.settle_left(bot, epoch).await).await?;
-            }
-            Ok(answer)
-        })
+        Box::pin(self.claim_above(Epoch(0), bot, holder, seen))
     }
 
     fn renew(&self, bot: i64, epoch: Epoch) -> Answer<'_, ()> {
@@ -249,28 +268,15 @@ impl Store for RedisStore {
     }
 
     fn sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.note_sending(epoch, ids))
+        Box::pin(self.say_of_ids("sending", epoch, ids))
     }
 
     fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.note_not_sent(epoch, ids))
-    }
-
-    fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.sent.note(epoch, ids))
-    }
-
-    fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'_, ()> {
-        Box::pin(self.sent.note_labelled(epoch, sent))
+        Box::pin(self.say_of_ids("not_sent", epoch, ids))
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
-        Box::pin(async move {
-            let ids: Vec<_> = settled.iter().map(|settled| settled.id).collect();
-            self.settle_all(epoch, settled, at).await?;
-            self.sent.settled(epoch, &ids);
-            Ok(())
-        })
+        Box::pin(self.settle_all(epoch, settled, at))
     }
 
     fn post<'a>(
@@ -350,7 +356,7 @@ impl Store for RedisStore {
         Box::pin(async {
             self.witness.keep().await;
             self.wire.close();
-            self.sent.tidy().await
+            Ok(())
         })
     }
 }

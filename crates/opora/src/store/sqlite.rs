@@ -5,7 +5,6 @@
 //!
 //! It does not serve several machines: a file on a network drive is not safe.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use sqlx::{SqliteConnection, SqlitePool};
@@ -14,15 +13,11 @@ use self::checkpoint::Checkpoints;
 use self::file::DatabaseFile;
 use self::opens::Finder;
 use self::writer::Writer;
-use super::sent::{Notebook, SentNotes, blocking, or_release};
+use super::sent_log::{LogFiles, Logged, SentLog};
 use super::sql::queue;
-use super::sql::reads::Reads;
 use super::sql::store::SqlStore;
 use super::sql::writers::Writers;
-use super::{
-    Answer, Bounds, Cleaned, Epoch, Holder, Lease, LeaseAnswer, OutboxId, Settled, Store, StoreError, StoreLayer,
-    StoreResult,
-};
+use super::{Answer, Bounds, Cleaned, Epoch, Settled, Store, StoreLayer, StoreResult};
 use crate::clock::Millis;
 
 mod alone;
@@ -46,8 +41,7 @@ pub use self::restore::Restored;
 #[derive(Debug)]
 pub struct SqliteStore {
     file: DatabaseFile,
-    pub(super) sql: SqlStore<SqlitePool>,
-    sent: SentNotes,
+    pub(super) sql: SentLog<SqlStore<SqlitePool>>,
 }
 
 impl SqliteStore {
@@ -83,29 +77,19 @@ impl SqliteStore {
         let checkpoints = Checkpoints::start(reads.0.clone());
         let writer = queue::start(Writer::new(file.clone(), connection, checkpoints));
         let about = format!("in the SQLite file {}: a restart loses nothing", file.path.display());
-        Self {
-            sql: SqlStore::start(about, Writers::one(writer), Finder::of(file.clone()), reads),
-            sent: SentNotes::default(),
-            file,
-        }
+        let log = Some(LogFiles::beside(&file.path));
+        let sql = SqlStore::start(about, Writers::one(writer), Finder::of(file.clone()), reads, log);
+        Self { sql: SentLog::around(sql), file }
+    }
+}
+
+impl Logged for SqlStore<SqlitePool> {
+    fn log_files(&self) -> Option<LogFiles> {
+        self.log.clone()
     }
 
-    /// The connections that read.
-    pub(super) fn reads(&self) -> &Reads<SqlitePool> {
-        &self.sql.reads
-    }
-
-    /// Begins the notes of a lease, and settles what earlier holders have sent and had no time to settle.
-    async fn settle_left(&self, bot: i64, epoch: Epoch) -> StoreResult<()> {
-        let notebook = Notebook::beside(&self.file.path);
-        // Files before leases: one that comes in between is of a lease that is held.
-        let (files, held) = (notebook.clone(), self.sql.reads.held_epochs());
-        let over = async { Ok(&blocking(move || files.epochs()).await? - &held.await?.into_iter().collect()) };
-        let over = over.await.unwrap_or_else(|error: StoreError| {
-            tracing::warn!(%error, "cannot tell which leases are over; some messages may be sent again");
-            HashSet::new()
-        });
-        self.sent.take_up(notebook, bot, epoch, move |other| over.contains(&other), &self.sql).await.map(drop)
+    fn settle_logged(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
+        Box::pin(self.settle_or_wait(epoch, settled, at, true))
     }
 }
 
@@ -114,37 +98,9 @@ impl StoreLayer for SqliteStore {
         &self.sql
     }
 
-    fn claim<'a>(&'a self, bot: i64, holder: &'a Holder, seen: Option<&'a Lease>) -> Answer<'a, LeaseAnswer> {
-        Box::pin(async move {
-            let answer = self.sql.claim(bot, holder, seen).await?;
-            if let LeaseAnswer::Granted(epoch) = answer {
-                or_release(&self.sql, bot, epoch, self.settle_left(bot, epoch).await).await?;
-            }
-            Ok(answer)
-        })
-    }
-
-    fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
-        Box::pin(self.sent.note(epoch, ids))
-    }
-
-    fn note_labelled(&self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'_, ()> {
-        Box::pin(self.sent.note_labelled(epoch, sent))
-    }
-
-    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
-        Box::pin(async move {
-            let ids: Vec<_> = settled.iter().map(|settled| settled.id).collect();
-            let is_noted = self.sent.has(epoch, &ids);
-            self.sql.settle_noted(epoch, settled, at, is_noted).await?;
-            self.sent.settled(epoch, &ids);
-            Ok(())
-        })
-    }
-
     fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned> {
         Box::pin(async move {
-            let cleaned = self.sql.clean(epoch, bounds).await?;
+            let cleaned = self.inner().clean(epoch, bounds).await?;
             if cleaned.nothing() {
                 self.file.empty_log().await;
             }
@@ -154,7 +110,7 @@ impl StoreLayer for SqliteStore {
 
     fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64> {
         Box::pin(async move {
-            let gone = self.sql.forget(bot, user, now).await?;
+            let gone = self.inner().forget(bot, user, now).await?;
             self.file.empty_log().await;
             Ok(gone)
         })
@@ -162,12 +118,5 @@ impl StoreLayer for SqliteStore {
 
     fn backup<'a>(&'a self, to: &'a Path) -> Answer<'a, ()> {
         Box::pin(self.file.copy_to(to))
-    }
-
-    fn close(&self) -> Answer<'_, ()> {
-        Box::pin(async {
-            self.sql.close().await?;
-            self.sent.tidy().await
-        })
     }
 }

@@ -40,7 +40,8 @@ impl FileWitness {
 
 impl WitnessKeeper for FileWitness {
     fn load(&self) -> BoxFuture<'_, io::Result<Option<String>>> {
-        let (path, is_swept) = (self.path.clone(), self.is_swept.swap(true, Ordering::Relaxed));
+        let path = self.path.clone();
+        let is_swept = self.is_swept.swap(true, Ordering::Relaxed);
         off_the_runtime(move || {
             if !is_swept {
                 // It is no harm if that cannot be done.

@@ -94,6 +94,10 @@ async fn say(store: &dyn Store, bot: i64, epoch: Epoch, user: i64) -> OutboxId {
     store.commit(epoch, turn(bot, user, Version(0))).await.unwrap().outbox[0]
 }
 
+fn is_sent(id: OutboxId) -> Settled {
+    Settled { id, outcome: Settlement::Sent { labelled: None } }
+}
+
 async fn unsent(store: &dyn Store, bot: i64) -> Vec<OutboxId> {
     store.unsent(bot, OutboxId(0), 99).await.unwrap().iter().map(|row| row.id).collect()
 }
@@ -130,7 +134,7 @@ async fn what_was_noted_is_settled_by_the_next_holder_and_the_rest_is_not(server
     let killed = bench.store().await;
     let epoch = claim(&*killed, BOT).await;
     let (sent, waits) = (say(&*killed, BOT, epoch, 1).await, say(&*killed, BOT, epoch, 2).await);
-    killed.note_sent(epoch, vec![sent]).await.unwrap();
+    killed.log_sent(epoch, &[is_sent(sent)]).await.unwrap();
     // The next one is killed before anything else, and so is the one after it.
     for _ in 0..2 {
         let next = bench.store().await;
@@ -145,10 +149,9 @@ async fn what_was_settled_leaves_no_note(server: Server) {
     let store = bench.store().await;
     let epoch = claim(&*store, BOT).await;
     let sent = say(&*store, BOT, epoch, 1).await;
-    store.note_sent(epoch, vec![sent]).await.unwrap();
+    store.log_sent(epoch, &[is_sent(sent)]).await.unwrap();
     assert_eq!(bench.notes().len(), 1);
-    let settled = Settled { id: sent, outcome: Settlement::Sent { labelled: None } };
-    store.settle(epoch, vec![settled], NOW).await.unwrap();
+    store.settle(epoch, vec![is_sent(sent)], NOW).await.unwrap();
     store.close().await.unwrap();
     assert_eq!(bench.notes(), [""; 0]);
 }
@@ -159,7 +162,7 @@ async fn notes_of_a_server_that_was_emptied_are_not_believed(server: Server) {
     let killed = bench.store().await;
     let first = claim(&*killed, BOT).await;
     let sent = say(&*killed, BOT, first, 1).await;
-    killed.note_sent(first, vec![sent]).await.unwrap();
+    killed.log_sent(first, &[is_sent(sent)]).await.unwrap();
     bench.is_emptied().await;
     let elsewhere = bench.store_in(bench.elsewhere.path()).await;
     let epoch = claim(&*elsewhere, BOT).await;
@@ -175,8 +178,8 @@ async fn two_bots_in_one_folder_keep_their_notes_apart(server: Server) {
     let killed = bench.store().await;
     let (one, other) = (claim(&*killed, BOT).await, claim(&*killed, OTHER_BOT).await);
     let (of_one, of_other) = (say(&*killed, BOT, one, 1).await, say(&*killed, OTHER_BOT, other, 1).await);
-    killed.note_sent(one, vec![of_one]).await.unwrap();
-    killed.note_sent(other, vec![of_other]).await.unwrap();
+    killed.log_sent(one, &[is_sent(of_one)]).await.unwrap();
+    killed.log_sent(other, &[is_sent(of_other)]).await.unwrap();
     let next = bench.store().await;
     claim(&*next, BOT).await;
     assert_eq!((unsent(&*next, BOT).await, unsent(&*next, OTHER_BOT).await), (vec![], vec![of_other]));
@@ -190,7 +193,7 @@ async fn another_machine_knows_nothing_of_them(server: Server) {
     let killed = bench.store().await;
     let epoch = claim(&*killed, BOT).await;
     let sent = say(&*killed, BOT, epoch, 1).await;
-    killed.note_sent(epoch, vec![sent]).await.unwrap();
+    killed.log_sent(epoch, &[is_sent(sent)]).await.unwrap();
     let elsewhere = bench.store_in(bench.elsewhere.path()).await;
     claim(&*elsewhere, BOT).await;
     assert_eq!(unsent(&*elsewhere, BOT).await, [sent]);
@@ -202,7 +205,7 @@ async fn without_a_folder_nothing_is_noted(server: Server) {
     let killed = opora::store::open(&bench.server.url()).await.unwrap();
     let epoch = claim(&*killed, BOT).await;
     let sent = say(&*killed, BOT, epoch, 1).await;
-    killed.note_sent(epoch, vec![sent]).await.unwrap();
+    killed.log_sent(epoch, &[is_sent(sent)]).await.unwrap();
     let next = opora::store::open(&bench.server.url()).await.unwrap();
     claim(&*next, BOT).await;
     assert_eq!(unsent(&*next, BOT).await, [sent]);
@@ -225,7 +228,7 @@ async fn what_was_noted_does_not_come_back_from_the_record_of_a_decision() {
         killed.commit(epoch, Commit { writes, ..turn(BOT, user, Version(0)) }).await.unwrap().outbox[0]
     };
     let (sent, waits) = (say(1).await, say(2).await);
-    killed.note_sent(epoch, vec![sent]).await.unwrap();
+    killed.log_sent(epoch, &[is_sent(sent)]).await.unwrap();
     for list in ["conv", "outbox"] {
         for partition in 0..16 {
             redis.say(&["DEL", &format!("{{opora:{partition}}}:{BOT}:{list}")]);
@@ -255,7 +258,7 @@ async fn notes_since_an_older_copy_of_a_database_are_not_believed() {
         let epoch = claim(&*killed, BOT).await;
         let user = said.len() as i64 + 1;
         said.push((epoch, say(&*killed, BOT, epoch, user).await));
-        killed.note_sent(epoch, vec![said[said.len() - 1].1]).await.unwrap();
+        killed.log_sent(epoch, &[is_sent(said[said.len() - 1].1)]).await.unwrap();
     }
     query(&server.url(), "DROP DATABASE bots WITH (FORCE)").await;
     query(&server.url(), "ALTER DATABASE copied RENAME TO bots").await;

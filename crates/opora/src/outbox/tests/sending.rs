@@ -1,8 +1,7 @@
 //! Order, and what becomes of a row by Telegram's answer.
 
 use super::*;
-use crate::outbox::settler;
-use crate::store::{Answer as StoreAnswer, OutboxId, Settled, Settlement, StoreLayer};
+use crate::store::{Answer as StoreAnswer, Settled, Settlement, StoreLayer};
 use crate::telegram::{AnswerCallback, Delete, Edit, Say};
 use crate::testing::faulty::{FaultyStore, Trouble};
 
@@ -201,36 +200,44 @@ async fn a_refused_token_keeps_the_rows() {
     assert_eq!(stage.told(), [SendEvent::TokenRefused]);
 }
 
-/// A store that notes what was sent under labels only beside what was not.
+/// A store that remembers in which order sends were logged and settled.
 #[derive(Debug)]
-struct NotesBeside(Arc<dyn Store>, tokio::sync::Barrier);
+struct Remembers(MemoryStore, Mutex<Vec<(&'static str, Settled)>>);
 
-impl StoreLayer for NotesBeside {
+impl Remembers {
+    fn note(&self, what: &'static str, settled: &[Settled]) {
+        self.1.lock().extend(settled.iter().map(|settled| (what, settled.clone())));
+    }
+}
+
+impl StoreLayer for Remembers {
     fn inner(&self) -> &dyn Store {
-        &*self.0
+        &self.0
     }
 
-    fn note_sent(&self, _epoch: Epoch, _ids: Vec<OutboxId>) -> StoreAnswer<'_, ()> {
-        Box::pin(async {
-            self.1.wait().await;
-            Ok(())
-        })
+    fn log_sent<'a>(&'a self, _epoch: Epoch, settled: &'a [Settled]) -> StoreAnswer<'a, ()> {
+        self.note("logged", settled);
+        Box::pin(async { Ok(()) })
     }
 
-    fn note_labelled(&self, _epoch: Epoch, _sent: Vec<(OutboxId, i64)>) -> StoreAnswer<'_, ()> {
-        Box::pin(async {
-            self.1.wait().await;
-            Ok(())
-        })
+    fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> StoreAnswer<'_, ()> {
+        self.note("settled", &settled);
+        self.0.settle(epoch, settled, at)
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_sent_under_a_label_is_noted_beside_what_was_not() {
-    let store = NotesBeside(Arc::new(MemoryStore::new()), tokio::sync::Barrier::new(2));
-    let stage = Stage::over(Arc::new(store), off()).await;
-    let sent = |id, labelled| Settled { id: OutboxId(id), outcome: Settlement::Sent { labelled } };
-    let batch = [sent(1, None), sent(2, Some((5, "menu".into(), 120)))];
-    let noted = tokio::time::timeout(PATIENCE, settler::note(stage.courier.shared(), &batch)).await;
-    assert!(matches!(noted, Ok(Ok(()))), "{noted:?}");
+async fn a_send_is_logged_with_its_label_before_it_is_settled() {
+    let store = Arc::new(Remembers(MemoryStore::new(), Mutex::default()));
+    let mut stage = Stage::over(store.clone(), off()).await;
+    stage.send(vec![to(1, "a"), to(2, Say::text("menu").label("menu"))]).await;
+    stage.settled().await;
+    let told = store.1.lock().clone();
+    let place = |what: &str, is_labelled: bool| {
+        let is_it = |settled: &Settled| matches!(&settled.outcome, Settlement::Sent { labelled } if labelled.is_some() == is_labelled);
+        told.iter().position(|(told, settled)| *told == what && is_it(settled)).unwrap()
+    };
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(place("logged", false) < place("settled", false), "{told:?}");
+    assert!(place("logged", true) < place("settled", true), "{told:?}");
 }

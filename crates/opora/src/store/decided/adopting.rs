@@ -5,6 +5,7 @@
 
 use super::DecidedStore;
 use crate::store::open::existing_database;
+use crate::store::redis::RedisBackend;
 use crate::store::{OpenError, RedisStore, Store, StoreResult};
 
 impl DecidedStore {
@@ -17,7 +18,7 @@ impl DecidedStore {
     /// The bots whose tables in the database at an address belong to another Redis than the one beside it, or to that one
     /// before it was emptied: they are not let work. Changes nothing.
     pub async fn strangers(redis: &str, database: &str) -> Result<Vec<i64>, OpenError> {
-        let generation = RedisStore::generation_at(redis).await?;
+        let generation = RedisBackend::generation_at(redis).await?;
         let Some(database) = existing_database(database).await? else { return Ok(Vec::new()) };
         let fences = database.fences().await;
         database.store().close().await?;

@@ -27,7 +27,8 @@ impl Record {
     pub(super) fn of(decision: &Decision) -> StoreResult<Self> {
         let commit = &decision.commit;
         let unwritable = |error: serde_json::Error| StoreError::WritesFailed(error.into());
-        let (mut rows, inputs) = (Rows::default(), decision.inputs().map_err(unwritable)?);
+        let mut rows = Rows::default();
+        let inputs = decision.inputs().map_err(unwritable)?;
         for input in &inputs {
             rows.add(input).map_err(unwritable)?;
         }
@@ -45,7 +46,8 @@ impl Record {
 
     /// Keeps it, unless somebody else may write, an input was decided on before, or another turn was.
     pub(super) async fn keep(self, database: &mut Database<'_>) -> Result<(), WriteError> {
-        let (inputs, key) = (self.inputs, self.key.clone());
+        let inputs = self.inputs;
+        let key = self.key.clone();
         let (kept, record) = if database.is_postgres() {
             self.keep_at_once(database).await?
         } else {
@@ -104,9 +106,12 @@ impl Record {
                 hour = excluded.hour, has_secrets = excluded.has_secrets
             WHERE opora_decisions.to_version < excluded.to_version";
         check_fence(database, self.key.bot, self.epoch).await?;
-        let (bot, hour) = (Value::Number(self.key.bot), Value::Number(self.hour));
+        let bot = Value::Number(self.key.bot);
+        let hour = Value::Number(self.hour);
         let inputs = change(database, INPUTS, vec![bot.clone(), Value::Text(self.inputs_json), hour.clone()]).await?;
-        let (key, to, body) = (Value::Text(self.key.to_string()), Value::Number(self.to), Value::Text(self.body));
+        let key = Value::Text(self.key.to_string());
+        let to = Value::Number(self.to);
+        let body = Value::Text(self.body);
         let secrets = Value::Number(self.has_secrets.into());
         let record = change(database, RECORD, vec![key, bot, to, body, hour, secrets]).await?;
         Ok((i64::try_from(inputs).unwrap_or(i64::MAX), i64::try_from(record).unwrap_or(i64::MAX)))

@@ -43,11 +43,13 @@ impl DecidedStore {
         if !self.database.raise(bot, epoch, generation).await? {
             return Err(StoreError::Fenced { mine: epoch, holder: "the database knows of a later one".to_owned() });
         }
-        let (mut after, mut brought_back) = (None, 0);
+        let mut after = None;
+        let mut brought_back = 0;
         loop {
             let page = self.database.decided_after(bot, after.as_ref(), PAGE).await?;
             let Some((last, _)) = page.last() else { break };
-            let (first, last) = (page[0].0.clone(), last.clone());
+            let first = page[0].0.clone();
+            let last = last.clone();
             let behind = self.redis.not_carried_out(bot, page).await?;
             brought_back += behind.len();
             self.bring_all_back(epoch, &first, &last, behind).await?;
@@ -61,7 +63,7 @@ impl DecidedStore {
             }
         }
         // Also of what was brought back just now.
-        let sent = self.redis.settle_left(bot, epoch).await?;
+        let sent = self.redis.begin(bot, epoch).await?;
         self.settled.lock().note(sent.into_iter());
         // Nothing of an earlier term is on its way any more.
         self.unsure.lock().retain(|key| key.bot != bot);

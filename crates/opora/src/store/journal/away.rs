@@ -111,7 +111,8 @@ impl Shared {
             return self.book.store().post(epoch, once, outgoing, at).await;
         }
         let (keys, posted): (Vec<_>, Vec<_>) = outgoing.iter().cloned().unzip();
-        let (there, under_way) = (self.there()?, self.copies.sets_out(keys.clone()));
+        let there = self.there()?;
+        let under_way = self.copies.sets_out(keys.clone());
         let ids = there.store().post(epoch, once, outgoing, at).await;
         match &ids {
             Ok(ids) => self.copies.posted(ids, &posted),

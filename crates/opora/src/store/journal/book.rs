@@ -293,7 +293,9 @@ impl Book {
 
     /// Removes a conversation from a number on, in one step.
     pub(super) async fn give_up(&self, key: &DialogueKey, here: Epoch, from: i64) -> StoreResult<()> {
-        let (bot, key, from) = (key.bot, Value::Text(key.to_string()), Value::Number(from));
+        let bot = key.bot;
+        let key = Value::Text(key.to_string());
+        let from = Value::Number(from);
         let mut changes: Vec<_> =
             GIVEN_UP.map(|statement| Change::plain(statement, vec![key.clone(), from.clone()])).into();
         changes.extend(GIVEN_UP_WHOLE.map(|statement| Change::plain(statement, vec![key.clone()])));
@@ -366,7 +368,8 @@ impl Book {
         if TABLES.are_in(database).await? {
             return Err(StoreError::Unsupported(IS_A_JOURNAL));
         }
-        let (bots, in_redis) = (database.store().operator().bots().await?, database.fences().await?);
+        let bots = database.store().operator().bots().await?;
+        let in_redis = database.fences().await?;
         for bot in &bots {
             if !in_redis.iter().any(|(known, _)| known == bot) {
                 return Err(StoreError::Unsupported(NOT_IN_REDIS));

@@ -150,7 +150,8 @@ impl Shared {
                 self.on_journal.write().remove(&bot);
             }
             LeaseAnswer::Held(lease) if !self.book.is_empty(bot).await? => {
-                let (who, journal) = (describe(&lease.holder), self.book.name());
+                let who = describe(&lease.holder);
+                let journal = self.book.name();
                 let what = format!(
                     "while Redis was away, this instance went on with the journal {journal}, and {who} has taken the lease: \
                      a journal is for a single instance. It is kept: end the other one and start this one again"

@@ -33,7 +33,8 @@ impl Replay<'_> {
         // Names and numbers can always be written.
         let body = serde_json::to_string(&here).unwrap_or_default();
         if self.set_aside(key, "state", body, &reason, takes).await?.is_some() {
-            let (here, there) = (here.version.0, there.version.0);
+            let here = here.version.0;
+            let there = there.version.0;
             tracing::error!(%key, here, there, "a conversation is in conflict: what the journal has is parked");
             metrics::counter!("opora_journal_conflicts_total").increment(1);
         }

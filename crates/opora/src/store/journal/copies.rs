@@ -61,8 +61,12 @@ pub(super) struct Change {
 
 impl Copies {
     pub(super) fn new(limit: usize) -> Self {
-        let (taken, ahead, under_way) = Default::default();
-        Self { states: StateCache::new(limit), taken, ahead, under_way }
+        Self {
+            states: StateCache::new(limit),
+            taken: Mutex::default(),
+            ahead: Mutex::default(),
+            under_way: Mutex::default(),
+        }
     }
 
     /// A state as Redis has it.
@@ -331,7 +335,8 @@ mod tests {
     fn a_conversation_has_no_copy_while_something_of_it_is_on_its_way() {
         let copies = Copies::new(100);
         copies.put(&anna(), Version(3), None);
-        let (first, second) = (copies.sets_out(vec![anna()]), copies.sets_out(vec![anna()]));
+        let first = copies.sets_out(vec![anna()]);
+        let second = copies.sets_out(vec![anna()]);
         first.answered();
         assert_eq!(copies.take(&anna()), None, "the other one is on its way");
         second.answered();

@@ -166,29 +166,13 @@ impl StoreLayer for Journal {
         Box::pin(async move { self.0.of_epoch(epoch)?.not_sent(epoch, ids).await })
     }
 
-    fn note_sent<'a>(&'a self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'a, ()> {
-        Box::pin(async move {
-            if is_ours(epoch) {
-                return self.0.book.store().note_sent(epoch, ids).await;
-            }
-            // It is a file beside the bot: it can be written also when Redis has just fallen silent.
-            match self.0.there.get() {
-                Some(there) => there.store().note_sent(epoch, ids).await,
-                None => self.0.there().map(drop),
-            }
-        })
-    }
-
-    fn note_labelled<'a>(&'a self, epoch: Epoch, sent: Vec<(OutboxId, i64)>) -> Answer<'a, ()> {
-        Box::pin(async move {
-            if is_ours(epoch) {
-                return self.0.book.store().note_labelled(epoch, sent).await;
-            }
-            match self.0.there.get() {
-                Some(there) => there.store().note_labelled(epoch, sent).await,
-                None => self.0.there().map(drop),
-            }
-        })
+    fn log_sent<'a>(&'a self, epoch: Epoch, settled: &'a [Settled]) -> Answer<'a, ()> {
+        // The log is a file on this machine: it can be written also when Redis has just fallen silent.
+        match self.0.there.get() {
+            _ if is_ours(epoch) => self.0.book.store().log_sent(epoch, settled),
+            Some(there) => there.store().log_sent(epoch, settled),
+            None => Box::pin(async { self.0.there().map(drop) }),
+        }
     }
 
     fn settle<'a>(&'a self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'a, ()> {
@@ -309,7 +293,8 @@ impl Shared {
 
     async fn clean_there(&self, epoch: Epoch, bounds: Bounds) -> StoreResult<Cleaned> {
         let there = self.there()?;
-        let (bot, before) = (there.redis().bot_of(epoch)?, there.redis().ended_cleaned());
+        let bot = there.redis().bot_of(epoch)?;
+        let before = there.redis().ended_cleaned();
         let cleaned = there.store().clean(epoch, bounds).await;
         let may_be_cleaned = cleaned.as_ref().is_err_and(may_have_happened);
         if may_be_cleaned || there.redis().ended_cleaned() != before {
@@ -342,7 +327,9 @@ impl Shared {
 
     async fn commit_there(&self, epoch: Epoch, commit: Commit) -> StoreResult<Committed> {
         let (there, under_way) = self.sets_out(epoch, &commit.key)?;
-        let (key, change, writes) = (commit.key.clone(), Copies::change(&commit), commit.writes.is_some());
+        let key = commit.key.clone();
+        let change = Copies::change(&commit);
+        let writes = commit.writes.is_some();
         let committed = there.store().commit(epoch, commit).await;
         match &committed {
             Ok(done) => self.copies.committed(change, done.version, &done.outbox),
@@ -362,7 +349,8 @@ impl Shared {
         parked: Parked,
         outgoing: Vec<Outgoing>,
     ) -> StoreResult<SetAside> {
-        let ((there, under_way), key) = (self.sets_out(epoch, &parked.key)?, parked.key.clone());
+        let key = parked.key.clone();
+        let (there, under_way) = self.sets_out(epoch, &key)?;
         let chats: Vec<_> = outgoing.iter().map(|outgoing| outgoing.chat).collect();
         let set_aside = there.store().park(epoch, taken.clone(), parked, outgoing).await;
         match &set_aside {

@@ -13,9 +13,10 @@ use super::entry::Entry;
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
+use crate::store::redis::RedisBackend;
 use crate::store::{
-    DomainWrites, Effect, Epoch, Holder, InboxRow, Mark, Opened, Origin, OutboxId, OutboxRow, RedisStore, Seq, Settled,
-    Settlement, Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
+    DomainWrites, Effect, Epoch, Holder, InboxRow, Mark, Opened, Origin, OutboxId, OutboxRow, Seq, Settled, Settlement,
+    Store, StoreError, StoreResult, Taken, TimerChange, TimerRow,
 };
 
 /// How many rows are replayed at once.
@@ -28,7 +29,7 @@ pub(super) struct Replay<'a> {
     pub(super) shared: &'a Shared,
     /// Where turns are committed.
     there: &'a dyn Store,
-    pub(super) redis: &'a RedisStore,
+    pub(super) redis: &'a RedisBackend,
     pub(super) epoch: Epoch,
     /// Under which the journal is written.
     pub(super) here: Epoch,
@@ -164,7 +165,8 @@ impl Replay<'_> {
     /// The entries of one conversation; answers how many conflicts there were.
     async fn conversation(&self, entries: Vec<Numbered>, timers: &TimerNames) -> StoreResult<usize> {
         for Numbered { id, is_last_turn, entry, .. } in entries {
-            let (key, takes) = (entry.key().clone(), self.takes(id, &entry));
+            let key = entry.key().clone();
+            let takes = self.takes(id, &entry);
             let done = match entry {
                 Entry::Parked { parked, .. } => self.redis.park(self.epoch, takes, *parked, Vec::new()).await.map(drop),
                 Entry::Turn { mut commit, has_written } => {
@@ -265,7 +267,8 @@ impl Replay<'_> {
 
     /// Nobody else renews yet, and what an outage of an hour has left takes longer than a lease.
     async fn renew(&self, bot: i64) -> StoreResult<()> {
-        let (there, here) = (self.there.renew(bot, self.epoch), self.shared.book.store().renew(bot, self.here));
+        let there = self.there.renew(bot, self.epoch);
+        let here = self.shared.book.store().renew(bot, self.here);
         try_join(there, here).await.map(drop)
     }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use super::{Shared, There};
 use crate::clock::Stopwatch;
-use crate::store::{RedisStore, StoreError};
+use crate::store::StoreError;
+use crate::store::redis::RedisBackend;
+use crate::store::sent_log::SentLog;
 
 /// How often it is asked.
 const LOOKS_EVERY: Duration = Duration::from_millis(250);
@@ -19,7 +21,8 @@ const ANSWERS_FOR_BACK: u32 = 3;
 
 /// Watches for as long as the journal is held.
 pub(super) async fn watch(shared: Weak<Shared>) {
-    let (mut silence, mut answers): (Option<Stopwatch>, u32) = (None, 0);
+    let mut silence: Option<Stopwatch> = None;
+    let mut answers: u32 = 0;
     loop {
         tokio::time::sleep(LOOKS_EVERY).await;
         let Some(shared) = shared.upgrade() else { return };
@@ -53,9 +56,9 @@ impl Shared {
     }
 
     async fn open_redis(&self) -> bool {
-        match RedisStore::open_behind_journal(&self.address).await {
+        match RedisBackend::open_behind_journal(&self.address).await {
             // Only the watch opens it.
-            Ok(redis) => self.there.set(There::of(redis, &self.book)).is_ok(),
+            Ok(redis) => self.there.set(There::of(SentLog::around(redis), &self.book)).is_ok(),
             Err(StoreError::Unavailable(_)) => false,
             // It is there and cannot be used: whoever asks for the lease next is told.
             Err(error) => {

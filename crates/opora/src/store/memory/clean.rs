@@ -25,8 +25,11 @@ impl Room {
         while self.parked.len() > RECORDS_MOST
             && let Some((id, parked)) = self.parked.pop_first()
         {
-            let (parked, kind) = (id.0, parked.kind);
-            tracing::error!(parked, kind, "memory holds too many parked turns; the oldest is dropped");
+            tracing::error!(
+                parked = id.0,
+                kind = parked.kind,
+                "memory holds too many parked turns; the oldest is dropped"
+            );
         }
     }
 
@@ -82,7 +85,8 @@ mod tests {
         let (store, epoch) = led().await;
         let many = i64::try_from(NAMES_MOST).unwrap() + 10;
         for number in 0..many {
-            let (at, key) = (Millis(number), DialogueKey::private(BOT, 1));
+            let at = Millis(number);
+            let key = DialogueKey::private(BOT, 1);
             let ids = store.post(epoch, &format!("post {number}"), vec![(key, message()); 2], at).await.unwrap();
             let label = Some((1, format!("label {number}").into(), number));
             let settled = vec![
@@ -107,7 +111,8 @@ mod tests {
         let (store, epoch) = led().await;
         let mut ids: Vec<ParkedId> = Vec::new();
         for number in 0..RECORDS_MOST + 10 {
-            let (key, reason) = (DialogueKey::private(BOT, 1), number.to_string());
+            let key = DialogueKey::private(BOT, 1);
+            let reason = number.to_string();
             let parked = Parked::new(key, "update", String::new(), reason, 3);
             ids.push(store.park(epoch, Vec::new(), parked, Vec::new()).await.unwrap().id);
         }

@@ -17,7 +17,7 @@ pub(super) struct Leases {
 impl Leases {
     pub(super) fn claim(&mut self, bot: i64, holder: &Holder, seen: Option<&Lease>) -> LeaseAnswer {
         if let Some(held) = self.held.get(&bot)
-            && !seen.is_some_and(|seen| same_moment(seen, held))
+            && !held.is_unchanged(seen)
         {
             return LeaseAnswer::Held(Box::new(held.clone()));
         }
@@ -72,17 +72,8 @@ impl Leases {
     pub(super) fn check(&self, epoch: Epoch, bot: i64) -> StoreResult<()> {
         match self.held.get(&bot) {
             Some(lease) if lease.epoch == epoch => Ok(()),
-            Some(lease) => Err(StoreError::Fenced { mine: epoch, holder: in_words(lease) }),
+            Some(lease) => Err(StoreError::Fenced { mine: epoch, holder: lease.in_words() }),
             None => Err(StoreError::Fenced { mine: epoch, holder: "nobody holds it".to_owned() }),
         }
     }
-}
-
-/// Nothing happened to the lease since it was seen.
-fn same_moment(seen: &Lease, held: &Lease) -> bool {
-    seen.epoch == held.epoch && seen.renewals == held.renewals && seen.holder.token == held.holder.token
-}
-
-fn in_words(lease: &Lease) -> String {
-    format!("process {} on {} holds epoch {}", lease.holder.pid, lease.holder.host, lease.epoch.0)
 }

@@ -87,7 +87,8 @@ impl Outbox {
         let is_theirs = |key: &DialogueKey, outgoing: &Outgoing| is_of_person(key, user) || outgoing.chat == Some(user);
         let before = self.unsent.len() + self.failed.len();
         self.unsent.retain(|_, row| !is_theirs(&row.key, &row.outgoing));
-        let (failed, by_age) = (&mut self.failed, &mut self.failed_by_age);
+        let failed = &mut self.failed;
+        let by_age = &mut self.failed_by_age;
         failed.retain(|id, row| {
             let stays = !is_theirs(&row.key, &row.outgoing);
             if !stays {

@@ -71,7 +71,8 @@ impl Shelves {
     /// Takes updates of any instance.
     pub(super) fn deliver(&mut self, batch: Vec<Incoming>) -> Vec<Delivered> {
         let one = |incoming: Incoming| {
-            let (bot, key) = (incoming.key.bot, incoming.key.clone());
+            let bot = incoming.key.bot;
+            let key = incoming.key.clone();
             let waits = !self.read(bot, |room| room.inbox.of_key_after(&key, Seq(i64::MIN), 1)).is_empty();
             let place = if waits { Delivered::Behind } else { Delivered::First };
             self.put(bot, incoming).map_or(Delivered::Known, place)
@@ -114,7 +115,8 @@ impl Shelves {
     ) -> StoreResult<Vec<OutboxId>> {
         let bot = self.leases.bot_of(epoch)?;
         outgoing.iter().try_for_each(|(key, _)| self.leases.check(epoch, key.bot))?;
-        let (room, numbers) = (self.rooms.entry(bot).or_default(), &mut self.numbers);
+        let room = self.rooms.entry(bot).or_default();
+        let numbers = &mut self.numbers;
         if !room.outbox.first_time(once, at) {
             return Ok(Vec::new());
         }

@@ -50,7 +50,8 @@ impl Address {
         if let Some(complaint) = shows_a_secret(plain) {
             return Err(bad(complaint));
         }
-        let (mut files, mut data) = (TlsFiles::default(), None);
+        let mut files = TlsFiles::default();
+        let mut data = None;
         for (setting, value) in form_urlencoded::parse(query.as_bytes()) {
             if !SETTINGS.contains(&&*setting) && !setting.starts_with("options[") {
                 let known = SETTINGS[..SETTINGS.len() - 1].join(", ");

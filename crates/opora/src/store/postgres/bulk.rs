@@ -35,7 +35,7 @@ enum Places {
 pub(super) async fn write(mut bulk: Bulk, slot: i64, connection: &mut PgConnection) -> Result<(), GroupFailed> {
     // A timer that fired may be set anew by the same turn: it goes before.
     let mut before = Statement::default();
-    before.add(&[IDS_GONE, FIRED], Some(COUNTED), bulk.timers_gone.take());
+    before.add(&[IDS_GONE, &gone("timers", "id")], Some(COUNTED), bulk.timers_gone.take());
     before.run(connection).await?;
     let moved = bulk.moved.take();
     let mut statement = Statement::default();
@@ -94,7 +94,7 @@ impl Statement {
         let placed = PLACED.replace("$slot", &slot.to_string());
         self.add(&[CHANGED_ROWS, CHANGED_OLD, CHANGED_NEW, &placed], Some(TURNED), bulk.changed);
         self.add(&[KEPT_ROWS, KEPT_OLD, KEPT_NEW], Some(TURNED), bulk.kept);
-        self.add(&[IDS_GONE, INPUTS_GONE], Some(COUNTED), bulk.inputs_gone);
+        self.add(&[IDS_GONE, &gone("inbox", "seq")], Some(COUNTED), bulk.inputs_gone);
         self.add(&[FRESH_ROWS, FRESH_GONE], None, bulk.fresh_gone);
         self.add(&[MARKS], takes_fresh.then_some(FRESH_MARKED), bulk.marks);
         self.gives_places = matches!(places, Places::ToBeGiven) && !bulk.inputs.is_empty();
@@ -102,7 +102,7 @@ impl Statement {
         let input_rows = if takes_fresh { INPUT_ROWS_NOT_FRESH } else { INPUT_ROWS };
         self.add(&[came, input_rows, INPUTS], Some(RECEIVED), bulk.inputs);
         self.add(&[INPUTS_CAME, INPUT_ROWS, DELIVERED], None, bulk.delivered);
-        self.add(&[OUTBOX], None, bulk.outbox);
+        self.add(&[INSERTED], None, bulk.outbox);
         self.add(&[POST_ROWS, POSTS], Some(COUNTED), bulk.posts);
         self.add(&[SENDING], None, bulk.sending);
         self.add(&[NOT_SENT], None, bulk.not_sent);
@@ -111,10 +111,10 @@ impl Statement {
         self.add(&[LABELS], None, bulk.labels);
         self.add(&[TIMERS_CANCELLED], None, bulk.timers_cancelled);
         self.add(&[TIMERS], None, bulk.timers);
-        self.add(&[IDS_GONE, EFFECTS_GONE], Some(COUNTED), bulk.effects_gone);
-        self.add(&[EFFECTS], None, bulk.effects);
-        self.add(&[TRANSITIONS], None, bulk.transitions);
-        self.add(&[IDS_GONE, PARKED_GONE], Some(COUNTED), bulk.parked_gone);
+        self.add(&[IDS_GONE, &gone("effects", "id")], Some(COUNTED), bulk.effects_gone);
+        self.add(&[INSERTED], None, bulk.effects);
+        self.add(&[INSERTED], None, bulk.transitions);
+        self.add(&[IDS_GONE, &gone("parked", "id")], Some(COUNTED), bulk.parked_gone);
         self.add(&[PARKED], None, bulk.parked);
     }
 
@@ -231,10 +231,15 @@ const RENEWED: &str = "
 @ AS (UPDATE opora_leases SET renewals = renewals + 1
       WHERE bot = ANY (ARRAY(SELECT bot FROM $rows)))";
 
+/// Rows of the table that has the part's name.
+const INSERTED: &str = "@ AS (INSERT INTO opora_@ ($columns) SELECT $columns FROM $rows)";
+
 const IDS_GONE: &str = "@_rows AS MATERIALIZED (SELECT id FROM $rows)";
 
-const INPUTS_GONE: &str = "
-@ AS (DELETE FROM opora_inbox WHERE seq = ANY (ARRAY(SELECT id FROM @_rows)) RETURNING 1)";
+/// Deletes the rows of a table that [`IDS_GONE`] names.
+fn gone(table: &str, id: &str) -> String {
+    format!("@ AS (DELETE FROM opora_{table} WHERE {id} = ANY (ARRAY(SELECT id FROM @_rows)) RETURNING 1)")
+}
 
 const FRESH_ROWS: &str = "@_rows AS MATERIALIZED (SELECT bot, update_id, identity FROM $rows)";
 
@@ -331,8 +336,6 @@ const KEPT_NEW: &str = "
     FROM @_rows WHERE row_at IS NULL AND from_version = (SELECT floor FROM opora_version_floor)
     ON CONFLICT DO NOTHING RETURNING 1)";
 
-const OUTBOX: &str = "@ AS (INSERT INTO opora_outbox ($columns) SELECT $columns FROM $rows)";
-
 const POST_ROWS: &str = "@_rows AS MATERIALIZED (SELECT once, bot, at FROM $rows)";
 
 const POSTS: &str = "
@@ -363,9 +366,6 @@ const LABELS: &str = "
       SELECT DISTINCT ON (bot, chat, label) $columns FROM $rows ORDER BY bot, chat, label, place DESC
       ON CONFLICT (bot, chat, label) DO UPDATE SET message = excluded.message, at = excluded.at)";
 
-const FIRED: &str = "
-@ AS (DELETE FROM opora_timers WHERE id = ANY (ARRAY(SELECT id FROM @_rows)) RETURNING 1)";
-
 const TIMERS_CANCELLED: &str = "
 @ AS (DELETE FROM opora_timers WHERE (key, name) IN (SELECT key, name FROM $rows))";
 
@@ -373,16 +373,6 @@ const TIMERS: &str = "
 @ AS (INSERT INTO opora_timers ($columns) SELECT $columns FROM $rows
       ON CONFLICT (key, name) DO UPDATE
       SET id = excluded.id, bot = excluded.bot, due_at = excluded.due_at, body = excluded.body)";
-
-const EFFECTS_GONE: &str = "
-@ AS (DELETE FROM opora_effects WHERE id = ANY (ARRAY(SELECT id FROM @_rows)) RETURNING 1)";
-
-const EFFECTS: &str = "@ AS (INSERT INTO opora_effects ($columns) SELECT $columns FROM $rows)";
-
-const TRANSITIONS: &str = "@ AS (INSERT INTO opora_transitions ($columns) SELECT $columns FROM $rows)";
-
-const PARKED_GONE: &str = "
-@ AS (DELETE FROM opora_parked WHERE id = ANY (ARRAY(SELECT id FROM @_rows)) RETURNING 1)";
 
 const PARKED: &str = "
 @ AS (INSERT INTO opora_parked ($columns)

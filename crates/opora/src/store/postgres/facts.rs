@@ -103,12 +103,14 @@ impl Inquiry {
     /// For these operations.
     pub(super) fn of(operations: &[Operation]) -> Result<Self, GroupFailed> {
         let (expected, questions) = Facts::expected(operations)?;
-        let (mut epochs, mut keys) = (BTreeSet::new(), BTreeSet::new());
+        let mut epochs = BTreeSet::new();
+        let mut keys = BTreeSet::new();
         for operation in operations {
             epochs.extend(operation.epoch());
             keys.extend(operation.key());
         }
-        let (mut epochs_asked, mut keys_asked) = (Rows::default(), Rows::default());
+        let mut epochs_asked = Rows::default();
+        let mut keys_asked = Rows::default();
         epochs.iter().try_for_each(|epoch| epochs_asked.add(epoch))?;
         keys.iter().try_for_each(|key| keys_asked.add(key))?;
         Ok(Self { expected, lock: lock([epochs_asked, keys_asked]), ask: ask(questions) })
@@ -147,7 +149,8 @@ impl Inquiry {
 
     /// The answers come behind so many other statements.
     async fn learn(self, connection: &mut PgConnection, script: String, behind: usize) -> Result<Facts, GroupFailed> {
-        let (mut facts, mut done) = (self.expected, 0);
+        let mut facts = self.expected;
+        let mut done = 0;
         let mut answers = sqlx::raw_sql(AssertSqlSafe(script)).fetch_many(connection);
         while let Some(answer) = answers.try_next().await? {
             match answer {

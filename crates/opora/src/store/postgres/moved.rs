@@ -31,7 +31,8 @@ pub(super) async fn write(moved: Part, connection: &mut PgConnection) -> Result<
     let found = find.bind(json(moved.into_rows())).fetch_all(&mut *connection).await?;
     let mut changed = Rows::default();
     for row in found {
-        let (id, chat): (i64, i64) = (row.try_get(0)?, row.try_get(2)?);
+        let id: i64 = row.try_get(0)?;
+        let chat: i64 = row.try_get(2)?;
         let body = said(row.try_get(1)?);
         changed.add(&(id, chat, addressed(&body, chat), row.try_get::<bool, _>(3)?))?;
     }

@@ -263,3 +263,13 @@ async fn found(connection: &mut PgConnection) -> sqlx::Result<Option<usize>> {
     let row = within(ANSWER_TIMEOUT, highest).await?;
     Ok(Some(usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(usize::MAX)))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::store::sql::bulk;
+
+    #[test]
+    fn what_groups_write_fits_the_tables() {
+        bulk::tests::fits(super::TABLES);
+    }
+}

@@ -171,7 +171,8 @@ impl Server {
     /// schema: the password has no part in it, and the server need not be asked.
     pub(super) fn file_name(&self) -> String {
         // Several servers may have their sockets in one folder.
-        let (port, user) = (self.options.get_port(), self.options.get_username());
+        let port = self.options.get_port();
+        let user = self.options.get_username();
         let place = format!("{self} {port} {user} {}", self.options.get_options().unwrap_or_default());
         format!("postgres-{:016x}", hash_of(place.as_bytes()))
     }

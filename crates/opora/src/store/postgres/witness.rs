@@ -170,11 +170,11 @@ impl PostgresStore {
 
     /// The generation of the tables that are there, if there are any.
     async fn generation_now(&self) -> StoreResult<Option<String>> {
-        let is_there = self.reads().read(schema::HAS_GENERATION, Vec::new(), |row| row.number(0)).await?;
+        let is_there = self.sql.reads.read(schema::HAS_GENERATION, Vec::new(), |row| row.number(0)).await?;
         if is_there != [1] {
             return Ok(None);
         }
-        Ok(self.reads().read(schema::GENERATION, Vec::new(), |row| row.text(0)).await?.pop())
+        Ok(self.sql.reads.read(schema::GENERATION, Vec::new(), |row| row.text(0)).await?.pop())
     }
 
     /// Takes note of a lease that was given. Answers whether it was given before: then this is an older copy of what was

@@ -64,8 +64,12 @@ impl Address {
     pub(crate) fn parse(address: &str) -> StoreResult<Self> {
         let is_redis = address.starts_with("redis://") || address.starts_with("rediss://");
         let (plain, query) = address.split_once('?').unwrap_or((address, ""));
-        let (mut prefix, mut keep_days, mut files) = (PREFIX.to_owned(), KEEP_DAYS, Files::default());
-        let (mut data, mut journal, mut after_loss) = (None, None, AfterLoss::default());
+        let mut prefix = PREFIX.to_owned();
+        let mut keep_days = KEEP_DAYS;
+        let mut files = Files::default();
+        let mut data = None;
+        let mut journal = None;
+        let mut after_loss = AfterLoss::default();
         for (setting, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*setting {
                 "prefix" => prefix = value.into_owned(),

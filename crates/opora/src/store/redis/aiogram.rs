@@ -1,7 +1,7 @@
 //! A store on aiogram's own keys: a bot in Python and this one can work on one Redis.
 //!
 //! The state of a conversation is what aiogram keeps, in its keys and its form, and nothing else is the truth. Inbox,
-//! outbox, timers and versions lie beside it in a [`RedisStore`]. A turn holds the lock of aiogram's
+//! outbox, timers and versions lie beside it in a [`super::RedisStore`]. A turn holds the lock of aiogram's
 //! `RedisEventIsolation`, and its commit compares what stands in aiogram's keys: whoever holds no lock overwrites nothing
 //! here. What aiogram changed is a version of its own, made by the first turn that sees it.
 //!
@@ -16,10 +16,11 @@ use parking_lot::Mutex;
 
 use self::locks::Held;
 use self::operator::Listed;
-use super::{RedisCode, RedisStore};
+use super::{LoggedRedis, RedisBackend, RedisCode};
 use crate::aiogram::{AiogramLayout, Translate};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
+use crate::store::sent_log::SentLog;
 use crate::store::{
     Answer, Commit, Committed, ConversationRow, Epoch, Filter, InboxRow, Mark, Opened, Seq, Statistics, Store,
     StoreError, StoreLayer, StoreResult, TransitionRow,
@@ -37,7 +38,7 @@ const NOT_FOR_BOTS: &str = "with `layout=aiogram` in its address a store needs a
     open it by `AiogramStore::open` and give that to the bot, or leave `layout` out of the address";
 const NO_LAYOUT: &str = "this address names no layout: `?layout=aiogram` was expected";
 
-/// Keeps states as aiogram 3's `RedisStorage` does, and everything else as a [`RedisStore`].
+/// Keeps states as aiogram 3's `RedisStorage` does, and everything else as a [`RedisStore`](super::RedisStore).
 ///
 /// ```no_run
 /// # use std::sync::Arc;
@@ -67,7 +68,7 @@ const NO_LAYOUT: &str = "this address names no layout: `?layout=aiogram` was exp
 pub struct AiogramStore(Arc<Shared>);
 
 struct Shared {
-    redis: RedisStore,
+    redis: LoggedRedis,
     layout: AiogramLayout,
     translate: Option<Box<dyn Translate>>,
     /// Tells the locks of this opening from others.
@@ -80,7 +81,7 @@ struct Shared {
 }
 
 impl AiogramStore {
-    /// Opens the store at an address of [`RedisStore::open`] with `layout=aiogram` behind its `?`, and what the Python bot
+    /// Opens the store at an address of [`RedisStore::open`](super::RedisStore::open) with `layout=aiogram` behind its `?`, and what the Python bot
     /// gave to `DefaultKeyBuilder`, `Dispatcher` and `RedisStorage`: `aiogram_prefix=fsm`, `separator=:`, `with_bot_id=1`,
     /// `with_business_connection_id=1`, `with_destiny=1`, `strategy=user_in_chat`, `state_ttl` and `data_ttl` in seconds.
     pub async fn open(address: &str, translate: impl Translate + 'static) -> StoreResult<Self> {
@@ -88,26 +89,26 @@ impl AiogramStore {
         Self::open_with(&address, layout, translate).await
     }
 
-    /// Opens it with a layout that is said here; the address is that of a [`RedisStore`].
+    /// Opens it with a layout that is said here; the address is that of a [`RedisStore`](super::RedisStore).
     pub async fn open_with(
         address: &str,
         layout: AiogramLayout,
         translate: impl Translate + 'static,
     ) -> StoreResult<Self> {
-        let redis = RedisStore::make(address, RedisCode::default(), Vec::new()).await?;
+        let redis = RedisBackend::make(address, RedisCode::default(), Vec::new()).await?;
         Ok(Self::on(redis, layout, Some(Box::new(translate))))
     }
 
     /// Opens it as it is, for tools beside a bot: states are shown as aiogram has them.
     pub async fn open_existing(address: &str) -> StoreResult<Self> {
         let (address, layout) = settings(address)?;
-        Ok(Self::on(RedisStore::find(&address).await?, layout, None))
+        Ok(Self::on(RedisBackend::find(&address).await?, layout, None))
     }
 
     /// Opens it without knowing what its states mean.
     pub(crate) async fn open_raw(address: &str) -> StoreResult<Self> {
         let (address, layout) = settings(address)?;
-        Ok(Self::on(RedisStore::make(&address, RedisCode::default(), Vec::new()).await?, layout, None))
+        Ok(Self::on(RedisBackend::make(&address, RedisCode::default(), Vec::new()).await?, layout, None))
     }
 
     /// Whether an address names this layout.
@@ -115,9 +116,9 @@ impl AiogramStore {
         !matches!(AiogramLayout::of_address(address), Ok(None))
     }
 
-    fn on(redis: RedisStore, layout: AiogramLayout, translate: Option<Box<dyn Translate>>) -> Self {
+    fn on(redis: RedisBackend, layout: AiogramLayout, translate: Option<Box<dyn Translate>>) -> Self {
         Self(Arc::new(Shared {
-            redis,
+            redis: SentLog::around(redis),
             layout,
             translate,
             instance: format!("{:016x}", fastrand::u64(..)),
@@ -152,7 +153,7 @@ impl StoreLayer for AiogramStore {
         let AiogramLayout { keys, strategy, .. } = &self.0.layout;
         let meaning = if self.0.translate.is_some() { "" } else { " and without a mapping" };
         let prefix = &keys.prefix;
-        format!("{}; states as aiogram keeps them under `{prefix}`, by {strategy}{meaning}", self.0.redis.describe())
+        format!("{}; states as aiogram keeps them under `{prefix}`, by {strategy}{meaning}", self.inner().describe())
     }
 
     fn conversation_of(&self, key: DialogueKey) -> DialogueKey {
@@ -168,7 +169,7 @@ impl StoreLayer for AiogramStore {
     }
 
     fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
-        Box::pin(async move { self.0.redis.waiting_for(&self.0.conversation(key), after, limit).await })
+        Box::pin(async move { self.inner().waiting_for(&self.0.conversation(key), after, limit).await })
     }
 
     fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened> {
@@ -221,7 +222,7 @@ impl StoreLayer for AiogramStore {
     }
 
     fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
-        Box::pin(async move { self.0.redis.operator().transitions_of(&self.0.conversation(key), after, limit).await })
+        Box::pin(async move { self.inner().operator().transitions_of(&self.0.conversation(key), after, limit).await })
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::future::Future;
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::keys::{PARTITIONS, Thing, partition_of};
 use super::ordered::name_of;
 use super::rounds::together;
@@ -26,7 +26,7 @@ pub(in crate::store) enum CarriedOut {
     Known(Committed),
 }
 
-impl RedisStore {
+impl RedisBackend {
     /// The bot that an epoch was given for here.
     pub(in crate::store) fn bot_of(&self, epoch: Epoch) -> StoreResult<i64> {
         self.numbers.own(epoch).map(|own| own.bot)
@@ -45,9 +45,11 @@ impl RedisStore {
     ) -> impl Future<Output = StoreResult<()>> + Send + use<'a> {
         let own = self.numbers.own_of(epoch, commit.key.bot);
         let says = own.and_then(|own| Ok((own.pass(), Draft::of(Supply::Own(&own), commit).beginning(commit)?)));
-        let (room, key) = (Room::of(commit), commit.key.clone());
+        let room = Room::of(commit);
+        let key = commit.key.clone();
         async move {
-            let (Room { bot, partition, last }, (lease, turn)) = (room, says?);
+            let Room { bot, partition, last } = room;
+            let (lease, turn) = says?;
             let args = together(self.witness.pass(bot, partition, &lease), vec![turn], Vec::new());
             let keys = self.keys.rooms(bot);
             let answer = self.wire.call(Call { function: "stands", keys: keys.up_to(partition, last), args }).await?;
@@ -57,7 +59,8 @@ impl RedisStore {
 
     /// Numbers for everything that a turn asks for.
     pub(in crate::store) fn numbers_for(&self, epoch: Epoch, commit: &Commit) -> StoreResult<Vec<i64>> {
-        let (own, partition) = (self.numbers.own_of(epoch, commit.key.bot)?, partition_of(&commit.key));
+        let own = self.numbers.own_of(epoch, commit.key.bot)?;
+        let partition = partition_of(&commit.key);
         let timers = commit.timers.iter().filter(|change| matches!(change, TimerChange::Set { .. })).count();
         let count = commit.outgoing.len() + timers + commit.effects.len() + usize::from(commit.transition.is_some());
         (0..count).map(|_| own.next(partition)).collect()

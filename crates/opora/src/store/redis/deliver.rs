@@ -6,7 +6,7 @@
 use futures_util::StreamExt;
 use futures_util::future::try_join_all;
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::inbox::{Rank, mark_of};
 use super::keys::{PARTITIONS, Thing};
 use crate::key::DialogueKey;
@@ -16,7 +16,7 @@ use crate::store::{Delivered, Incoming, StoreResult};
 /// As much as is said at once.
 const MOST_BYTES: usize = 64 << 10;
 
-impl RedisStore {
+impl RedisBackend {
     pub(super) async fn deliver_batch(&self, batch: Vec<Incoming>) -> StoreResult<Vec<Delivered>> {
         let pass = |bot, partition| self.witness.delivery_pass(bot, partition);
         let put = self.put_all("deliver", pass, &batch, |_, incoming| mark_of(incoming)).await?;

@@ -9,7 +9,7 @@
 
 use futures_util::future::try_join_all;
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::keys::{PARTITIONS, Thing};
 use crate::store::{Epoch, StoreResult};
 
@@ -20,7 +20,7 @@ pub(super) fn keep_ms(days: u32) -> Option<i64> {
     (days > 0).then(|| i64::from(days) * DAY_MS)
 }
 
-impl RedisStore {
+impl RedisBackend {
     /// Gives all keys of the bot that holds the lease their time anew.
     pub(super) async fn put_off_expiry(&self, epoch: Epoch) -> StoreResult<()> {
         let bot = self.numbers.own(epoch)?.bot;

@@ -1,6 +1,6 @@
 //! Forgets a person.
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::gather::PAGE_MOST;
 use super::keeping::sum;
 use super::keys::{PARTITIONS, Thing, partition_of};
@@ -9,7 +9,7 @@ use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{Filter, StoreResult};
 
-impl RedisStore {
+impl RedisBackend {
     /// Removes what was said by a person and to the person; how much there was.
     ///
     /// A person's conversations may be in any partition, and posts to the person too: each partition is asked once.
@@ -28,7 +28,8 @@ impl RedisStore {
     /// The conversations of a person, ended ones too.
     pub(in crate::store) async fn conversations_of_person(&self, bot: i64, user: i64) -> StoreResult<Vec<DialogueKey>> {
         let filter = Filter { bot: Some(bot), user: Some(user), ended: true, ..Filter::default() };
-        let (mut keys, mut after) = (Vec::new(), None);
+        let mut keys = Vec::new();
+        let mut after = None;
         loop {
             let page = self.list_rows(&filter, after.as_ref(), PAGE_MOST).await?;
             let is_last = page.len() < PAGE_MOST;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::gather::{gather, page_for};
 use super::keys::{Thing, partition_of, partition_of_id};
 use super::numbers::Own;
@@ -55,7 +55,7 @@ impl Put {
     }
 }
 
-impl RedisStore {
+impl RedisBackend {
     pub(super) async fn receive_batch(&self, epoch: Epoch, batch: Vec<Incoming>) -> StoreResult<Vec<Receipt>> {
         let own = self.numbers.own(epoch)?;
         if batch.is_empty() {
@@ -110,7 +110,8 @@ impl RedisStore {
             places.push(place);
             args.extend([mark(place, incoming), name, row]);
         }
-        let (mut places, mut calls) = (Vec::new(), Vec::new());
+        let mut places = Vec::new();
+        let mut calls = Vec::new();
         for ((bot, partition), (part, args)) in parts {
             calls.push(self.write_room(function, (bot, partition), Thing::Queue, args));
             places.push((bot, part));
@@ -159,7 +160,8 @@ impl RedisStore {
         limit: usize,
         read: impl Fn(&str) -> Result<T, BoxError>,
     ) -> StoreResult<Vec<T>> {
-        let (rooms, read) = (self.keys.rooms(bot), &read);
+        let rooms = self.keys.rooms(bot);
+        let read = &read;
         let page = |partition: usize, after: String, limit: usize| {
             let mut command = redis::cmd("ZRANGEBYLEX");
             command.arg(rooms.one(partition, list)).arg(format!("({after}}}")).arg("+");
@@ -182,7 +184,8 @@ impl RedisStore {
         after: i64,
         limit: usize,
     ) -> StoreResult<Vec<String>> {
-        let (rooms, partition) = (self.keys.rooms(key.bot), partition_of(key));
+        let rooms = self.keys.rooms(key.bot);
+        let partition = partition_of(key);
         let keys = [rooms.one(partition, index).to_owned(), rooms.one(partition, list).to_owned()];
         let args = vec![name_of(key), id_of(after), limit.to_string()];
         self.wire.call(Call { function: "page_of", keys: &keys, args }).await

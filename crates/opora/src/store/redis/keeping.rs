@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use futures_util::future::try_join_all;
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::keys::{PARTITIONS, Thing, partition_of_id};
 use super::numbers::Own;
 use super::ordered::{id_of, key_of};
@@ -18,7 +18,7 @@ use crate::store::{Bounds, Cleaned, Epoch, ParkedId, StoreResult, TimerRow};
 /// How many rows of a kind one call of `clean` removes in a partition: the server does nothing else meanwhile.
 const CLEAN_LIMIT: usize = 500;
 
-impl RedisStore {
+impl RedisBackend {
     pub(super) async fn timers_due(&self, bot: i64, now: Millis, limit: usize) -> StoreResult<Vec<TimerRow>> {
         let rooms = self.keys.rooms(bot);
         let keys = |partition| [Thing::Timers, Thing::Timer].map(|thing| rooms.one(partition, thing).to_owned());

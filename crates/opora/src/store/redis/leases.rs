@@ -10,7 +10,7 @@
 //! compared by the token of their lease as well, and a claim goes above every epoch that was ever seen from here. The lease
 //! also says what its holder has seen of the server, so that whoever stands by knows it too.
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::keys::{PARTITIONS, Thing};
 use super::numbers::{Own, in_short};
 use super::progress::Written;
@@ -26,7 +26,7 @@ enum Claimed {
     Late(Epoch),
 }
 
-impl RedisStore {
+impl RedisBackend {
     /// Claims the lease under an epoch above `floor`, of which others may know more than this Redis does, and above all that
     /// were seen.
     pub(in crate::store) async fn claim_above(
@@ -59,11 +59,8 @@ impl RedisStore {
     pub(in crate::store) async fn held(&self, bot: i64, seen: Option<&Lease>) -> StoreResult<Option<Lease>> {
         let lost = self.lost_claims.lock().get(&bot).cloned();
         let is_in_the_way = |held: &Lease| {
-            let is_over = seen.is_some_and(|seen| {
-                (seen.epoch, seen.renewals, &seen.holder.token) == (held.epoch, held.renewals, &held.holder.token)
-            });
             // One of our own, whose answer was lost, is claimed again.
-            !is_over && lost.as_deref() != Some(&*held.holder.token)
+            !held.is_unchanged(seen) && lost.as_deref() != Some(&*held.holder.token)
         };
         let Some((lease, view)) = self.lease_and_view(bot).await? else { return Ok(None) };
         match serde_json::from_str::<View>(&view) {
@@ -162,7 +159,8 @@ impl RedisStore {
 
     /// Notes that a bot has something here.
     pub(super) async fn remember(&self, bot: i64) -> StoreResult<()> {
-        let (keys, args) = ([self.keys.bots()], vec![bot.to_string()]);
+        let keys = [self.keys.bots()];
+        let args = vec![bot.to_string()];
         self.wire.call(Call { function: "remember", keys: &keys, args }).await.map(drop)
     }
 
@@ -205,9 +203,7 @@ impl RedisStore {
             _ => {}
         }
         let holder = match lease {
-            Ok(Some(Lease { epoch, holder, .. })) => {
-                format!("process {} on {} holds epoch {}", holder.pid, holder.host, epoch.0)
-            }
+            Ok(Some(lease)) => lease.in_words(),
             Ok(None) => "nobody holds it".to_owned(),
             Err(_) => "it is not known who holds it".to_owned(),
         };
@@ -244,7 +240,8 @@ impl RedisStore {
     }
 
     async fn next_epoch(&self, floor: Epoch) -> StoreResult<Epoch> {
-        let (keys, args) = ([self.keys.epochs()], vec![floor.0.to_string()]);
+        let keys = [self.keys.epochs()];
+        let args = vec![floor.0.to_string()];
         let answer = self.wire.call(Call { function: "next_epoch", keys: &keys, args }).await?;
         epoch_in(answer.first())
     }

@@ -36,7 +36,8 @@ static NAME: LazyLock<String> = LazyLock::new(|| format!("{FAMILY}{:016x}", hash
 
 /// As a library of functions.
 static LIBRARY: LazyLock<String> = LazyLock::new(|| {
-    let (name, body) = (&*NAME, &*BODY);
+    let name = &*NAME;
+    let body = &*BODY;
     // While a library is loaded it can neither call nor loop over a table.
     let register = |short: &str| {
         format!(

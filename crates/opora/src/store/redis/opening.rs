@@ -1,8 +1,10 @@
 //! How a store in Redis is made and found again.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use futures_util::future::try_join_all;
+use parking_lot::Mutex;
 
 use super::address::Address;
 use super::expiry::keep_ms;
@@ -12,7 +14,7 @@ use super::rounds::Rounds;
 use super::server::Server;
 use super::wire::{Call, Wire};
 use super::witness::{Witness, generation, judge, look};
-use super::{RedisCode, RedisStore};
+use super::{RedisBackend, RedisCode};
 use crate::store::{FileWitness, StoreError, StoreResult, WitnessKeeper};
 
 /// The form of the keys and rows that this version reads and writes.
@@ -23,7 +25,7 @@ const JOURNAL_ELSEWHERE: &str = "the address of Redis names a journal, which onl
     not with `layout=aiogram`: leave `journal` out, or open the store by one of them";
 const NOT_THERE: &str = "there is no store in this Redis (under this prefix and in this database)";
 
-impl RedisStore {
+impl RedisBackend {
     /// Makes what is missing. Whoever names a journal relies on one: an address with it is refused where there is none.
     pub(super) async fn make(
         address: &str,
@@ -69,7 +71,7 @@ impl RedisStore {
         Self::with_generation(wire, keys, server, witness).await
     }
 
-    /// The generation as it is now, see [`RedisStore::generation`]; empty where there is none.
+    /// The generation as it is now, see [`super::RedisStore::generation`]; empty where there is none.
     pub(in crate::store) async fn generation_now(&self) -> StoreResult<String> {
         generation(&self.wire, &self.keys).await
     }
@@ -86,10 +88,20 @@ impl RedisStore {
         let generation = generation(&wire, &keys).await?;
         witness.expect_generation(&generation);
         let keep_ms = keep_ms(wire.address.keep_days);
-        let (wire, keys) = (Arc::new(wire), Arc::new(keys));
-        let (numbers, rounds) = (Numbers::default(), Rounds::new(&wire, &keys, &witness));
-        let (lost_claims, sent, ended_cleaned) = Default::default();
-        Ok(Self { wire, keys, numbers, rounds, server, keep_ms, generation, witness, lost_claims, sent, ended_cleaned })
+        let wire = Arc::new(wire);
+        let keys = Arc::new(keys);
+        Ok(Self {
+            rounds: Rounds::new(&wire, &keys, &witness),
+            wire,
+            keys,
+            numbers: Numbers::default(),
+            server,
+            keep_ms,
+            generation,
+            witness,
+            lost_claims: Mutex::default(),
+            ended_cleaned: AtomicU64::default(),
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use futures_util::future::try_join_all;
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::gather::{PAGE_MOST, gather, page_for};
 use super::keys::{PARTITIONS, Thing, partition_of, partition_of_id};
 use super::ordered::{id_of, key_of, name_of, number_of};
@@ -21,7 +21,7 @@ use crate::store::{
 /// Why there is no backup.
 const NO_BACKUP: &str = "a Redis is copied by its own means: BGSAVE, or its append-only file";
 
-impl OperatorStore for RedisStore {
+impl OperatorStore for RedisBackend {
     fn bots(&self) -> Answer<'_, Vec<i64>> {
         Box::pin(async {
             let bots = self.bots_or(None).await?;
@@ -84,9 +84,11 @@ impl OperatorStore for RedisStore {
 
     fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>> {
         Box::pin(async move {
-            let (rooms, partition) = (self.keys.rooms(key.bot), partition_of(key));
+            let rooms = self.keys.rooms(key.bot);
+            let partition = partition_of(key);
             let keys = [Thing::Conv, Thing::Moves].map(|thing| rooms.one(partition, thing).to_owned());
-            let (mut found, mut from) = (Vec::new(), String::new());
+            let mut found = Vec::new();
+            let mut from = String::new();
             // Each record knows the one before it, so the way is gone backwards, in pages.
             loop {
                 let args = vec![name_of(key), from, id_of(after), PAGE_MOST.to_string()];
@@ -112,7 +114,7 @@ impl OperatorStore for RedisStore {
     }
 }
 
-impl RedisStore {
+impl RedisBackend {
     pub(super) async fn list_rows(
         &self,
         filter: &Filter,
@@ -144,7 +146,8 @@ impl RedisStore {
     }
 
     pub(super) async fn numbers_of(&self, bot: Option<i64>) -> StoreResult<Statistics> {
-        let (mut all, mut by_place) = (Statistics::default(), BTreeMap::new());
+        let mut all = Statistics::default();
+        let mut by_place = BTreeMap::new();
         for bot in self.bots_or(bot).await? {
             let rooms = self.keys.rooms(bot);
             let call = |at| Call { function: "numbers", keys: rooms.up_to(at, Thing::Failed), args: Vec::new() };
@@ -215,7 +218,8 @@ impl RedisStore {
         if id < 0 {
             return Ok(None);
         }
-        let (rooms, partition) = (self.keys.rooms(bot), partition_of_id(id));
+        let rooms = self.keys.rooms(bot);
+        let partition = partition_of_id(id);
         let keys = [Thing::Parked, Thing::Retry].map(|thing| rooms.one(partition, thing).to_owned());
         let args = vec![id_of(id - 1), "1".to_owned()];
         let answer = self.wire.call(Call { function: "page", keys: &keys, args }).await?;

@@ -3,7 +3,7 @@
 //! A room counts its writes, and each answer says the number. The highest that was seen goes along with the next write, so
 //! that a server which came back older refuses it. Nothing is judged here.
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::keys::Thing;
 use super::rows::unreadable;
 use super::wire::Call;
@@ -34,7 +34,7 @@ pub(super) struct Written {
     pub(super) more: Vec<String>,
 }
 
-impl RedisStore {
+impl RedisBackend {
     /// Calls a function that writes to a room; the keys go along up to `last`.
     pub(super) async fn write_room(
         &self,

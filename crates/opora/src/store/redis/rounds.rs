@@ -99,7 +99,9 @@ struct Going {
 
 impl Rounds {
     pub(super) fn new(wire: &Arc<Wire>, keys: &Arc<Keys>, witness: &Arc<Witness>) -> Self {
-        let (wire, keys, witness) = (Arc::clone(wire), Arc::clone(keys), Arc::clone(witness));
+        let wire = Arc::clone(wire);
+        let keys = Arc::clone(keys);
+        let witness = Arc::clone(witness);
         Self(Arc::new(Shared { wire, keys, witness, waiting: Mutex::default() }))
     }
 
@@ -164,7 +166,8 @@ async fn go(shared: Arc<Shared>) {
 
 /// Wishes by the room that they ask, in the order of their coming.
 fn by_room(wishes: Vec<Wish>) -> Vec<Vec<Wish>> {
-    let (mut groups, mut open) = (Vec::<Vec<Wish>>::new(), HashMap::new());
+    let mut groups = Vec::<Vec<Wish>>::new();
+    let mut open = HashMap::new();
     for wish in wishes {
         let at = *open.entry(wish.room.clone()).or_insert(groups.len());
         if at == groups.len() {
@@ -182,7 +185,8 @@ impl Shared {
     /// Asks for what is wished of one room and tells each its answer.
     async fn ask(&self, wishes: Vec<Wish>) {
         let last = wishes.iter().map(|wish| wish.last).max().unwrap_or(Thing::Room);
-        let (room, mut asked) = (wishes[0].room.clone(), Asked::default());
+        let room = wishes[0].room.clone();
+        let mut asked = Asked::default();
         wishes.into_iter().for_each(|wish| asked.add(wish));
         let Asked { opens, commits, turns, sent, notes } = asked;
         if room.lease.is_none() {
@@ -300,7 +304,9 @@ fn tell(who: Vec<oneshot::Sender<StoreResult<Vec<String>>>>, answers: StoreResul
 /// Turns as one call: whose they are and what they take first, because that is asked for all at once; at the end, what was
 /// sent.
 pub(super) fn together(pass: String, says: Vec<Commits>, sent: Vec<String>) -> Vec<String> {
-    let (mut names, mut marks, mut rest) = (Vec::with_capacity(says.len()), Vec::new(), Vec::new());
+    let mut names = Vec::with_capacity(says.len());
+    let mut marks = Vec::new();
+    let mut rest = Vec::new();
     for turn in says {
         names.push(turn.name);
         marks.extend(turn.marks);
@@ -350,7 +356,8 @@ mod tests {
         let wishes = (0..2 * WISHES_AT_ONCE + 1).flat_map(|_| [wish(3), wish(5)]).collect();
         let groups = by_room(wishes);
         let sizes: Vec<_> = groups.iter().map(|group| (group[0].room.partition, group.len())).collect();
-        let (full, one) = (WISHES_AT_ONCE, 1);
+        let full = WISHES_AT_ONCE;
+        let one = 1;
         assert_eq!(sizes, [(3, full), (5, full), (3, full), (5, full), (3, one), (5, one)]);
         assert!(groups.iter().all(|group| group.iter().all(|wish| wish.room == group[0].room)));
     }

@@ -52,8 +52,11 @@ pub(super) fn input(name: &str, incoming: &Incoming) -> String {
 
 pub(super) fn read_input(bot: i64, row: &str) -> Read<InboxRow> {
     let (seq, mut fields) = split_row(row)?;
-    let (key, at) = (read_key(bot, &mut fields)?, Millis(fields.number()?));
-    let (kind, number, identity) = (fields.next()?, fields.number()?, fields.next()?);
+    let key = read_key(bot, &mut fields)?;
+    let at = Millis(fields.number()?);
+    let kind = fields.next()?;
+    let number = fields.number()?;
+    let identity = fields.next()?;
     let origin = match kind {
         "update" => Origin::Update(Mark { bot, update_id: number, identity: identity.into() }),
         _ => Origin::Outcome(EffectId(number)),
@@ -85,7 +88,9 @@ impl Rare {
         if uploads.is_empty() && label.is_none() && edits_label.is_none() && !secret {
             return Ok(String::new());
         }
-        let (uploads, label, edits_label) = (uploads.clone(), label.clone(), edits_label.clone());
+        let uploads = uploads.clone();
+        let label = label.clone();
+        let edits_label = edits_label.clone();
         json(&Self { uploads, label, edits_label, secret: *secret })
     }
 
@@ -110,9 +115,12 @@ pub(super) fn read_failed(bot: i64, row: &str) -> Read<FailedRow> {
 }
 
 fn read_call(bot: i64, id: OutboxId, fields: &mut Fields<'_>, was_sending: bool) -> Read<OutboxRow> {
-    let (at, flag) = (Millis(fields.number()?), fields.next()?);
+    let at = Millis(fields.number()?);
+    let flag = fields.next()?;
     let key = read_key(bot, fields)?;
-    let (chat, method, body) = (fields.next()?, fields.next()?.into(), fields.next()?.into());
+    let chat = fields.next()?;
+    let method = fields.next()?.into();
+    let body = fields.next()?.into();
     let chat = if chat.is_empty() { None } else { Some(chat.parse()?) };
     let if_unsure = if flag == ONCE { IfUnsure::Drop } else { IfUnsure::Resend };
     let Rare { uploads, label, edits_label, secret } = Rare::read(fields.next()?)?;
@@ -131,7 +139,8 @@ pub(super) fn effect(id: i64, name: &str, at: Millis, effect: &Effect) -> String
 
 pub(super) fn read_effect(bot: i64, row: &str) -> Read<EffectRow> {
     let (id, mut fields) = split_row(row)?;
-    let (key, at) = (read_key(bot, &mut fields)?, Millis(fields.number()?));
+    let key = read_key(bot, &mut fields)?;
+    let at = Millis(fields.number()?);
     let effect = Effect { kind: fields.next()?.into(), body: fields.next()?.into() };
     Ok(EffectRow { id: EffectId(id), key, effect, at })
 }
@@ -142,7 +151,8 @@ pub(super) fn timer(name_of_key: &str, name: &str, due_at: Millis, body: &str) -
 
 pub(super) fn read_timer(bot: i64, id: &str, row: &str) -> Read<TimerRow> {
     let mut fields = Fields(row);
-    let (key, name) = (read_key(bot, &mut fields)?, fields.next()?.into());
+    let key = read_key(bot, &mut fields)?;
+    let name = fields.next()?.into();
     let due_at = Millis(fields.number()?);
     Ok(TimerRow { id: TimerId(id.parse()?), key, name, due_at, body: fields.next()?.into() })
 }
@@ -160,8 +170,11 @@ pub(super) fn transition(id: i64, name: &str, version: Version, at: Millis, made
 /// A transition, and the number of the one before it in its conversation.
 pub(super) fn read_transition(bot: i64, row: &str) -> Read<(TransitionRow, Option<i64>)> {
     let (id, mut fields) = split_row(row)?;
-    let (key, at) = (read_key(bot, &mut fields)?, Millis(fields.number()?));
-    let (version, by, took_us) = (Version(fields.number()?), fields.next()?.to_owned(), fields.number()?);
+    let key = read_key(bot, &mut fields)?;
+    let at = Millis(fields.number()?);
+    let version = Version(fields.number()?);
+    let by = fields.next()?.to_owned();
+    let took_us = fields.number()?;
     let mut place = || -> Read<_> {
         let mut parts = Fields(fields.next()?);
         if parts.0.is_empty() {
@@ -169,7 +182,8 @@ pub(super) fn read_transition(bot: i64, row: &str) -> Read<(TransitionRow, Optio
         }
         Ok(Some(Place { dialogue: parts.next()?.into(), state: parts.next()?.into() }))
     };
-    let (from, to) = (place()?, place()?);
+    let from = place()?;
+    let to = place()?;
     let before = fields.next()?;
     let before = if before.is_empty() { None } else { Some(before.parse()?) };
     Ok((TransitionRow { id, key, version, at, from, to, by, took_us }, before))
@@ -207,7 +221,8 @@ fn read_state(expires: &str, place: &str, state: &str) -> Read<Option<Stored>> {
         return Ok(None);
     }
     let mut fields = Fields(state);
-    let (behind, value) = (fields.next()?, fields.0.into());
+    let behind = fields.next()?;
+    let value = fields.0.into();
     let mut places: Vec<Place> = if place.is_empty() { Vec::new() } else { vec![serde_json::from_str(place)?] };
     if !behind.is_empty() {
         places.extend(serde_json::from_str::<Vec<_>>(behind)?);
@@ -221,8 +236,11 @@ pub(super) fn read_conversation(key: DialogueKey, row: &str) -> StoreResult<Conv
         let (head, state) = row.split_once('\n').ok_or(NOT_A_CONVERSATION)?;
         let mut parts = head.splitn(5, ' ');
         let mut part = || parts.next().ok_or(NOT_A_CONVERSATION);
-        let (version, updated_at) = (Version(part()?.parse()?), Millis(part()?.parse()?));
-        let (expires, _way, place) = (part()?, part()?, part()?);
+        let version = Version(part()?.parse()?);
+        let updated_at = Millis(part()?.parse()?);
+        let expires = part()?;
+        let _way = part()?;
+        let place = part()?;
         Ok((version, read_state(expires, place, state)?, updated_at))
     };
     match read() {

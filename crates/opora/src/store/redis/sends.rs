@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::join_all;
 
-use super::RedisStore;
+use super::RedisBackend;
 use super::gather::{PAGE_MOST, gather, page_for};
 use super::keys::{Thing, partition_of_chat, partition_of_id, partition_of_post};
 use super::numbers::Own;
@@ -13,28 +13,19 @@ use super::rows::{self, unreadable};
 use super::wire::{Call, all_or_none};
 use crate::clock::Millis;
 use crate::key::DialogueKey;
-use crate::store::sent::Notebook;
 use crate::store::{Epoch, FailedRow, OutboxId, OutboxRow, Outgoing, Settled, Settlement, StoreResult};
 
 /// Arguments by partition.
 type Parts = BTreeMap<usize, Vec<String>>;
 
-impl RedisStore {
+impl RedisBackend {
     pub(super) async fn unsent_rows(&self, bot: i64, after: OutboxId, limit: usize) -> StoreResult<Vec<OutboxRow>> {
         let read = |row: &str, was_sending| rows::read_message(bot, row, was_sending);
         self.flagged_rows(bot, (Thing::Outbox, Thing::Sending), after.0, limit, read).await
     }
 
-    pub(super) async fn note_sending(&self, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
-        self.say_of_ids("sending", epoch, ids).await
-    }
-
-    pub(super) async fn note_not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
-        self.say_of_ids("not_sent", epoch, ids).await
-    }
-
     /// Says one thing of messages, in the partitions where they lie.
-    async fn say_of_ids(&self, function: &'static str, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
+    pub(super) async fn say_of_ids(&self, function: &'static str, epoch: Epoch, ids: Vec<OutboxId>) -> StoreResult<()> {
         let own = self.numbers.own(epoch)?;
         if ids.is_empty() {
             return self.check(&own).await;
@@ -51,7 +42,9 @@ impl RedisStore {
         if settled.is_empty() {
             return self.check(&own).await;
         }
-        let (mut sent, mut labels, mut parts) = (Parts::new(), Parts::new(), Parts::new());
+        let mut sent = Parts::new();
+        let mut labels = Parts::new();
+        let mut parts = Parts::new();
         let mut moves = Vec::new();
         let begun = || vec![own.text(), at.0.to_string()];
         for Settled { id, outcome } in settled {
@@ -89,16 +82,6 @@ impl RedisStore {
         Ok(())
     }
 
-    /// Begins the notes of a lease; settles what earlier holders on this machine have sent and had no time to settle, and
-    /// answers what that was.
-    pub(in crate::store) async fn settle_left(&self, bot: i64, epoch: Epoch) -> StoreResult<Vec<OutboxId>> {
-        let address = &self.wire.address;
-        let Some(folder) = address.folder() else { return Ok(Vec::new()) };
-        let notebook = Notebook::of_bot(folder, &address.file_name(), bot, &self.witness.generation());
-        // A later lease may have been given already.
-        self.sent.take_up(notebook, bot, epoch, move |other| other < epoch.0, self).await
-    }
-
     pub(super) async fn post_rows(
         &self,
         epoch: Epoch,
@@ -108,7 +91,8 @@ impl RedisStore {
     ) -> StoreResult<Vec<OutboxId>> {
         let own = self.numbers.own(epoch)?;
         let partition = partition_of_post(once);
-        let (mut args, mut ids) = (vec![own.text(), at.0.to_string(), once.to_owned()], Vec::new());
+        let mut args = vec![own.text(), at.0.to_string(), once.to_owned()];
+        let mut ids = Vec::new();
         for (key, outgoing) in &outgoing {
             self.numbers.own_of(epoch, key.bot)?;
             let id = own.next(partition)?;
@@ -213,7 +197,8 @@ impl RedisStore {
         limit: usize,
         read: impl Fn(&str, bool) -> Result<T, crate::store::BoxError>,
     ) -> StoreResult<Vec<T>> {
-        let (rooms, read) = (self.keys.rooms(bot), &read);
+        let rooms = self.keys.rooms(bot);
+        let read = &read;
         let page = |partition: usize, after: String, limit: usize| {
             let keys = [rooms.one(partition, list).to_owned(), rooms.one(partition, set).to_owned()];
             async move {
@@ -241,7 +226,8 @@ impl RedisStore {
         loop {
             // Page by page, for an outbox may be larger than memory.
             let rows = self.unsent_rows(own.bot, after, PAGE_MOST).await?;
-            let (last, is_last_page) = (rows.last().map(|row| row.id), rows.len() < PAGE_MOST);
+            let last = rows.last().map(|row| row.id);
+            let is_last_page = rows.len() < PAGE_MOST;
             let mut calls = Vec::new();
             for mut row in rows.into_iter().filter(|row| row.outgoing.chat == Some(from)) {
                 row.outgoing.redirect(to);

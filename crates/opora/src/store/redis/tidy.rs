@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use redis::Value;
 
-use super::{RedisStore, library};
+use super::{RedisBackend, library};
 use crate::store::StoreResult;
 
-impl RedisStore {
+impl RedisBackend {
     pub(super) async fn drop_old_libraries(&self, is_dry_run: bool) -> StoreResult<Vec<String>> {
         if !self.server.has_functions() {
             return Ok(Vec::new());

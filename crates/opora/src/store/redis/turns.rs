@@ -5,7 +5,7 @@ use super::numbers::Own;
 use super::ordered::{id_of, name_of};
 use super::rounds::Commits;
 use super::rows::{self, unreadable};
-use super::{NO_WRITES, RedisStore};
+use super::{NO_WRITES, RedisBackend};
 use crate::clock::Millis;
 use crate::failpoints;
 use crate::key::DialogueKey;
@@ -14,7 +14,7 @@ use crate::store::{
     SetAside, StateChange, StoreError, StoreResult, Taken, TimerChange, Version,
 };
 
-impl RedisStore {
+impl RedisBackend {
     pub(super) async fn open_turn(&self, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Opened> {
         self.open_decided(key, mark).await.map(|(opened, _)| opened)
     }
@@ -66,7 +66,8 @@ impl RedisStore {
     ) -> StoreResult<SetAside> {
         let own = self.numbers.own_of(epoch, parked.key.bot)?;
         let partition = partition_of(&parked.key);
-        let (numbers, name) = (Supply::Own(&own), name_of(&parked.key));
+        let numbers = Supply::Own(&own);
+        let name = name_of(&parked.key);
         let mut draft = Draft { numbers, partition, name, at: parked.at, args: Vec::new() };
         draft.args.extend([own.text(), parked.at.0.to_string()]);
         let begun = draft.args.len();
@@ -138,7 +139,8 @@ pub(super) struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     pub(super) fn of(numbers: Supply<'a>, commit: &Commit) -> Self {
-        let (partition, name) = (partition_of(&commit.key), name_of(&commit.key));
+        let partition = partition_of(&commit.key);
+        let name = name_of(&commit.key);
         Self { numbers, partition, name, at: commit.at, args: Vec::new() }
     }
 
@@ -177,7 +179,10 @@ impl<'a> Draft<'a> {
     fn begin(&mut self, commit: &Commit, to: Version) -> StoreResult<()> {
         let Commit { takes, outgoing, timers, effects, transition, .. } = commit;
         let [takes, said, timers] = [takes.len(), outgoing.len(), timers.len()];
-        let (asked, moves, from, at) = (effects.len(), transition.iter().len(), commit.from.0, self.at.0);
+        let asked = effects.len();
+        let moves = transition.iter().len();
+        let from = commit.from.0;
+        let at = self.at.0;
         let (change, [expires, place, state]) = match &commit.state {
             StateChange::Keep => ('k', Default::default()),
             StateChange::Set(stored) => ('s', rows::state(Some(stored))?),

@@ -77,7 +77,8 @@ impl Wire {
         let manager = ConnectionManager::new_with_config(client.clone(), settings()).await;
         let manager = manager.map_err(|error| first_contact(error, &address))?;
         let current = RwLock::new(Current { number: 0, manager: Some(manager), since: Stopwatch::start() });
-        let (uses_scripts, script) = (AtomicBool::new(false), RwLock::new(None));
+        let uses_scripts = AtomicBool::new(false);
+        let script = RwLock::new(None);
         let [is_away, is_replica] = [false; 2].map(AtomicBool::new);
         Ok(Self { address, client, current, uses_scripts, script, is_away, is_replica })
     }

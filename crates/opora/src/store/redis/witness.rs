@@ -285,7 +285,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_keeper_that_fails_keeps_no_other_from_it_and_is_made_up_for() {
-        let (broken, sound) = (Arc::new(Shelf::default()), Arc::new(Shelf::default()));
+        let broken = Arc::new(Shelf::default());
+        let sound = Arc::new(Shelf::default());
         broken.is_broken.store(true, Ordering::Relaxed);
         let keepers: Vec<Arc<dyn WitnessKeeper>> = vec![broken.clone(), sound.clone()];
         let witness = Witness::load(keepers, AfterLoss::default()).await.unwrap();
@@ -310,7 +311,8 @@ mod tests {
             witness.expect_generation("a");
             witness
         };
-        let (leader, standby) = (one().await, one().await);
+        let leader = one().await;
+        let standby = one().await;
         for step in 1..=20 {
             leader.note(7, 0, step);
             leader.of(7).note_version(step);
@@ -344,7 +346,9 @@ mod tests {
             witness.expect_generation(generation);
             witness
         };
-        let (leader, standby, other) = (witness("a").await, witness("a").await, witness("b").await);
+        let leader = witness("a").await;
+        let standby = witness("a").await;
+        let other = witness("b").await;
         leader.note(7, 3, 12);
         leader.of(7).note_version(5);
         standby.note(7, 4, 1);

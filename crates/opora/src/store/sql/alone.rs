@@ -8,7 +8,7 @@ use super::facts::Facts;
 use super::failure::GroupFailed;
 use super::forget::forget;
 use super::operation::{Alone, Import, Old};
-use super::reads::{self, LEASE, is_unchanged};
+use super::reads::{self, LEASE};
 use super::request::{Answered, Decided, Reply, Verdict, blame};
 use super::rows::Rows;
 use crate::clock::Millis;
@@ -100,7 +100,7 @@ async fn claim(
     session.stop_writers(bot).await?;
     let held = session.row(LEASE, vec![Value::Number(bot)]).await?;
     if let Some(held) = held.as_ref().map(reads::lease).transpose()?
-        && !seen.is_some_and(|seen| is_unchanged(seen, &held))
+        && !held.is_unchanged(seen)
     {
         return Ok(LeaseAnswer::Held(Box::new(held)));
     }
@@ -205,7 +205,8 @@ pub(in crate::store) async fn import_all(
     session: &mut impl Session,
     imports: &[Import],
 ) -> Result<Vec<bool>, GroupFailed> {
-    let (mut keys, mut bulk) = (Rows::default(), Bulk::default());
+    let mut keys = Rows::default();
+    let mut bulk = Bulk::default();
     imports.iter().try_for_each(|import| keys.add(&import.row.key))?;
     let standing = session.standing(keys).await?;
     if standing.len() != imports.len() {

@@ -1,7 +1,8 @@
 //! What a group writes: for each table the rows of all its operations.
 //!
-//! The list of parts is the only place that says which columns rows have, and in which order. Both databases make their
-//! statements from it.
+//! The list of parts says which columns rows have, and in which order. Both databases read rows by it, and write rows by it
+//! where a row goes to its table unchanged. The order of values is the caller's: `plan`, `Bulk::change` and `Bulk::keep` add
+//! tuples. Statements that change a row or write only some columns, as those for conversations, name these themselves.
 
 use serde::Serialize;
 
@@ -66,29 +67,27 @@ impl Part {
 }
 
 macro_rules! parts {
-    ($($(#[$about:meta])* $part:ident: $($column:ident $kind:ident),+;)+) => {
+    ($($($(#[$about:meta])* $part:ident),+: $($column:ident $kind:ident),+;)+) => {
         /// Rows by what happens to them.
         #[derive(Debug)]
         pub(in crate::store) struct Bulk {
-            $($(#[$about])* pub(in crate::store) $part: Part,)+
+            $($($(#[$about])* pub(in crate::store) $part: Part,)+)+
         }
 
         impl Default for Bulk {
             fn default() -> Self {
-                Self {
-                    $($part: Part::new(
-                        stringify!($part),
-                        &[$((stringify!($column), Kind::$kind)),+],
-                        Rows::default(),
-                    ),)+
-                }
+                $(
+                    let columns = &[$((stringify!($column), Kind::$kind)),+];
+                    $(let $part = Part::new(stringify!($part), columns, Rows::default());)+
+                )+
+                Self { $($($part),+),+ }
             }
         }
 
         impl Bulk {
             /// All of them, in the order of the list.
             pub(in crate::store) fn into_parts(self) -> Vec<Part> {
-                vec![$(self.$part),+]
+                vec![$($(self.$part),+),+]
             }
         }
     };
@@ -98,9 +97,10 @@ parts! {
     renewed: bot Number;
     inputs_gone: id Number;
     marks: bot Number, update_id Number, identity Text, taken_at Number;
-    inputs: seq Number, bot Number, key Text, update_id Number, identity Text, effect Number, body Text, at Number;
-    /// The same, of inputs that any instance delivers: another one may deliver the same at the same time.
-    delivered: seq Number, bot Number, key Text, update_id Number, identity Text, effect Number, body Text, at Number;
+    inputs,
+    /// Inputs that any instance delivers: another one may deliver the same at the same time.
+    delivered:
+        seq Number, bot Number, key Text, update_id Number, identity Text, effect Number, body Text, at Number;
     /// Of those once more.
     delivered_places: seq Number;
     /// The last place in the inbox that was given, for a store that counts them in a row of its own.
@@ -153,7 +153,8 @@ impl Bulk {
         let DialogueKey { bot, chat, user, thread, business } = key;
         let places = stored.map_or(Ok("[]".to_owned()), |stored| serde_json::to_string(&stored.places))?;
         let foreground = stored.and_then(|stored| stored.places.first());
-        let (dialogue, state) = (foreground.map(|place| &place.dialogue), foreground.map(|place| &place.state));
+        let dialogue = foreground.map(|place| &place.dialogue);
+        let state = foreground.map(|place| &place.state);
         let value = stored.map(|stored| &stored.value);
         let expires_at = stored.and_then(|stored| stored.expires_at);
         let minute = expires_at.map(|at| at.0.div_euclid(MINUTE_MS));
@@ -174,5 +175,55 @@ impl Bulk {
     ) -> Result<(), GroupFailed> {
         let DialogueKey { bot, chat, user, thread, business } = key;
         Ok(self.kept.add(&(text, bot, chat, user, thread, business, version, updated_at, from))?)
+    }
+}
+
+#[cfg(test)]
+pub(in crate::store) mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    /// Parts and their tables; the columns that only the part has, and those that a row needs and the part has not.
+    const TABLES: [(&str, &str, &[&str], &[&str]); 12] = [
+        ("marks", "marks", &[], &[]),
+        ("inputs", "inbox", &[], &[]),
+        ("delivered", "inbox", &[], &[]),
+        ("changed", "conversations", &["from_version"], &[]),
+        ("kept", "conversations", &["from_version"], &["places"]),
+        ("outbox", "outbox", &[], &[]),
+        ("posts", "posts", &[], &[]),
+        ("labels", "labels", &[], &[]),
+        ("timers", "timers", &[], &[]),
+        ("effects", "effects", &[], &[]),
+        ("transitions", "transitions", &[], &[]),
+        ("parked", "parked", &[], &[]),
+    ];
+
+    /// The columns of a table by the script that makes it, each with whether a row needs it.
+    fn columns_of(table: &str, script: &str) -> BTreeMap<String, bool> {
+        let (_, rest) = script.split_once(&format!("CREATE TABLE opora_{table} (\n")).unwrap();
+        let (lines, _) = rest.split_once("\n)").unwrap();
+        let column = |line: &str| {
+            let name = line.split(' ').next().unwrap().replace('"', "");
+            (name, line.contains(" NOT NULL") && !line.contains(" DEFAULT ") || line.contains(" PRIMARY KEY"))
+        };
+        let is_column = |line: &&str| line.starts_with(|first: char| first.is_lowercase() || first == '"');
+        lines.lines().map(str::trim).filter(is_column).map(column).collect()
+    }
+
+    /// Checks that the list of parts fits the tables that a script makes.
+    pub(in crate::store) fn fits(script: &str) {
+        let parts = Bulk::default().into_parts();
+        for (name, table, only_in_part, only_in_table) in TABLES {
+            let part = parts.iter().find(|part| part.name == name).unwrap();
+            let of_part: BTreeSet<&str> = part.columns.iter().map(|(column, _)| *column).collect();
+            let of_table = columns_of(table, script);
+            let unknown: Vec<_> = of_part.iter().filter(|column| !of_table.contains_key(**column)).copied().collect();
+            assert_eq!(unknown, only_in_part, "{name} has columns that opora_{table} has not");
+            let needed = of_table.iter().filter(|(_, is_needed)| **is_needed).map(|(column, _)| column.as_str());
+            let missing: Vec<_> = needed.filter(|column| !of_part.contains(column)).collect();
+            assert_eq!(missing, only_in_table, "{name} lacks columns that opora_{table} needs");
+        }
     }
 }

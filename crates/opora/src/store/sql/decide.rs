@@ -64,14 +64,15 @@ async fn decide_all<'a>(
     plan: &mut Plan<'_, 'a>,
     operations: &'a mut [Operation],
 ) -> Result<Vec<Verdict>, (usize, GroupFailed)> {
-    let (mut verdicts, began) = (Vec::with_capacity(operations.len()), Stopwatch::start());
+    let mut verdicts = Vec::with_capacity(operations.len());
+    let began = Stopwatch::start();
     for (place, operation) in operations.iter_mut().enumerate() {
         if place > 0 && operation.has_writes() && began.elapsed() >= WRITES_OF_A_GROUP {
             break;
         }
         let verdict = match run_writes(connection, plan, operation).await {
             Ok(None) => decide(plan, operation),
-            Ok(Some(verdict)) => Ok(verdict),
+            Ok(Some(refused)) => Ok(Err(refused)),
             Err(failed) => Err(failed),
         };
         verdicts.push(verdict.map_err(|failed| (place, failed))?);
@@ -102,34 +103,21 @@ fn decide<'a>(plan: &mut Plan<'_, 'a>, operation: &'a Operation) -> Result<Verdi
     })
 }
 
-/// Runs the application's writes of an operation; the verdict, if that decides it.
+/// Runs the application's writes of an operation; answers why the operation is refused, if it is.
 async fn run_writes(
     connection: &mut impl RunsWrites,
     plan: &Plan<'_, '_>,
     operation: &mut Operation,
-) -> Result<Option<Verdict>, GroupFailed> {
-    match operation {
-        Operation::Commit { epoch, key, commit } => {
-            let Some(writes) = commit.writes.take() else { return Ok(None) };
-            let refused = match plan.check(*epoch, key, commit) {
-                Ok(()) => connection.run_writes(writes).await?.err(),
-                Err(refused) => Some(refused),
-            };
-            Ok(refused.map(Err))
-        }
-        Operation::Park { epoch, taken, parked, writes, .. } => {
-            let Some(writes) = writes.take() else { return Ok(None) };
-            let refused = match plan.check_parking(*epoch, taken, parked) {
-                Ok(()) => connection.run_writes(writes).await?.err(),
-                Err(refused) => Some(refused),
-            };
-            Ok(refused.map(Err))
-        }
-        Operation::Write { writes } => match writes.take() {
-            Some(writes) => Ok(Some(connection.run_writes(writes).await?.map(Answered::from))),
-            None => Ok(None),
-        },
-        _ => Ok(None),
+) -> Result<Option<StoreError>, GroupFailed> {
+    let Some(writes) = operation.take_writes() else { return Ok(None) };
+    let checked = match operation {
+        Operation::Commit { epoch, key, commit } => plan.check(*epoch, key, commit),
+        Operation::Park { epoch, taken, parked, .. } => plan.check_parking(*epoch, taken, parked),
+        _ => Ok(()),
+    };
+    match checked {
+        Ok(()) => Ok(connection.run_writes(writes).await?.err()),
+        Err(refused) => Ok(Some(refused)),
     }
 }
 
@@ -140,12 +128,14 @@ pub(in crate::store) async fn judged(
     mut database: Database<'_>,
 ) -> StoreResult<()> {
     let run = AssertUnwindSafe(writes.run(&mut database)).catch_unwind();
-    match tokio::time::timeout(limit, run).await {
-        Ok(Ok(Ok(()))) => Ok(()),
-        Ok(Ok(Err(WriteError::Refused(refusal)))) => Err(StoreError::Refused(refusal)),
-        Ok(Ok(Err(WriteError::Failed(error)))) if is_passing(&*error) => Err(unavailable(error)),
-        Ok(Ok(Err(WriteError::Failed(error)))) => Err(StoreError::WritesFailed(error)),
-        Ok(Err(_)) => Err(StoreError::WritesFailed("they panicked".into())),
-        Err(_) => Err(StoreError::WritesFailed(format!("they took longer than {limit:?}").into())),
+    let Ok(ended) = tokio::time::timeout(limit, run).await else {
+        return Err(StoreError::WritesFailed(format!("they took longer than {limit:?}").into()));
+    };
+    let Ok(written) = ended else { return Err(StoreError::WritesFailed("they panicked".into())) };
+    match written {
+        Ok(()) => Ok(()),
+        Err(WriteError::Refused(refusal)) => Err(StoreError::Refused(refusal)),
+        Err(WriteError::Failed(error)) if is_passing(&*error) => Err(unavailable(error)),
+        Err(WriteError::Failed(error)) => Err(StoreError::WritesFailed(error)),
     }
 }

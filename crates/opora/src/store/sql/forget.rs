@@ -44,7 +44,9 @@ pub(super) async fn forget(session: &mut impl Session, bot: i64, user: i64, now:
 
 /// Ends the conversations that are open; a turn under way notices by the version.
 async fn end_all(session: &mut impl Session, keys: &[DialogueKey], now: Millis) -> Result<u64, GroupFailed> {
-    let (mut rows, mut bulk, mut ended) = (Rows::default(), Bulk::default(), 0);
+    let mut rows = Rows::default();
+    let mut bulk = Bulk::default();
+    let mut ended = 0;
     keys.iter().try_for_each(|key| rows.add(key))?;
     for (key, standing) in keys.iter().zip(session.standing(rows).await?) {
         if standing.flag(1)? {

@@ -109,7 +109,8 @@ pub(in crate::store) fn stored(
 
 async fn run<F: Finds>(mut finds: F, mut requests: mpsc::Receiver<Request>) {
     let mut closing = Vec::new();
-    let (mut arrived, mut group) = (Vec::new(), Vec::new());
+    let mut arrived = Vec::new();
+    let mut group = Vec::new();
     while requests.recv_many(&mut arrived, GROUP_LIMIT).await > 0 {
         for request in arrived.drain(..) {
             match request {

@@ -42,7 +42,8 @@ pub(in crate::store) enum Operation {
         epoch: Epoch,
         settled: Vec<Settled>,
         at: Millis,
-        is_noted: bool,
+        /// All of them are in the log of sent messages.
+        is_logged: bool,
     },
     Sending {
         epoch: Epoch,
@@ -136,6 +137,15 @@ impl Operation {
             Self::Commit { commit, .. } => commit.writes.is_some(),
             Self::Park { writes, .. } => writes.is_some(),
             _ => false,
+        }
+    }
+
+    /// Takes the application's code out, to be run.
+    pub(super) fn take_writes(&mut self) -> Option<DomainWrites> {
+        match self {
+            Self::Write { writes } | Self::Park { writes, .. } => writes.take(),
+            Self::Commit { commit, .. } => commit.writes.take(),
+            _ => None,
         }
     }
 

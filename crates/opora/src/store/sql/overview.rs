@@ -219,7 +219,8 @@ fn counts(row: &impl Columns) -> sqlx::Result<Statistics> {
 }
 
 fn place_count(row: &impl Columns) -> sqlx::Result<(Option<Place>, i64)> {
-    let (dialogue, state) = (row.maybe_text::<Box<str>>(0)?, row.maybe_text::<Box<str>>(1)?);
+    let dialogue = row.maybe_text::<Box<str>>(0)?;
+    let state = row.maybe_text::<Box<str>>(1)?;
     Ok((dialogue.zip(state).map(|(dialogue, state)| Place { dialogue, state }), row.number(2)?))
 }
 

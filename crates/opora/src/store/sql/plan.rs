@@ -128,7 +128,8 @@ impl<'n, 'a> Plan<'n, 'a> {
         key: &'a str,
         commit: &'a Commit,
     ) -> Result<Committed, GroupFailed> {
-        let (bot, at) = (commit.key.bot, commit.at);
+        let bot = commit.key.bot;
+        let at = commit.at;
         let version = commit.to();
         self.take(&commit.takes, at)?;
         let mut outbox = Vec::with_capacity(commit.outgoing.len());
@@ -146,7 +147,8 @@ impl<'n, 'a> Plan<'n, 'a> {
         }
         if let Some(transition) = &commit.transition {
             let place = |place: &Option<_>| place.as_ref().map(serde_json::to_string).transpose();
-            let (from, to) = (place(&transition.from)?, place(&transition.to)?);
+            let from = place(&transition.from)?;
+            let to = place(&transition.to)?;
             let id = self.numbers.next(epoch);
             self.bulk.transitions.add(&(id, bot, key, version, at, from, to, &transition.by, transition.took_us))?;
         }

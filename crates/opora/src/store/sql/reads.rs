@@ -176,11 +176,6 @@ pub(in crate::store) fn lease(row: &impl Columns) -> sqlx::Result<Lease> {
     Ok(Lease { epoch: Epoch(row.number(0)?), holder, renewals: row.number(1)? })
 }
 
-/// Nothing happened to the lease since it was seen.
-pub(in crate::store) fn is_unchanged(seen: &Lease, held: &Lease) -> bool {
-    seen.epoch == held.epoch && seen.renewals == held.renewals && seen.holder.token == held.holder.token
-}
-
 fn input(row: &impl Columns) -> sqlx::Result<InboxRow> {
     let origin = match row.maybe_number(4)? {
         Some(effect) => Origin::Outcome(EffectId(effect)),
@@ -192,7 +187,9 @@ fn input(row: &impl Columns) -> sqlx::Result<InboxRow> {
 
 pub(super) fn call(row: &impl Columns) -> sqlx::Result<OutboxRow> {
     let Rest { uploads, if_unsure, label, edits_label, secret } = row.json(5)?.unwrap_or_default();
-    let (chat, method, body) = (row.maybe_number(2)?, row.text(3)?, row.text(4)?);
+    let chat = row.maybe_number(2)?;
+    let method = row.text(3)?;
+    let body = row.text(4)?;
     Ok(OutboxRow {
         id: OutboxId(row.number(0)?),
         key: row.key(1)?,

@@ -103,9 +103,9 @@ impl Request {
         matches!(self, Self::Grouped(Operation::Renew { .. }, _))
     }
 
-    /// It says only of sends what is noted already: others need not pay for its durability.
+    /// It only settles sends that are in the log already: others need not pay for its durability.
     pub(super) fn may_linger(&self) -> bool {
-        matches!(self, Self::Grouped(Operation::Settle { is_noted: true, .. }, _))
+        matches!(self, Self::Grouped(Operation::Settle { is_logged: true, .. }, _))
     }
 }
 

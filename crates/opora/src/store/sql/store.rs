@@ -7,10 +7,11 @@ use std::path::Path;
 use super::columns::Ask;
 use super::opens::{Finds, Opens};
 use super::operation::{Alone, Import, Old, Operation, Post};
-use super::reads::{Reads, is_unchanged};
+use super::reads::Reads;
 use super::writers::Writers;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
+use crate::store::sent_log::LogFiles;
 use crate::store::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
     FailedRow, Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, Opened, OperatorStore, OutboxId,
@@ -26,11 +27,19 @@ pub(in crate::store) struct SqlStore<P> {
     writers: Writers,
     opens: Opens,
     pub(in crate::store) reads: Reads<P>,
+    /// Where the log of sent messages is, if there is a place for it.
+    pub(in crate::store) log: Option<LogFiles>,
 }
 
 impl<P: Ask> SqlStore<P> {
-    pub(in crate::store) fn start(about: String, writers: Writers, finds: impl Finds, reads: Reads<P>) -> Self {
-        Self { about, writers, opens: Opens::start(finds), reads }
+    pub(in crate::store) fn start(
+        about: String,
+        writers: Writers,
+        finds: impl Finds,
+        reads: Reads<P>,
+        log: Option<LogFiles>,
+    ) -> Self {
+        Self { about, writers, opens: Opens::start(finds), reads, log }
     }
 
     /// Parks, and writes something more in the same step.
@@ -52,15 +61,15 @@ impl<P: Ask> SqlStore<P> {
         self.writers.alone::<bool>(import).await.map(drop)
     }
 
-    /// Says what became of sends; `is_noted` if an end of the process cannot take it any more, so that it may wait.
-    pub(in crate::store) async fn settle_noted(
+    /// Says what became of sends. If all are in the log, that may wait a moment for other writes.
+    pub(in crate::store) async fn settle_or_wait(
         &self,
         epoch: Epoch,
         settled: Vec<Settled>,
         at: Millis,
-        is_noted: bool,
+        is_logged: bool,
     ) -> StoreResult<()> {
-        self.writers.with_turns(Operation::Settle { epoch, settled, at, is_noted }).await
+        self.writers.with_turns(Operation::Settle { epoch, settled, at, is_logged }).await
     }
 }
 
@@ -77,10 +86,11 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
         Box::pin(async move {
             // Who only looks stops nobody: the writers are stopped where a lease may be given.
             let held = self.reads.lease(bot).await?;
-            if let Some(held) = held.filter(|held| !seen.is_some_and(|seen| is_unchanged(seen, held))) {
+            if let Some(held) = held.filter(|held| !held.is_unchanged(seen)) {
                 return Ok(LeaseAnswer::Held(Box::new(held)));
             }
-            let (holder, seen) = (Box::new(holder.clone()), seen.cloned().map(Box::new));
+            let holder = Box::new(holder.clone());
+            let seen = seen.cloned().map(Box::new);
             self.writers.alone(Alone::Claim { bot, holder, seen }).await
         })
     }
@@ -127,7 +137,8 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
 
     fn commit(&self, epoch: Epoch, commit: Commit) -> Answer<'_, Committed> {
         Box::pin(async move {
-            let (key, commit) = (commit.key.to_string(), Box::new(commit));
+            let key = commit.key.to_string();
+            let commit = Box::new(commit);
             self.writers.with_turns(Operation::Commit { epoch, key, commit }).await
         })
     }
@@ -153,7 +164,7 @@ impl<P: Ask + std::fmt::Debug + Send + 'static> Store for SqlStore<P> {
     }
 
     fn settle(&self, epoch: Epoch, settled: Vec<Settled>, at: Millis) -> Answer<'_, ()> {
-        Box::pin(self.settle_noted(epoch, settled, at, false))
+        Box::pin(self.settle_or_wait(epoch, settled, at, false))
     }
 
     fn post<'a>(

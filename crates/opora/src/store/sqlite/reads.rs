@@ -9,9 +9,7 @@ use sqlx::sqlite::{SqliteArguments, SqlitePool, SqlitePoolOptions, SqliteRow};
 use sqlx::{Row, SqlStr, Sqlite};
 
 use super::file::DatabaseFile;
-use crate::store::StoreResult;
 use crate::store::sql::columns::{Ask, Columns, Value};
-use crate::store::sql::failure::unavailable;
 use crate::store::sql::reads::Reads;
 
 type Query = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
@@ -22,14 +20,6 @@ const READERS: u32 = 3;
 pub(super) fn of(file: &DatabaseFile) -> Reads<SqlitePool> {
     let options = SqlitePoolOptions::new().max_connections(READERS).test_before_acquire(false);
     Reads(options.connect_lazy_with(file.reading()))
-}
-
-impl Reads<SqlitePool> {
-    /// The epochs of all leases that somebody holds.
-    pub(super) async fn held_epochs(&self) -> StoreResult<Vec<i64>> {
-        let rows = sqlx::query_scalar("SELECT epoch FROM opora_leases WHERE holder IS NOT NULL").fetch_all(&self.0);
-        rows.await.map_err(unavailable)
-    }
 }
 
 impl Ask for SqlitePool {

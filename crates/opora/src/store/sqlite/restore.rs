@@ -15,8 +15,9 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use super::file::{create_private, failed};
-use super::{blocking, schema};
+use super::schema;
 use crate::store::StoreResult;
+use crate::store::sent_log::blocking;
 use crate::store::sql::failure::unavailable;
 
 /// How long is waited for whoever is about to let go of the file.
@@ -45,7 +46,8 @@ pub(super) async fn restore(backup: &Path, to: &Path) -> StoreResult<Restored> {
         if !was_readable {
             go_on(&copy, None).await?;
         }
-        let (place, copy) = (to.to_owned(), copy.clone());
+        let place = to.to_owned();
+        let copy = copy.clone();
         let kept = blocking(move || put_in_place(&copy, &place)).await?;
         Ok(Restored { was_readable: was_readable || kept.is_none(), kept })
     };

@@ -241,7 +241,13 @@ mod tests {
     use sqlx::Connection;
 
     use super::*;
+    use crate::store::sql::bulk;
     use crate::store::{SqliteStore, Store, StoreError};
+
+    #[test]
+    fn what_groups_write_fits_the_tables() {
+        bulk::tests::fits(TABLES);
+    }
 
     #[tokio::test]
     async fn a_later_version_adds_its_step_once() {

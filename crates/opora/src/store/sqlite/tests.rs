@@ -6,8 +6,9 @@ use super::SqliteStore;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Committed, DomainWrites, Effect, Epoch, Incoming, LeaseAnswer, Mark, Opened, Origin, Outgoing, Place,
-    Receipt, StateChange, Store, StoreResult, Stored, Taken, TimerChange, Transition, Version,
+    Commit, Committed, DomainWrites, Effect, Epoch, Incoming, LeaseAnswer, Mark, Opened, Origin, OutboxId,
+    Outgoing, Place, Receipt, Settled, Settlement, StateChange, Store, StoreResult, Stored, Taken, TimerChange,
+    Transition, Version,
 };
 use crate::testing::holder;
 
@@ -121,6 +122,10 @@ fn full_turn(user: i64, from: Version, takes: Vec<Taken>) -> Commit {
         transition: Some(Transition { from: None, to: stored("hours").places.pop(), by: "text".into(), took_us: 12 }),
         ..Commit::new(DialogueKey::private(BOT, user), from, NOW)
     }
+}
+
+fn sent(ids: &[OutboxId]) -> Vec<Settled> {
+    ids.iter().map(|id| Settled { id: *id, outcome: Settlement::Sent { labelled: None } }).collect()
 }
 
 fn note(text: &'static str) -> DomainWrites {

@@ -247,7 +247,8 @@ mod tests {
 
     #[test]
     fn only_the_failpoint_within_a_commit_takes_a_commit_apart() {
-        let (bot, epoch) = (7, Epoch(3));
+        let bot = 7;
+        let epoch = Epoch(3);
         let known = Known { leases: Arc::new(Leases::held(bot, epoch)), ..Known::default() };
         let renew = || Operation::Renew { bot, epoch };
         // Armed for a hit that never comes.

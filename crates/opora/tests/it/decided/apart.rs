@@ -23,7 +23,7 @@ impl opora::store::StoreLayer for Apart {
                 self.database.write(writes).await?;
                 opora::failpoints::hit(opora::failpoints::STORE_AFTER_WRITES).await;
             }
-            self.redis.commit(epoch, commit).await
+            self.inner().commit(epoch, commit).await
         })
     }
 

@@ -197,8 +197,9 @@ async fn has_only_noted(scene: &Scene) {
     let (killed, epoch) = scene.led_away().await;
     let turn = Commit { outgoing: vec![message(5, "said"), menu(5)], ..asked() };
     let said = killed.commit(epoch, turn).await.unwrap().outbox;
-    killed.note_sent(epoch, vec![said[0]]).await.unwrap();
-    killed.note_labelled(epoch, vec![(said[1], 120)]).await.unwrap();
+    let is_sent = |id, labelled| Settled { id, outcome: Settlement::Sent { labelled } };
+    let sent = [is_sent(said[0], None), is_sent(said[1], Some((5, "menu".into(), 120)))];
+    killed.log_sent(epoch, &sent).await.unwrap();
     // What is not settled stays noted.
     killed.close().await.unwrap();
 }
@@ -280,7 +281,8 @@ async fn what_was_sent_is_noted_also_when_redis_has_just_fallen_silent(scene: Sc
     scene.proxy.cut_off(true);
     until("it is noticed", async || store.renew(BOT, epoch).await.is_err()).await;
     begins_anew(&*store).await;
-    store.note_sent(epoch, said).await.unwrap();
+    let sent = Settled { id: said[0], outcome: Settlement::Sent { labelled: None } };
+    store.log_sent(epoch, &[sent]).await.unwrap();
     store.close().await.unwrap();
     scene.proxy.cut_off(false);
     // The next process believes its note.

@@ -14,7 +14,8 @@ async fn the_name_of_an_outage_is_one_bots_and_stays_until_everything_is_replaye
     for bot in [7, 8] {
         book.begin(bot).await.unwrap();
     }
-    let (of_7, of_8) = (book.token(7).await.unwrap(), book.token(8).await.unwrap());
+    let of_7 = book.token(7).await.unwrap();
+    let of_8 = book.token(8).await.unwrap();
     assert_ne!(of_7, of_8);
     let mut file = SqliteConnection::connect(&path.display().to_string()).await.unwrap();
     sqlx::raw_sql("INSERT INTO opora_labels VALUES (8, 5, 'label', 1, 0)").execute(&mut file).await.unwrap();
@@ -40,7 +41,8 @@ async fn whoever_lost_the_lease_takes_nothing_of_what_another_one_has_written_do
     assert_eq!(book.epoch(7).await.unwrap(), mine);
     let another = holder("another");
     let theirs = claimed(&book, &another).await;
-    let (key, keys) = (DialogueKey::private(7, 5), ["7:5:5".to_owned()]);
+    let key = DialogueKey::private(7, 5);
+    let keys = ["7:5:5".to_owned()];
     let entry = Entry::of_turn(&Commit::new(key.clone(), Version(3), Millis(1)), false);
     book.database().write(Book::writing(&entry, None).unwrap()).await.unwrap();
     for refused in [

@@ -56,9 +56,12 @@ impl Shared {
     /// Locks a conversation and looks at it; none if the input was taken before.
     pub(super) async fn lock(&self, own: &Own, key: &DialogueKey, mark: Option<&Mark>) -> StoreResult<Option<Seen>> {
         let keys = self.keys(key, Thing::Marks)?;
-        let (ours, token, lasts_ms) = (self.family(own), self.token(own), LASTS.as_millis().to_string());
+        let ours = self.family(own);
+        let token = self.token(own);
+        let lasts_ms = LASTS.as_millis().to_string();
         let args = vec![own.text(), ours, token, lasts_ms, name_of(key), mark.map(rows::mark).unwrap_or_default()];
-        let (asked, mut pause) = (Stopwatch::start(), FIRST_PAUSE);
+        let asked = Stopwatch::start();
+        let mut pause = FIRST_PAUSE;
         loop {
             let call = Call { function: "aiogram_enter", keys: &keys, args: args.clone() };
             let answer = self.redis.wire.call(call).await?;

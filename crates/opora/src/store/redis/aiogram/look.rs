@@ -100,7 +100,8 @@ impl Shared {
 
     /// The keys of a room up to one, and then aiogram's and the notes.
     pub(super) fn keys(&self, key: &DialogueKey, last: Thing) -> StoreResult<Vec<String>> {
-        let (rooms, partition) = (self.redis.keys.rooms(key.bot), partition_of(key));
+        let rooms = self.redis.keys.rooms(key.bot);
+        let partition = partition_of(key);
         let names = self.layout.names(key).map_err(|error| StoreError::Unavailable(error.into()))?;
         let mut keys = rooms.up_to(partition, last).to_vec();
         keys.extend(names);

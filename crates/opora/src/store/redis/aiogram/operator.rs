@@ -46,7 +46,8 @@ impl Shared {
         limit: usize,
     ) -> StoreResult<Vec<ConversationRow>> {
         let theirs = self.names(filter.bot, after.is_none()).await?;
-        let (mut found, mut after) = (Vec::new(), after.cloned());
+        let mut found = Vec::new();
+        let mut after = after.cloned();
         while found.len() < limit {
             let keys = self.next_keys(&theirs, filter.bot, after.as_ref()).await?;
             let rows = try_join_all(keys.iter().map(|key| self.row(key))).await?;
@@ -121,7 +122,9 @@ impl Shared {
         if self.translate.is_some() {
             return Ok(numbers);
         }
-        let (filter, mut after, mut places) = (Filter { bot, ..Filter::default() }, None, BTreeMap::new());
+        let filter = Filter { bot, ..Filter::default() };
+        let mut after = None;
+        let mut places = BTreeMap::new();
         numbers.active = 0;
         loop {
             let rows = self.list_rows(&filter, after.as_ref(), PAGE).await?;
@@ -219,7 +222,8 @@ impl Shared {
 
     async fn scan(&self, wanted: Option<i64>) -> StoreResult<Vec<DialogueKey>> {
         let nameless = self.bot_of_nameless_keys(wanted).await?;
-        let (mut keys, mut strange) = (BTreeSet::new(), 0_usize);
+        let mut keys = BTreeSet::new();
+        let mut strange = 0_usize;
         self.each_name(|name| match self.layout.keys.parse(name, self.layout.strategy, nameless) {
             Ok((key, Part::State)) => keys.extend(conversation(key, wanted)),
             Ok(_) => {}

@@ -41,7 +41,8 @@ impl Shared {
         let own = self.redis.numbers.own_of(epoch, key.bot)?;
         loop {
             let Some(seen) = self.lock(&own, key, mark).await? else { return Ok(Opened::AlreadyTaken) };
-            let (version, stored) = (seen.version(), self.stored(&seen)?);
+            let version = seen.version();
+            let stored = self.stored(&seen)?;
             if !seen.is_noted {
                 match self.adopt(&own, &seen, stored.clone(), now).await {
                     // Somebody without a lock was at it.
@@ -78,7 +79,8 @@ impl Shared {
     /// Makes a version of what aiogram has left.
     async fn adopt(&self, own: &Own, seen: &Seen, stored: Option<Stored>, now: Millis) -> StoreResult<Committed> {
         let key = seen.row.key.clone();
-        let (from, to) = (front(seen.row.stored.as_ref()), front(stored.as_ref()));
+        let from = front(seen.row.stored.as_ref());
+        let to = front(stored.as_ref());
         tracing::debug!(%key, version = seen.version().0, "takes over what aiogram has changed");
         let moved = from != to;
         let transition = Transition { from, to, by: BY.into(), took_us: 0 };
@@ -137,7 +139,8 @@ impl Shared {
         let data = |data: &Data| if data.is_empty() { String::new() } else { data.to_string() };
         let ttl =
             |ttl: Option<std::time::Duration>| ttl.map(|ttl| ttl.as_secs().max(1).to_string()).unwrap_or_default();
-        let (state, data) = (text(record.state.to_string()), text(data(&record.data)));
+        let state = text(record.state.to_string());
+        let data = text(data(&record.data));
         [state, data, ttl(self.layout.state_ttl), ttl(self.layout.data_ttl)]
     }
 }

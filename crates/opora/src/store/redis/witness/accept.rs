@@ -14,7 +14,7 @@ use crate::store::redis::address::Address;
 use crate::store::redis::keys::{Keys, PARTITIONS, Thing};
 use crate::store::redis::opening::reach;
 use crate::store::redis::wire::{Call, Wire};
-use crate::store::redis::{RedisCode, RedisStore};
+use crate::store::redis::{RedisBackend, RedisCode, RedisStore};
 use crate::store::{FileWitness, StoreError, StoreResult, WitnessKeeper};
 
 /// Why there is nothing to compare with.
@@ -37,7 +37,9 @@ impl RedisStore {
         beside.witness.keep().await;
         Ok(losses)
     }
+}
 
+impl RedisBackend {
     /// Goes on after a loss.
     pub(in crate::store::redis) async fn accept(&self, loss: &RedisLoss) -> StoreResult<()> {
         accept(&self.wire, &self.keys, &self.witness, loss).await?;
@@ -75,7 +77,8 @@ impl Beside {
 }
 
 async fn accept(wire: &Wire, keys: &Keys, witness: &Witness, loss: &RedisLoss) -> StoreResult<()> {
-    let (rooms, seen) = (keys.rooms(loss.bot), witness.of(loss.bot));
+    let rooms = keys.rooms(loss.bot);
+    let seen = witness.of(loss.bot);
     let floor = vec![witness.epoch().to_string()];
     wire.call(Call { function: "next_epoch", keys: &[keys.epochs()], args: floor }).await?;
     // Another instance may have made some of what is missing, each change a version at most; what is delivered makes none.

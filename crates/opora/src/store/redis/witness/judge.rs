@@ -7,7 +7,7 @@ use futures_util::future::{try_join, try_join_all};
 
 use super::{BotRecord, Witness};
 use crate::instance::utc;
-use crate::store::redis::RedisStore;
+use crate::store::redis::RedisBackend;
 use crate::store::redis::address::AfterLoss;
 use crate::store::redis::keys::{Keys, PARTITIONS, Thing};
 use crate::store::redis::wire::Wire;
@@ -54,7 +54,7 @@ pub(in crate::store::redis) struct Found {
     pub(in crate::store::redis) counts: Vec<i64>,
 }
 
-impl RedisStore {
+impl RedisBackend {
     /// Asks whether anything of a bot's is missing; takes note of what is there if not.
     pub(in crate::store::redis) async fn loss_of(&self, bot: i64) -> StoreResult<Option<RedisLoss>> {
         let found = look(&self.wire, &self.keys, bot).await?;
@@ -127,7 +127,8 @@ pub(in crate::store::redis) fn judge(witness: &Witness, bot: i64, found: &Found,
     let BotRecord { commits, settled, at, .. } = witness.of(bot).record();
     let lacks: Vec<i64> = commits.iter().zip(&found.counts).map(|(seen, there)| (seen - there).max(0)).collect();
     let missing: i64 = lacks.iter().sum();
-    let (seen, there): (i64, i64) = (commits.iter().sum(), found.counts.iter().sum());
+    let seen: i64 = commits.iter().sum();
+    let there: i64 = found.counts.iter().sum();
     // Of one that nobody ever led with nothing can be missing.
     let was_used = seen > 0 || witness.epoch() > 0;
     let is_other = was_used && !expected.is_empty() && expected != found.generation;

@@ -36,7 +36,8 @@ impl Seen {
     /// As it was kept.
     pub(in crate::store::redis) fn of(record: &BotRecord, now: Millis) -> Self {
         let numbers = |from: &[i64]| std::array::from_fn(|at| from.get(at).copied().unwrap_or_default());
-        let (commits, settled): (Numbers, Numbers) = (numbers(&record.commits), numbers(&record.settled));
+        let commits: Numbers = numbers(&record.commits);
+        let settled: Numbers = numbers(&record.settled);
         let at = if record.at.0 > 0 { record.at } else { now };
         Self {
             counts: commits.map(AtomicI64::new),

@@ -163,7 +163,9 @@ async fn writes_that_end_the_transaction_fail_for_good_and_the_others_go_again()
 
 #[tokio::test]
 async fn a_lease_is_renewed_while_many_write_for_long() {
-    let (bench, many, done) = (Bench::new().await, 12, AtomicUsize::new(0));
+    let bench = Bench::new().await;
+    let many = 12;
+    let done = AtomicUsize::new(0);
     let writing = (0..many).map(|_| async {
         let slow = Duration::from_millis(250);
         let writes = DomainWrites::new(move |_| {

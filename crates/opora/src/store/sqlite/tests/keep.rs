@@ -3,7 +3,7 @@
 use sqlx::Connection;
 
 use super::*;
-use crate::store::{Bounds, Cleaned, EffectId, Parked, Settled, Settlement, StoreError};
+use crate::store::{Bounds, Cleaned, EffectId, Parked, StoreError};
 
 #[tokio::test]
 async fn reopening_keeps_everything() {
@@ -119,7 +119,7 @@ async fn what_was_noted_as_sent_is_not_sent_again_by_the_next_holder() {
     let bench = Bench::new().await;
     let first = bench.commit(full_turn(1, Version(0), vec![])).await.unwrap();
     let second = bench.commit(full_turn(1, Version(1), vec![])).await.unwrap();
-    bench.store.note_sent(bench.epoch, vec![first.outbox[0], first.outbox[1]]).await.unwrap();
+    bench.store.log_sent(bench.epoch, &sent(&first.outbox)).await.unwrap();
     let seen = bench.store.lease(BOT).await.unwrap();
     let next = reopened(&bench.path("opora.db")).await;
     let LeaseAnswer::Granted(_) = next.claim(BOT, &holder("b"), seen.as_ref()).await.unwrap() else { panic!() };
@@ -134,9 +134,8 @@ async fn what_was_noted_as_sent_is_not_sent_again_by_the_next_holder() {
 async fn a_store_in_which_all_is_settled_leaves_no_notes() {
     let bench = Bench::new().await;
     let ids = bench.commit(full_turn(1, Version(0), vec![])).await.unwrap().outbox;
-    bench.store.note_sent(bench.epoch, ids.clone()).await.unwrap();
-    let sent = |id| Settled { id, outcome: Settlement::Sent { labelled: None } };
-    bench.store.settle(bench.epoch, ids.into_iter().map(sent).collect(), NOW).await.unwrap();
+    bench.store.log_sent(bench.epoch, &sent(&ids)).await.unwrap();
+    bench.store.settle(bench.epoch, sent(&ids), NOW).await.unwrap();
     bench.store.close().await.unwrap();
     let names: Vec<_> =
         std::fs::read_dir(bench.folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -147,7 +146,8 @@ async fn a_store_in_which_all_is_settled_leaves_no_notes() {
 async fn the_log_comes_into_the_database_while_the_store_is_open() {
     let bench = Bench::new().await;
     let size = || std::fs::metadata(bench.path("opora.db")).unwrap().len();
-    let (before, mut version) = (size(), Version(0));
+    let before = size();
+    let mut version = Version(0);
     let deadline = std::time::Duration::from_secs(20);
     let grown = async {
         while size() == before {

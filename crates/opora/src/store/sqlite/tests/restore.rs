@@ -34,7 +34,7 @@ async fn bench_with_a_backup() -> (Bench, PathBuf) {
     bench.epoch = claim(&bench.store, BOT).await;
     for (user, version) in [(1, 1), (1, 2), (2, 0)] {
         let committed = bench.commit(full_turn(user, Version(version), vec![])).await.unwrap();
-        bench.store.note_sent(bench.epoch, committed.outbox).await.unwrap();
+        bench.store.log_sent(bench.epoch, &sent(&committed.outbox)).await.unwrap();
     }
     (bench, backup)
 }
@@ -51,11 +51,11 @@ async fn is_sound(path: &Path) -> bool {
 async fn a_backup_takes_the_place_of_what_a_killed_process_has_left() {
     let (bench, backup) = bench_with_a_backup().await;
     let (folder, database) = killed(&bench).await;
-    assert_eq!(names(&folder), ["opora.db", "opora.db-sent-2", "opora.db-shm", "opora.db-wal"]);
+    assert_eq!(names(&folder), ["opora.db", "opora.db-sent-7.0.2", "opora.db-shm", "opora.db-wal"]);
     let kept = folder.path().join("opora.db.before-restore");
     let restored = SqliteStore::restore(&backup, &database).await.unwrap();
     assert_eq!(restored, Restored { kept: Some(kept.clone()), was_readable: true });
-    assert_eq!(names(&folder), ["opora.db", "opora.db.before-restore", "opora.db.before-restore-sent-2"]);
+    assert_eq!(names(&folder), ["opora.db", "opora.db.before-restore", "opora.db.before-restore-sent-7.0.2"]);
     assert!(is_sound(&database).await && is_sound(&kept).await);
     let store = reopened(&database).await;
     assert_eq!(store.lease(BOT).await.unwrap(), None, "nobody holds the lease of a copy");
