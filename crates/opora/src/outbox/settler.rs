@@ -93,7 +93,8 @@ pub(super) async fn run_notes(shared: Arc<Shared>) {
 }
 
 pub(super) async fn note(shared: &Shared, batch: &[Settled]) -> StoreResult<()> {
-    let (mut plain, mut with_label) = (Vec::new(), Vec::new());
+    let mut plain = Vec::new();
+    let mut with_label = Vec::new();
     for Settled { id, outcome } in batch {
         match outcome {
             Settlement::Sent { labelled: None } => plain.push(*id),
