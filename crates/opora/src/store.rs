@@ -124,8 +124,8 @@ pub enum StoreError {
         /// Its key in Redis.
         lock: String,
     },
-    /// The store is away, and there is no local copy of the conversation: wait, and tell its person. Only [`Store::enter`]
-    /// and [`Store::open`] answer this.
+    /// The store is away, and there is no local copy of the conversation: wait, and tell its person. Only
+    /// [`Store::enter`] and [`Store::open`] answer this.
     #[error("Redis is away, and there is no copy of {key}: it waits")]
     NoCopy {
         /// The conversation that has to wait.
@@ -174,8 +174,8 @@ const ALONE: &str = "this store takes updates only of the one who holds the leas
 
 /// Keeps conversations, and what waits before and after their turns.
 ///
-/// [`crate::store_conformance!`] tests an implementation; those that are here pass it. [`StoreLayer`] makes one that stands
-/// before another.
+/// [`crate::store_conformance!`] tests an implementation; those that are here pass it. [`StoreLayer`] makes one that
+/// stands before another.
 pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// What is kept where, and what a restart loses, for the log.
     fn describe(&self) -> String;
@@ -209,8 +209,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// The operator's way to end a lease whose holder cannot; the holder is fenced.
     fn clear_lease(&self, bot: i64) -> Answer<'_, ()>;
 
-    /// Waits until the store wants whoever holds the lease to finish what is under way and to ask for it anew, because it
-    /// goes on elsewhere. Most stores never do.
+    /// Waits until the store wants whoever holds the lease to finish what is under way and to ask for it anew, because
+    /// it goes on elsewhere. Most stores never do.
     fn anew(&self, bot: i64) -> Answer<'_, ()> {
         let _ = bot;
         Box::pin(std::future::pending())
@@ -236,9 +236,9 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn why_alone(&self) -> Option<&'static str> {
         Some(ALONE)
     }
-    /// Puts updates into the inbox in one durable step, as [`Store::receive`] does, but of any instance, whether it holds
-    /// the lease or not. What was answered before another call began stands before what that call brings, whoever made
-    /// the two. Answers come in the order of the batch.
+    /// Puts updates into the inbox in one durable step, as [`Store::receive`] does, but of any instance, whether it
+    /// holds the lease or not. What was answered before another call began stands before what that call brings, whoever
+    /// made the two. Answers come in the order of the batch.
     fn deliver(&self, batch: Vec<Incoming>) -> Answer<'_, Vec<Delivered>> {
         let _ = batch;
         Box::pin(async { Err(StoreError::Unsupported(ALONE)) })
@@ -263,8 +263,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
 
     /// The state of a conversation and its version; with a mark also whether that input was taken already.
     fn open<'a>(&'a self, key: &'a DialogueKey, mark: Option<&'a Mark>) -> Answer<'a, Opened>;
-    /// As [`Store::open`], for a turn: where others change conversations too, they are kept from this one until it commits
-    /// or [`Store::leave`] is called.
+    /// As [`Store::open`], for a turn: where others change conversations too, they are kept from this one until it
+    /// commits or [`Store::leave`] is called.
     fn enter<'a>(
         &'a self,
         epoch: Epoch,
@@ -297,8 +297,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     /// Takes back what [`Store::sending`] has said of these: they surely were not sent, and wait to be tried again.
     fn not_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()>;
     /// Notes at once, and for this process alone, that these were sent; [`Store::settle`] follows and says it for good.
-    /// A store whose settling waits for a disk or a server keeps this where an end of the process cannot take it, so that
-    /// the next holder of the lease does not send them again. Others need it not.
+    /// A store whose settling waits for a disk or a server keeps this where an end of the process cannot take it, so
+    /// that the next holder of the lease does not send them again. Others need it not.
     fn note_sent(&self, epoch: Epoch, ids: Vec<OutboxId>) -> Answer<'_, ()> {
         let _ = (epoch, ids);
         Box::pin(async { Ok(()) })
@@ -334,7 +334,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>>;
     /// The earliest timer or end of life, so that nobody has to ask every second.
     fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>>;
-    /// Removes what is beyond its bounds, a limited number of rows each time; [`Cleaned::nothing`] means that it is clean.
+    /// Removes what is beyond its bounds, a limited number of rows each time; [`Cleaned::nothing`] means that it is
+    /// clean.
     fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned>;
 
     // The operator.
@@ -348,10 +349,11 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     ) -> Answer<'a, Vec<ConversationRow>>;
     /// Ends a conversation whatever its state; the running instance notices by the version.
     fn reset<'a>(&'a self, key: &'a DialogueKey, now: Millis) -> Answer<'a, bool>;
-    /// Forgets a person: ends the conversations that the person has with a bot, in private and in groups, and removes their
-    /// inputs, messages, timers, effects, records and parked turns, and what was said to the person's chat. What keeps an
-    /// update from being applied twice stays, and so does the version of each conversation. The running instance notices by
-    /// the version. Answers how much there was; a repetition finds nothing. Nobody's conversations (user 0) are left alone.
+    /// Forgets a person: ends the conversations that the person has with a bot, in private and in groups, and removes
+    /// their inputs, messages, timers, effects, records and parked turns, and what was said to the person's chat. What
+    /// keeps an update from being applied twice stays, and so does the version of each conversation. The running
+    /// instance notices by the version. Answers how much there was; a repetition finds nothing. Nobody's conversations
+    /// (user 0) are left alone.
     fn forget(&self, bot: i64, user: i64, now: Millis) -> Answer<'_, u64>;
     /// Writes a conversation as it was exported; refused if there is one with a state, unless `replace`.
     fn import<'a>(&'a self, row: &'a ConversationRow, replace: bool) -> Answer<'a, bool>;
@@ -359,8 +361,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn statistics(&self, bot: Option<i64>) -> Answer<'_, Statistics>;
     /// The bots that have anything here.
     fn bots(&self) -> Answer<'_, Vec<i64>>;
-    /// Messages that could not be sent, in the order in which they were said, after the [place](FailedRow::place) of one.
-    /// They go with their age, see [`Bounds::records_before`].
+    /// Messages that could not be sent, in the order in which they were said, after the [place](FailedRow::place) of
+    /// one. They go with their age, see [`Bounds::records_before`].
     fn failed(&self, bot: i64, after: Option<(Millis, OutboxId)>, limit: usize) -> Answer<'_, Vec<FailedRow>>;
     /// Parked turns, oldest first.
     fn parked(&self, bot: Option<i64>, limit: usize) -> Answer<'_, Vec<Parked>>;
@@ -378,8 +380,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn transitions_of<'a>(&'a self, key: &'a DialogueKey, after: i64, limit: usize) -> Answer<'a, Vec<TransitionRow>>;
     /// Copies everything consistently into a new file while the bot runs.
     fn backup<'a>(&'a self, to: &'a std::path::Path) -> Answer<'a, ()>;
-    /// What other versions of this library have left on the server and whoever still needs it makes again, by name; it is
-    /// removed, unless `is_dry_run`.
+    /// What other versions of this library have left on the server and whoever still needs it makes again, by name; it
+    /// is removed, unless `is_dry_run`.
     fn tidy(&self, is_dry_run: bool) -> Answer<'_, Vec<String>> {
         let _ = is_dry_run;
         Box::pin(async { Ok(Vec::new()) })
