@@ -24,8 +24,8 @@ enum Benchmark {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// The cost of a turn with a thousand and with a million stored dialogues, and the room that an idle one takes; fails
-    /// where the costs differ by more than a fifth
+    /// The cost of a turn with a thousand and with a million stored dialogues, and the room that an idle one takes;
+    /// fails where the costs differ by more than a fifth
     Dialogues {
         /// Which stores; all of them unless given
         #[arg(value_parser = ["sqlite", "redis", "postgres", "process"])]
@@ -34,8 +34,8 @@ enum Benchmark {
         #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(10_000..))]
         many: u32,
     },
-    /// The product under attack: 2,000 idle connections, 200 unread downloads, 500 WebSockets, 4,000 attempts to sign in;
-    /// fails where the bot becomes twice as slow, memory reaches 300 MB, or pages do not come
+    /// The product under attack: 2,000 idle connections, 200 unread downloads, 500 WebSockets, 4,000 attempts to sign
+    /// in; fails where the bot becomes twice as slow, memory reaches 300 MB, or pages do not come
     Attack {
         /// How long it lasts
         #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(5..))]
@@ -121,8 +121,8 @@ fn bench(commands: &Commands, package: &str, name: &str) -> Command {
     commands.cargo(&["bench", "--profile", "dist", "--package", package, "--bench", name, "--"])
 }
 
-/// Each store is measured by a process of its own, and beside no other. One that misses its goal keeps no other from being
-/// measured; the first such is told in the end.
+/// Each store is measured by a process of its own, and beside no other. One that misses its goal keeps no other from
+/// being measured; the first such is told in the end.
 fn dialogues(commands: &Commands, stores: &[String], many: u32) -> Result<()> {
     let mut measured = Ok(());
     let mut measure = |words: &[&str]| {

@@ -1,4 +1,5 @@
-//! What the dependencies are held to: licences, sources, one version of each stack, and what a bot must not compile unasked.
+//! What the dependencies are held to: licences, sources, one version of each stack, and what a bot must not compile
+//! unasked.
 //!
 //! Everything is read from `cargo metadata` and `cargo tree`. Security advisories are not checked: their list has to be
 //! downloaded, which is not possible everywhere.
@@ -13,8 +14,8 @@ use crate::commands::Commands;
 
 /// One TLS stack, and no C library that the machine has to bring.
 const BANNED: [&str; 3] = ["native-tls", "openssl", "openssl-sys"];
-/// Two versions of one of these mean two runtimes, two pools or types that do not fit each other. Small crates may come in
-/// several versions.
+/// Two versions of one of these mean two runtimes, two pools or types that do not fit each other. Small crates may come
+/// in several versions.
 const ONE_VERSION: [&str; 8] = ["axum", "hyper", "redis", "reqwest", "rustls", "sqlx", "sqlx-core", "tokio"];
 /// Permissive licences only.
 const LICENCES: [&str; 14] = [

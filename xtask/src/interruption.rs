@@ -1,7 +1,7 @@
 //! Whether somebody asked for an end: Ctrl-C, a termination, a closed terminal.
 //!
-//! The signals only raise a flag. Whoever waits for something looks at it, so that what was started is always stopped in
-//! the ordinary way; nothing is done in a signal handler.
+//! The signals only raise a flag. Whoever waits for something looks at it, so that what was started is always stopped
+//! in the ordinary way; nothing is done in a signal handler.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

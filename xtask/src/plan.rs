@@ -1,6 +1,7 @@
 //! Which steps a test run has, in which order, and what each needs before it.
 //!
-//! Cheap checks come first. `--only` names the steps wanted, and those they need come along; `--skip` has the last word.
+//! Cheap checks come first. `--only` names the steps wanted, and those they need come along; `--skip` has the last
+//! word.
 
 use std::collections::BTreeSet;
 

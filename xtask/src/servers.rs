@@ -1,8 +1,8 @@
 //! A private Redis and a private PostgreSQL for the length of a test run or of a measurement.
 //!
 //! They listen on free loopback ports, keep their files in a temporary directory, and are stopped by their own process
-//! number. A server given by the caller is used instead for tests, and is never stopped. For tests nothing is durable: a
-//! test of durability starts servers of its own. For measurements everything is, as in production.
+//! number. A server given by the caller is used instead for tests, and is never stopped. For tests nothing is durable:
+//! a test of durability starts servers of its own. For measurements everything is, as in production.
 
 mod postgres;
 mod redis;

@@ -1,9 +1,9 @@
 //! `cargo xtask soak`: the crash test in its long form.
 //!
-//! A bot is killed at every failpoint again and again while people talk to it, and so is the server that keeps its state,
-//! Redis or PostgreSQL; then everything it has said and kept is compared with what they did. The tests are those of
-//! `cargo xtask test`, in release mode and with larger numbers, one after another. Every wait in them has a deadline, so
-//! the run ends by itself.
+//! A bot is killed at every failpoint again and again while people talk to it, and so is the server that keeps its
+//! state, Redis or PostgreSQL; then everything it has said and kept is compared with what they did. The tests are those
+//! of `cargo xtask test`, in release mode and with larger numbers, one after another. Every wait in them has a
+//! deadline, so the run ends by itself.
 
 use std::process::ExitCode;
 

@@ -1,15 +1,15 @@
 //! The code that the derive writes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::{DeriveInput, Error, Fields, LitStr, Result, Variant};
+use syn::{DeriveInput, Error, Field, Fields, LitStr, Result, Variant};
 
 use crate::{attributes, names};
 
-/// More fields than this no handler takes.
-const FIELDS_MAX: usize = 8;
+/// More fields than this no handler takes one by one.
+const FIELDS_MAX: usize = 3;
 
 struct State<'a> {
     variant: &'a Variant,
@@ -24,7 +24,8 @@ pub fn states(input: &DeriveInput) -> Result<TokenStream> {
     let states = data.variants.iter().map(state).collect::<Result<Vec<_>>>()?;
     refuse_twins(&states)?;
 
-    let (ident, vis) = (&input.ident, &input.vis);
+    let ident = &input.ident;
+    let vis = &input.vis;
     let default_dialogue = || LitStr::new(&names::snake(&ident.to_string()), ident.span());
     let dialogue = said.dialogue.unwrap_or_else(default_dialogue);
     let version = said.version.unwrap_or(1);
@@ -49,10 +50,7 @@ pub fn states(input: &DeriveInput) -> Result<TokenStream> {
 }
 
 fn state(variant: &Variant) -> Result<State<'_>> {
-    if variant.fields.len() > FIELDS_MAX {
-        let message = format!("a state has at most {FIELDS_MAX} fields; put what belongs together into a struct");
-        return Err(Error::new(variant.ident.span(), message));
-    }
+    check_fields(variant)?;
     let written = variant.ident.to_string();
     let capitals = names::capitals(&written);
     if capitals == written {
@@ -63,6 +61,26 @@ fn state(variant: &Variant) -> Result<State<'_>> {
     let own = attributes::on_variant(variant)?;
     let name = own.unwrap_or_else(|| LitStr::new(&names::snake(&written), variant.ident.span()));
     Ok(State { variant, name, constant: Ident::new(&capitals, variant.ident.span()) })
+}
+
+/// Refuses fields that a handler could not take one by one, or could swap unnoticed.
+fn check_fields(variant: &Variant) -> Result<()> {
+    let ident = &variant.ident;
+    if variant.fields.len() > FIELDS_MAX {
+        let message = format!("a state has at most {FIELDS_MAX} fields; put them into a struct: `{ident}({ident})`");
+        return Err(Error::new(ident.span(), message));
+    }
+    let mut seen = HashSet::new();
+    match variant.fields.iter().find(|Field { ty, .. }| !seen.insert(quote!(#ty).to_string())) {
+        Some(repeated) => {
+            let message = format!(
+                "two fields of `{ident}` have the same type, and a handler could swap them unnoticed; put the fields \
+                 into a struct: `{ident}({ident})`"
+            );
+            Err(Error::new_spanned(repeated, message))
+        }
+        None => Ok(()),
+    }
 }
 
 fn suggest(written: &str) -> String {

@@ -13,8 +13,13 @@ mod names;
 
 /// Makes an enum the states of a dialogue.
 ///
-/// Each variant becomes a constant in capitals: `Greeting::Age { name: String }` becomes
-/// `Greeting::AGE: At<Greeting, (String,)>`. Handlers of that state get its fields, in their order.
+/// Each variant becomes a constant in capitals: `Greeting::Age(Age)` becomes `Greeting::AGE: At<Greeting, (Age,)>`.
+/// Handlers of that state get what it carries: `async fn age(turn: &mut Turn, state: Age, input: String)`.
+///
+/// A state that carries more than one value wraps a struct, as `Age` here: its fields have names wherever they are
+/// used. It is stored as a variant with the same fields would be. A variant may also have up to three fields of
+/// different types; handlers get them one by one, in their order. Two fields of one type could be swapped unnoticed,
+/// and are refused; so is, when the bot starts, a handler whose input has the type of a field.
 ///
 /// - `#[states(dialogue = "greeting")]` on the enum names the dialogue; by default it is the enum's name in snake case.
 /// - `#[states(version = 2)]` on the enum is the version of its stored shape; by default 1.

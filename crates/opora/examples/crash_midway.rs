@@ -33,7 +33,12 @@ const ANSWERS: [&str; 4] = ["Your name?", "Where do you live?", "Anna from Mosco
 #[derive(Clone, Debug, Serialize, Deserialize, States)]
 enum Form {
     Name,
-    City { name: String },
+    City(City),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct City {
+    name: String,
 }
 
 async fn start(turn: &mut Turn, _: Command) -> Step<Form> {
@@ -43,11 +48,11 @@ async fn start(turn: &mut Turn, _: Command) -> Step<Form> {
 
 async fn name(turn: &mut Turn, name: String) -> Step<Form> {
     turn.say("Where do you live?");
-    Ok(Next::Go(Form::City { name }))
+    Ok(Next::Go(Form::City(City { name })))
 }
 
-async fn city(turn: &mut Turn, name: String, city: String) -> Step<Form> {
-    turn.say(format!("{name} from {city}."));
+async fn city(turn: &mut Turn, state: City, city: String) -> Step<Form> {
+    turn.say(format!("{} from {city}.", state.name));
     Ok(Next::End)
 }
 

@@ -2,10 +2,10 @@
 //!
 //! It is the dialogue that `bench/` measures on several frameworks. Settings come from the environment: `BOT_TOKEN`;
 //! `BOT_API_URL` for another server than Telegram's; `STATE_URL`, `memory:`, `sqlite:<path>`, `postgres://…` or
-//! `redis://…`; `DATA_DIR` or `RUN_DIR`, the folder where a bot on a server keeps what it has to know over its own restarts,
-//! if `STATE_URL` names none by `data=`; `SEND_LIMITS`, `telegram` or `off`. With `WEBHOOK_URL`, an address that ends in
-//! `/telegram`, updates come by webhook: with `WEBHOOK_SECRET`, to `WEBHOOK_LISTEN`, where a balancer may stand before
-//! several instances.
+//! `redis://…`; `DATA_DIR` or `RUN_DIR`, the folder where a bot on a server keeps what it has to know over its own
+//! restarts, if `STATE_URL` names none by `data=`; `SEND_LIMITS`, `telegram` or `off`. With `WEBHOOK_URL`, an address
+//! that ends in `/telegram`, updates come by webhook: with `WEBHOOK_SECRET`, to `WEBHOOK_LISTEN`, where a balancer may
+//! stand before several instances.
 
 use std::env;
 use std::error::Error;
@@ -21,9 +21,27 @@ use opora::prelude::*;
 enum Registration {
     Language,
     Name,
-    Phone { name: String },
-    Passport { name: String, phone: String },
-    Selfie { name: String, phone: String, passport: String },
+    Phone(Phone),
+    Passport(Passport),
+    Selfie(Selfie),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Phone {
+    name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Passport {
+    name: String,
+    phone: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Selfie {
+    name: String,
+    phone: String,
+    passport: String,
 }
 
 async fn start(turn: &mut Turn, _: Command) -> Step<Registration> {
@@ -39,24 +57,26 @@ async fn language(turn: &mut Turn, _: Press) -> Step<Registration> {
 
 async fn name(turn: &mut Turn, name: String) -> Step<Registration> {
     turn.say("Your phone?");
-    Ok(Next::Go(Registration::Phone { name }))
+    Ok(Next::Go(Registration::Phone(Phone { name })))
 }
 
-async fn phone(turn: &mut Turn, name: String, phone: String) -> Step<Registration> {
+async fn phone(turn: &mut Turn, state: Phone, phone: String) -> Step<Registration> {
     if !phone.starts_with('+') {
         turn.say("invalid: a phone number starts with +");
         return Ok(Next::Stay);
     }
     turn.say("Send a photo of your passport");
-    Ok(Next::Go(Registration::Passport { name, phone }))
+    Ok(Next::Go(Registration::Passport(Passport { name: state.name, phone })))
 }
 
-async fn passport(turn: &mut Turn, name: String, phone: String, photo: Photo) -> Step<Registration> {
+async fn passport(turn: &mut Turn, state: Passport, photo: Photo) -> Step<Registration> {
     turn.say("Now a selfie");
-    Ok(Next::Go(Registration::Selfie { name, phone, passport: photo.file_id }))
+    let Passport { name, phone } = state;
+    Ok(Next::Go(Registration::Selfie(Selfie { name, phone, passport: photo.file_id })))
 }
 
-async fn selfie(turn: &mut Turn, name: String, phone: String, passport: String, photo: Photo) -> Step<Registration> {
+async fn selfie(turn: &mut Turn, state: Selfie, photo: Photo) -> Step<Registration> {
+    let Selfie { name, phone, passport } = state;
     turn.say(format!("done {name} {phone} {passport} {}", photo.file_id));
     Ok(Next::End)
 }

@@ -8,7 +8,12 @@ use opora::prelude::*;
 #[states(dialogue = "greeting")]
 enum Greeting {
     Name,
-    Age { name: String },
+    Age(Age),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Age {
+    name: String,
 }
 
 async fn start(turn: &mut Turn, _: Command) -> Step<Greeting> {
@@ -18,11 +23,11 @@ async fn start(turn: &mut Turn, _: Command) -> Step<Greeting> {
 
 async fn name(turn: &mut Turn, name: String) -> Step<Greeting> {
     turn.say("How old are you?");
-    Ok(Next::Go(Greeting::Age { name }))
+    Ok(Next::Go(Greeting::Age(Age { name })))
 }
 
-async fn age(turn: &mut Turn, name: String, age: String) -> Step<Greeting> {
-    turn.say(format!("{name} is {age}."));
+async fn age(turn: &mut Turn, state: Age, age: String) -> Step<Greeting> {
+    turn.say(format!("{} is {age}.", state.name));
     Ok(Next::End)
 }
 

@@ -2,9 +2,11 @@
 //!
 //! [`KeyBuilder`] and [`Strategy`] name the keys, [`Data`] carries what Python's `json` wrote, a [`Mapping`] says what
 //! aiogram's states mean in a dialogue, and [`import`] brings them into a store; the source is only read then. An
-//! [`AiogramStore`] works on aiogram's own keys instead, beside an aiogram bot: see the [guide](crate::guide::from_aiogram).
+//! [`AiogramStore`] works on aiogram's own keys instead, beside an aiogram bot: see the
+//! [guide](crate::guide::from_aiogram).
 //!
-//! Bots that keep their own classes in the data, by a `json_dumps` of their own, need a closure that reads what that wrote.
+//! Bots that keep their own classes in the data, by a `json_dumps` of their own, need a closure that reads what that
+//! wrote.
 
 pub use self::import::{ImportError, ImportOptions, ImportReport, LeftOut, import};
 pub use self::keys::{DEFAULT_DESTINY, KeyBuilder, KeyError, Part, StorageKey};

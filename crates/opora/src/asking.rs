@@ -91,8 +91,8 @@ pub(crate) fn wish(body: &str) -> &str {
     serde_json::from_str::<Wrapped<&RawValue>>(body).map_or(body, |wrapped| wrapped.body.get())
 }
 
-/// The name in the store of a conversation's alarm. Timers have other names: those of side dialogues begin with the name of
-/// their slot, and a turn refuses a timer whose name begins so.
+/// The name in the store of a conversation's alarm. Timers have other names: those of side dialogues begin with the
+/// name of their slot, and a turn refuses a timer whose name begins so.
 pub(crate) fn alarm_name(name: &str) -> String {
     format!("{ALARM}{name}")
 }

@@ -1,7 +1,7 @@
 //! Rows of which the store has all and memory a part: messages to send, effects to carry out.
 //!
-//! No row is taken up twice: not if it is settled while its page is read, and not if it is read before its own turn brings
-//! it. How many rows memory holds, and in which order, is left to the caller.
+//! No row is taken up twice: not if it is settled while its page is read, and not if it is read before its own turn
+//! brings it. How many rows memory holds, and in which order, is left to the caller.
 
 use std::collections::HashSet;
 use std::hash::Hash;

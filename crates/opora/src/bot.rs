@@ -162,9 +162,9 @@ impl Bot {
 
     /// Keeps its state here; see [`crate::store::open`].
     ///
-    /// Who holds a store closes it. A bot that is the only one to hold its store when it starts closes it when it ends; an
-    /// application that keeps a clone, for its own queries or for a second bot, closes the store itself when nobody needs it
-    /// any more.
+    /// Who holds a store closes it. A bot that is the only one to hold its store when it starts closes it when it ends;
+    /// an application that keeps a clone, for its own queries or for a second bot, closes the store itself when nobody
+    /// needs it any more.
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = store;
@@ -301,9 +301,12 @@ impl Bot {
             Some(api) => api,
             None => Arc::new(Telegram::new(&self.token, &self.api_url)?),
         };
-        let (script, context) = (Arc::new(self.script), Arc::new(self.context));
+        let script = Arc::new(self.script);
+        let context = Arc::new(self.context);
         let peeking = (self.settings.polling.tells_to_wait && self.webhook.is_none()).then(|| {
-            let (api, script, context) = (Arc::clone(&api), Arc::clone(&script), Arc::clone(&context));
+            let api = Arc::clone(&api);
+            let script = Arc::clone(&script);
+            let context = Arc::clone(&context);
             Arc::new(Peeking { bot, api, script, context, told: Default::default() })
         });
         let life = Life {
@@ -324,8 +327,8 @@ impl Bot {
         life.run(stop).await
     }
 
-    /// Refuses a store with which every turn would fail; and one that takes no updates of other instances, where they are to
-    /// bring some: else Telegram would hear 503 for ever.
+    /// Refuses a store with which every turn would fail; and one that takes no updates of other instances, where they
+    /// are to bring some: else Telegram would hear 503 for ever.
     fn check_store(&self) -> Result<(), BotError> {
         if let Some(why) = self.store.why_unusable_for_bots() {
             return Err(StoreError::Unsupported(why).into());

@@ -1,8 +1,8 @@
 //! The only reader of the clock in this crate.
 //!
-//! Wall time is believed once, when a clock is made; from then on the machine's monotonic clock counts, and the time for
-//! which the machine sleeps. So a jump of the wall clock ends no dialogue early and makes no second leader; one that
-//! stays is told. A test sets the clock by hand instead.
+//! Wall time is believed once, when a clock is made; from then on the machine's monotonic clock counts, and the time
+//! for which the machine sleeps. So a jump of the wall clock ends no dialogue early and makes no second leader; one
+//! that stays is told. A test sets the clock by hand instead.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -54,8 +54,8 @@ impl Clock {
         Self::machine_ahead(Duration::ZERO)
     }
 
-    /// The machine's clock, always so much ahead of it: for a test that starts a process now and has it be later there. Those
-    /// who share a store should go by clocks that never step back from one process to the next.
+    /// The machine's clock, always so much ahead of it: for a test that starts a process now and has it be later there.
+    /// Those who share a store should go by clocks that never step back from one process to the next.
     #[must_use]
     pub fn machine_ahead(ahead: Duration) -> Self {
         let machine = Machine::start(wall(), uptime());
@@ -134,9 +134,13 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_ahead_stays_so_and_goes_on() {
-        let (ahead, second) = (Duration::from_secs(3600), Duration::from_secs(1));
-        let (machine, later) = (Clock::machine(), Clock::machine_ahead(ahead));
-        let (before, now, after) = (machine.now(), later.now(), machine.now());
+        let ahead = Duration::from_secs(3600);
+        let second = Duration::from_secs(1);
+        let machine = Clock::machine();
+        let later = Clock::machine_ahead(ahead);
+        let before = machine.now();
+        let now = later.now();
+        let after = machine.now();
         // Each has believed the wall clock at a moment of its own.
         assert!(before.plus(ahead).minus(second) <= now && now <= after.plus(ahead + second));
         assert!(later.now() >= now);

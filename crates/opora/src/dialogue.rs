@@ -12,7 +12,12 @@
 //! #[serde(tag = "at", rename_all = "snake_case")]
 //! enum Greeting {
 //!     Name,
-//!     Age { name: String },
+//!     Age(Age),
+//! }
+//!
+//! #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+//! struct Age {
+//!     name: String,
 //! }
 //!
 //! async fn start(turn: &mut Turn, _: Command) -> Step<Greeting> {
@@ -22,11 +27,11 @@
 //!
 //! async fn name(turn: &mut Turn, name: String) -> Step<Greeting> {
 //!     turn.say("How old are you?");
-//!     Ok(Next::Go(Greeting::Age { name }))
+//!     Ok(Next::Go(Greeting::Age(Age { name })))
 //! }
 //!
-//! async fn age(turn: &mut Turn, name: String, age: String) -> Step<Greeting> {
-//!     turn.say(format!("{name} is {age}."));
+//! async fn age(turn: &mut Turn, state: Age, age: String) -> Step<Greeting> {
+//!     turn.say(format!("{} is {age}.", state.name));
 //!     Ok(Next::End)
 //! }
 //!
@@ -41,6 +46,7 @@
 //!
 //! Nothing here stores or sends: [`Script`] turns an input into what should be committed, and the runtime commits it.
 
+use std::any::{TypeId, type_name};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -50,9 +56,10 @@ use serde_json::Value;
 use crate::input::{Failure, Input, Kind, Outcome, Returned, returned};
 use crate::store::BoxError;
 
+use self::handler::repeated_type;
 use self::route::{Act, Route, act, ask_act};
 
-pub use self::handler::{Handler, Question};
+pub use self::handler::{Fields, Handler, Question};
 pub use self::hooks::Guard;
 pub use self::next::{Child, Next, Step};
 pub use self::script::Script;
@@ -91,7 +98,7 @@ pub(crate) type Upcast = Box<dyn Fn(Value) -> Result<Value, BoxError> + Send + S
 
 /// A dialogue over the states `S`, and who handles what in them.
 ///
-/// Handlers are `async fn(&mut Turn, <the state's fields>, <the input>) -> Step<S>`.
+/// Handlers are `async fn(&mut Turn, <what the state carries>, <the input>) -> Step<S>`.
 pub struct Dialogue<S: States> {
     entries: Vec<Route<S>>,
     anywhere: Vec<Route<S>>,
@@ -108,15 +115,15 @@ pub struct Dialogue<S: States> {
     history_max: usize,
     on_error: OnError,
     calls: Vec<&'static str>,
-    /// States named by handlers that the enum does not have.
-    strangers: Vec<&'static str>,
+    /// What is wrong with single handlers, each as a sentence.
+    mistakes: Vec<String>,
 }
 
 /// What becomes of a dialogue when a turn of it has failed for good.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// Its step is cleared, so that nobody is stuck; the draft is kept for the dialogue's life, and the person gets "Try
-    /// again" and "Cancel".
+    /// Its step is cleared, so that nobody is stuck; the draft is kept for the dialogue's life, and the person gets
+    /// "Try again" and "Cancel".
     #[default]
     KeepDraft,
     /// It stays where it is, and the person is asked to answer once more.
@@ -144,7 +151,7 @@ impl<S: States> Dialogue<S> {
             history_max: HISTORY_MAX,
             on_error: OnError::default(),
             calls: Vec::new(),
-            strangers: Vec::new(),
+            mistakes: Vec::new(),
         }
     }
 
@@ -160,19 +167,19 @@ impl<S: States> Dialogue<S> {
         self
     }
 
-    /// Handles a kind of input in one state. The handler gets the state's fields.
+    /// Handles a kind of input in one state. The handler gets what the state carries.
     #[must_use]
     pub fn on<F, I, H>(mut self, at: At<S, F>, kind: Kind<I>, handler: H) -> Self
     where
-        F: 'static,
+        F: Fields,
         I: Send + 'static,
         H: for<'t> Handler<'t, F, I, S> + 'static,
     {
         let take = at.take;
-        let route = Route::new(kind, handler, move |state: Option<S>| take(state?));
-        match self.index(at.name) {
-            Some(index) => self.at[index].push(route),
-            None => self.strangers.push(at.name),
+        let mut types = F::types();
+        types.push((TypeId::of::<I>(), type_name::<I>()));
+        if let Some(index) = self.checked_index(at.name, &format!("the handler of {}", kind.what), &types) {
+            self.at[index].push(Route::new(kind, handler, move |state: Option<S>| take(state?)));
         }
         self
     }
@@ -189,16 +196,15 @@ impl<S: States> Dialogue<S> {
     }
 
     /// What a state asks, whichever way it is entered: by [`Next::Go`], by Back, after a failure, or as a child.
-    /// It is `async fn(&mut Turn, <the state's fields>) -> Result<(), BoxError>`.
+    /// It is `async fn(&mut Turn, <what the state carries>) -> Result<(), BoxError>`.
     #[must_use]
     pub fn ask<F, Q>(mut self, at: At<S, F>, question: Q) -> Self
     where
-        F: 'static,
+        F: Fields,
         Q: for<'t> Question<'t, F> + 'static,
     {
-        match self.index(at.name) {
-            Some(index) => self.asks[index] = Some(ask_act(at.take, question)),
-            None => self.strangers.push(at.name),
+        if let Some(index) = self.checked_index(at.name, "the question", &F::types()) {
+            self.asks[index] = Some(ask_act(at.take, question));
         }
         self
     }
@@ -207,14 +213,14 @@ impl<S: States> Dialogue<S> {
     #[must_use]
     pub fn returned<F, H>(self, at: At<S, F>, handler: H) -> Self
     where
-        F: 'static,
+        F: Fields,
         H: for<'t> Handler<'t, F, Returned, S> + 'static,
     {
         self.on(at, returned(), handler)
     }
 
-    /// Handles whatever a person does that nobody else handles. Without this, a state with a question says that it was not
-    /// understood and asks again.
+    /// Handles whatever a person does that nobody else handles. Without this, a state with a question says that it was
+    /// not understood and asks again.
     #[must_use]
     pub fn otherwise<H>(mut self, handler: H) -> Self
     where
@@ -238,9 +244,9 @@ impl<S: States> Dialogue<S> {
         self
     }
 
-    /// Handles the end of the dialogue's life: `async fn(&mut Turn, S) -> Step<S>`. [`Next::Stay`] and [`Next::End`] end it;
-    /// [`Next::Go`] gives it another life. Without this, the person is told. Of a child, its parent hears that it has
-    /// [returned](Self::returned), and lives on for as long as it would have.
+    /// Handles the end of the dialogue's life: `async fn(&mut Turn, S) -> Step<S>`. [`Next::Stay`] and [`Next::End`]
+    /// end it; [`Next::Go`] gives it another life. Without this, the person is told. Of a child, its parent hears that
+    /// it has [returned](Self::returned), and lives on for as long as it would have.
     #[must_use]
     pub fn timeout<H>(mut self, handler: H) -> Self
     where
@@ -258,8 +264,8 @@ impl<S: States> Dialogue<S> {
         self
     }
 
-    /// Handles a turn that has failed for good, in a turn of its own and in place of [`Dialogue::on_error`]. The handler gets
-    /// the state that the failed turn started from.
+    /// Handles a turn that has failed for good, in a turn of its own and in place of [`Dialogue::on_error`]. The
+    /// handler gets the state that the failed turn started from.
     #[must_use]
     pub fn failed<H>(mut self, handler: H) -> Self
     where
@@ -273,8 +279,8 @@ impl<S: States> Dialogue<S> {
         self
     }
 
-    /// Handles outcomes of this dialogue's effects whose state has ended or does not hear them, so that what they brought can
-    /// be cleared away. An entry for the outcome goes first. [`Next::Stay`] is the answer to give.
+    /// Handles outcomes of this dialogue's effects whose state has ended or does not hear them, so that what they
+    /// brought can be cleared away. An entry for the outcome goes first. [`Next::Stay`] is the answer to give.
     #[must_use]
     pub fn late<H>(mut self, handler: H) -> Self
     where
@@ -288,8 +294,8 @@ impl<S: States> Dialogue<S> {
         self
     }
 
-    /// Is asked when nothing is open and nobody handles what a person does: perhaps the application's database knows where
-    /// the two were. [`Next::Go`] restores that state, which then hears the input; [`Next::Stay`] knows nothing.
+    /// Is asked when nothing is open and nobody handles what a person does: perhaps the application's database knows
+    /// where the two were. [`Next::Go`] restores that state, which then hears the input; [`Next::Stay`] knows nothing.
     #[must_use]
     pub fn restore<H>(mut self, hook: H) -> Self
     where
@@ -322,6 +328,22 @@ impl<S: States> Dialogue<S> {
     pub fn calls<C: States>(mut self) -> Self {
         self.calls.push(C::DIALOGUE);
         self
+    }
+
+    /// The place of a state whose handler takes values of these types. What is wrong with the handler is noted.
+    fn checked_index(&mut self, state: &str, handler: &str, types: &[(TypeId, &'static str)]) -> Option<usize> {
+        let dialogue = S::DIALOGUE;
+        let index = self.index(state);
+        if index.is_none() {
+            self.mistakes.push(format!("dialogue `{dialogue}` has no state `{state}`, but a handler for it"));
+        }
+        if let Some(repeated) = repeated_type(types) {
+            self.mistakes.push(format!(
+                "state `{state}` of dialogue `{dialogue}`: {handler} takes two values of the type `{repeated}`, which \
+                 could be swapped unnoticed; put the fields of the state into a struct"
+            ));
+        }
+        index
     }
 
     fn index(&self, name: &str) -> Option<usize> {

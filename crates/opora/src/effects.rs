@@ -1,8 +1,8 @@
 //! Work outside that turns ask for.
 //!
 //! A turn records its wish in its commit; the work is done afterwards, at least once, under a key that stays the same
-//! over retries and restarts; its outcome enters the conversation as an input like any other. So no handler waits on the
-//! network, and a crash in between loses nothing.
+//! over retries and restarts; its outcome enters the conversation as an input like any other. So no handler waits on
+//! the network, and a crash in between loses nothing.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -47,9 +47,11 @@ pub struct Asked {
     pub dialogue: DialogueKey,
     /// What it asked for, as JSON.
     pub body: Box<str>,
-    /// Which try this is, from 1. It is 1 again after a try in which a broadcast got further: such a try is not counted.
+    /// Which try this is, from 1. It is 1 again after a try in which a broadcast got further: such a try is not
+    /// counted.
     pub attempt: u32,
-    /// No other try follows if this one fails and gets no further: what it would have gone on from is not needed any more.
+    /// No other try follows if this one fails and gets no further: what it would have gone on from is not needed any
+    /// more.
     pub is_last: bool,
 }
 
@@ -118,8 +120,8 @@ pub struct EffectSettings {
     pub backoff: Duration,
     /// The longest wait.
     pub longest_backoff: Duration,
-    /// How long one try may take. A broadcast inside of it may take longer: for it, this is the longest time without a sign of
-    /// life.
+    /// How long one try may take. A broadcast inside of it may take longer: for it, this is the longest time without a
+    /// sign of life.
     pub deadline: Duration,
 }
 
@@ -156,8 +158,8 @@ struct Shared {
 
 /// How many wishes are read from the store at once.
 const PAGE: usize = 500;
-/// How many wishes of a kind are held in memory, most of which wait for a place or for their next try; the rest waits in
-/// the store.
+/// How many wishes of a kind are held in memory, most of which wait for a place or for their next try; the rest waits
+/// in the store.
 const HELD_MOST: usize = 1000;
 
 impl Effects {
@@ -216,7 +218,8 @@ impl Effects {
 impl Shared {
     fn load_if_wanted(self: &Arc<Self>) {
         if self.held.lock().begin_loading() {
-            let (shared, stop) = (Arc::clone(self), self.stop.clone());
+            let shared = Arc::clone(self);
+            let stop = self.stop.clone();
             self.tasks.spawn(async move { stop.run_until_cancelled(shared.load()).await });
         }
     }
@@ -345,7 +348,8 @@ impl Shared {
                 is_last: attempt >= attempts,
             };
             // In a task of its own, so that a panic is a failure of this try alone; given up, it ends.
-            let (runner, progress) = (Arc::clone(runner), Progress::default());
+            let runner = Arc::clone(runner);
+            let progress = Progress::default();
             let work = progress.clone().of(async move { runner(asked).await });
             let run = AbortOnDropHandle::new(tokio::spawn(work));
             let run = progress.until_stalled(self.settings.deadline, run).await;
@@ -363,7 +367,8 @@ impl Shared {
                 Ok(Err(error)) => ("it panicked", error.to_string()),
                 Err(Stalled) => ("it took too long", format!("it took longer than {:?}", self.settings.deadline)),
             };
-            let (effect, work) = (row.id.0, &row.effect.kind);
+            let effect = row.id.0;
+            let work = &row.effect.kind;
             // The words may quote what a person wrote; the dialogue gets them.
             tracing::debug!(effect, %work, attempt, %words, "why an effect failed");
             if progress.has_advanced() {

@@ -1,8 +1,8 @@
 //! Runs the turn of an input until it has committed or is parked.
 //!
-//! [`Reader::process`] takes an input to its end, `run_turn` repeats the turn as long as that helps, and
-//! `attempt` is one try: open, handler, commit. A handler changes nothing by itself, so a try that fails before its commit
-//! leaves nothing. `failure` says what each failure means, `parking` sets aside what cannot be done.
+//! [`Reader::process`] takes an input to its end, `run_turn` repeats the turn as long as that helps, and `attempt` is
+//! one try: open, handler, commit. A handler changes nothing by itself, so a try that fails before its commit leaves
+//! nothing. `failure` says what each failure means, `parking` sets aside what cannot be done.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -93,7 +93,8 @@ struct Work<'a> {
     is_locked_out: bool,
     /// What was stored has been set aside for this input: that does not help a second time.
     is_set_aside: bool,
-    /// A commit from this version may have happened without its answer: the next look asks the store, and not the cache.
+    /// A commit from this version may have happened without its answer: the next look asks the store, and not the
+    /// cache.
     unsure_from: Option<Version>,
 }
 
@@ -214,8 +215,8 @@ impl Engine {
         tokio::time::sleep(pause).await;
     }
 
-    /// Waits for a store that is away, or for a lock of another bot's. False when the bot stops meanwhile: the input stays
-    /// in the inbox.
+    /// Waits for a store that is away, or for a lock of another bot's. False when the bot stops meanwhile: the input
+    /// stays in the inbox.
     async fn wait(&self, work: &mut Work<'_>, error: &StoreError) -> bool {
         if let StoreError::Locked { lock } = error {
             if !std::mem::replace(&mut work.is_locked_out, true) {

@@ -1,8 +1,8 @@
 //! One instance works; others stand by.
 //!
-//! An instance polls and writes only while it holds the lease. It renews at half of the lease's time; when it cannot, it
-//! stops by itself before the time is over. A standby takes over when it has seen no renewal for the lease's whole time,
-//! or at once when it can see that the holder's process is gone.
+//! An instance polls and writes only while it holds the lease. It renews at half of the lease's time; when it cannot,
+//! it stops by itself before the time is over. A standby takes over when it has seen no renewal for the lease's whole
+//! time, or at once when it can see that the holder's process is gone.
 //!
 //! The fence itself is in the store: a write with an old epoch is refused whatever this module believes.
 
@@ -111,7 +111,8 @@ pub async fn lead(
                 } else {
                     tracing::info!(bot, epoch = epoch.0, "holds the lease");
                 }
-                // What had to be done first may have taken most of it: nothing is sent under a lease that is about to run out.
+                // What had to be done first may have taken most of it: nothing is sent under a lease that is about to
+                // run out.
                 let took_over_at = clock.now();
                 if took_over_at.since(asked) > settings.ttl / 4 && store.renew(bot, epoch).await.is_ok() {
                     asked = took_over_at;
@@ -193,7 +194,8 @@ impl Leadership {
         asked: Millis,
     ) -> Self {
         let remaining = Remaining { until: AtomicI64::new(asked.plus(settings.ttl).0), clock: clock.clone() };
-        let (remaining, lost) = (Arc::new(remaining), CancellationToken::new());
+        let remaining = Arc::new(remaining);
+        let lost = CancellationToken::new();
         let renewal = Renewal {
             store: Arc::clone(store),
             bot,
@@ -245,14 +247,15 @@ struct Renewal {
 }
 
 impl Renewal {
-    /// Renews within this time. A store that is slow may take all of it; in case it hangs, or the answer was lost, it is
-    /// asked again beside. Answers when it was asked for what it has granted.
+    /// Renews within this time. A store that is slow may take all of it; in case it hangs, or the answer was lost, it
+    /// is asked again beside. Answers when it was asked for what it has granted.
     async fn renew(&self, patience: Duration) -> Result<Millis, StoreError> {
         let over = tokio::time::sleep(patience);
         tokio::pin!(over);
         let mut asked = FuturesUnordered::new();
         loop {
-            let (at, renewed) = (self.remaining.clock.now(), self.store.renew(self.bot, self.epoch));
+            let at = self.remaining.clock.now();
+            let renewed = self.store.renew(self.bot, self.epoch);
             asked.push(renewed.map_ok(move |()| at));
             tokio::select! {
                 biased;
@@ -265,8 +268,8 @@ impl Renewal {
         }
     }
 
-    /// How long a renewal may take: as long as the lease. If no time is left, this process was paused, and gets a last try:
-    /// whether the lease is over the store knows.
+    /// How long a renewal may take: as long as the lease. If no time is left, this process was paused, and gets a last
+    /// try: whether the lease is over the store knows.
     fn patience(&self) -> Duration {
         let left = self.remaining.left();
         if left.is_zero() { self.ttl } else { left }
@@ -277,7 +280,8 @@ impl Renewal {
         loop {
             tokio::time::sleep(pause).await;
             failpoints::hit(failpoints::INSTANCE_BEFORE_RENEW).await;
-            let (began, patience) = (self.remaining.clock.now(), self.patience());
+            let began = self.remaining.clock.now();
+            let patience = self.patience();
             match self.renew(patience).await {
                 Ok(asked) => {
                     self.remaining.until.store(asked.plus(self.ttl).0, Ordering::Release);

@@ -1,7 +1,8 @@
 //! From Telegram into the inbox.
 //!
-//! A batch is acknowledged once it is durable: by the next `getUpdates`, or by the answer 200. Turns of idle conversations
-//! begin at once, and their commits make their updates durable; the rest is stored in the inbox in one step. Each update is read alone, so one that nobody understands holds up no other. While too much waits, polling
+//! A batch is acknowledged once it is durable: by the next `getUpdates`, or by the answer 200. Turns of idle
+//! conversations begin at once, and their commits make their updates durable; the rest is stored in the inbox in one
+//! step. Each update is read alone, so one that nobody understands holds up no other. While too much waits, polling
 //! pauses and a webhook is answered 503.
 
 use std::collections::HashSet;
@@ -100,11 +101,12 @@ impl Intake {
         self.see_durable(taken).await
     }
 
-    /// Begins the turns of updates that can begin and stores the others. Whoever waits for this with one batch before the
-    /// next keeps their order.
+    /// Begins the turns of updates that can begin and stores the others. Whoever waits for this with one batch before
+    /// the next keeps their order.
     async fn take_in<'a>(&self, updates: impl Iterator<Item = &'a str>) -> StoreResult<TakenIn> {
         let at = self.clock.now();
-        let (mut batch, mut highest) = (Vec::new(), None);
+        let mut batch = Vec::new();
+        let mut highest = None;
         for raw in updates {
             if let Some(incoming) = read(raw, self.bot, &*self.store, at) {
                 if let Origin::Update(mark) = &incoming.origin {
@@ -137,7 +139,8 @@ impl Intake {
 
     /// Starts the turns of conversations that are idle. The rest has to be stored first, behind what it waits for.
     fn hand_over(&self, batch: Vec<Incoming>) -> (FreshBatch, Vec<Pending>, OnTheirWay) {
-        let (mut handed, mut rest) = (FreshBatch::default(), Vec::new());
+        let mut handed = FreshBatch::default();
+        let mut rest = Vec::new();
         let mut arriving = self.arriving.look();
         let at_once = self.haste.is_on();
         for incoming in batch {
@@ -256,8 +259,7 @@ impl Intake {
 fn read(raw: &str, bot: i64, store: &dyn Store, at: Millis) -> Option<Incoming> {
     match Route::of(raw, bot) {
         Ok(Route { key, mark }) => {
-            let (key, origin) = (store.conversation_of(key), Origin::Update(mark));
-            Some(Incoming { key, origin, body: raw.into(), at })
+            Some(Incoming { key: store.conversation_of(key), origin: Origin::Update(mark), body: raw.into(), at })
         }
         // Without an id it can be neither stored nor acknowledged.
         Err(error) => {

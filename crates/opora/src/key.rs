@@ -1,7 +1,8 @@
 //! Who talks where: the key under which a conversation is kept.
 //!
 //! People in a group do not share a conversation, and one person's chats are apart. Dialogues that run side by side in
-//! one place are kept under one key, because which of them hears a text is decided in the same order as everything else.
+//! one place are kept under one key, because which of them hears a text is decided in the same order as everything
+//! else.
 
 use std::fmt;
 use std::str::FromStr;
@@ -66,7 +67,10 @@ impl FromStr for DialogueKey {
             Some(part) => part.parse::<i64>().map_err(|_| NotAKey(text.to_owned())),
             None => default.ok_or_else(|| NotAKey(text.to_owned())),
         };
-        let (bot, chat, user, thread) = (number(None)?, number(None)?, number(None)?, number(Some(0))?);
+        let bot = number(None)?;
+        let chat = number(None)?;
+        let user = number(None)?;
+        let thread = number(Some(0))?;
         Ok(Self { bot, chat, user, thread, business: parts.next().unwrap_or_default().into() })
     }
 }

@@ -24,7 +24,12 @@
 //! #[derive(Clone, Serialize, Deserialize, States)]
 //! enum Greeting {
 //!     Name,
-//!     Age { name: String },
+//!     Age(Age),
+//! }
+//!
+//! #[derive(Clone, Serialize, Deserialize)]
+//! struct Age {
+//!     name: String,
 //! }
 //!
 //! async fn start(turn: &mut Turn, _: Command) -> Step<Greeting> {
@@ -34,11 +39,11 @@
 //!
 //! async fn name(turn: &mut Turn, name: String) -> Step<Greeting> {
 //!     turn.say("How old are you?");
-//!     Ok(Next::Go(Greeting::Age { name }))
+//!     Ok(Next::Go(Greeting::Age(Age { name })))
 //! }
 //!
-//! async fn age(turn: &mut Turn, name: String, age: String) -> Step<Greeting> {
-//!     turn.say(format!("{name} is {age}."));
+//! async fn age(turn: &mut Turn, state: Age, age: String) -> Step<Greeting> {
+//!     turn.say(format!("{} is {age}.", state.name));
 //!     Ok(Next::End)
 //! }
 //!
@@ -93,8 +98,8 @@
 //!   The same holds for effects: they run at least once, under a key that stays the same.
 //! - A handler may run more than once for one input. Whatever it does past its [`Turn`](turn::Turn), such as a call
 //!   over the network, is not undone and not remembered: that is what [effects] are for.
-//! - The memory store is for tests and for trying out: when the process ends, everything is gone. It has no database for
-//!   the application's SQL.
+//! - The memory store is for tests and for trying out: when the process ends, everything is gone. It has no database
+//!   for the application's SQL.
 //! - Chats have no order among one another.
 //! - There is no second copy: a disk that dies takes the SQLite file along. Make backups.
 //!

@@ -1,8 +1,8 @@
 //! One queue for each conversation.
 //!
-//! Turns of one conversation run in order, one at a time; a slow one delays nobody else. The order is that of the inbox;
-//! of updates that wait together the lower `update_id` goes first. Queues are bounded: what does not fit stays in the
-//! store's inbox and is read from there when its turn comes. Items of an album are gathered into one input.
+//! Turns of one conversation run in order, one at a time; a slow one delays nobody else. The order is that of the
+//! inbox; of updates that wait together the lower `update_id` goes first. Queues are bounded: what does not fit stays
+//! in the store's inbox and is read from there when its turn comes. Items of an album are gathered into one input.
 //!
 //! Nothing here is durable, and nothing needs to be: every letter lies in the store until its turn has committed, or is
 //! fresh and still with Telegram.
@@ -213,8 +213,8 @@ impl Mailboxes {
         shared.turns.spawn(drain(Arc::clone(shared), key));
     }
 
-    /// Starts on a fresh letter if its conversation is idle. If it is not, whatever becomes of the update has to be stored
-    /// after the fresh letter that is answered, if one is.
+    /// Starts on a fresh letter if its conversation is idle. If it is not, whatever becomes of the update has to be
+    /// stored after the fresh letter that is answered, if one is.
     pub(crate) fn deliver_fresh(
         &self,
         key: &DialogueKey,

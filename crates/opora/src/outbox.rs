@@ -4,8 +4,9 @@
 //! sent or surely cannot be; then it is settled. What is not settled when an instance ends, the next one sends.
 //!
 //! - `courier`: takes rows and answers for them;
-//! - `lanes`: which row may go next; `limits`: how fast;
-//! - `worker`: sends one row; `verdict`: what Telegram's answer means for it; `refused`: a person hears of a lost question;
+//! - `memory`: which rows are in memory; `lanes`: which of them may go next; `limits`: how fast;
+//! - `worker`: sends one row; `verdict`: what Telegram's answer means for it; `refused`: a person hears of a lost
+//!   question;
 //! - `settler`: tells the store what became of rows; `loader`: brings rows back from it;
 //! - [`Broadcast`]: the same message for many chats.
 //!
@@ -28,6 +29,7 @@ mod labels;
 mod lanes;
 mod limits;
 mod loader;
+mod memory;
 mod pace;
 mod refused;
 mod rewrite;

@@ -1,7 +1,7 @@
 //! Signs of life from long work inside an effect.
 //!
-//! An effect's deadline is for work that hangs. A broadcast to a million people is longer than any deadline and does not
-//! hang: it reports progress here. Outside of an effect a report has no effect.
+//! An effect's deadline is for work that hangs. A broadcast to a million people is longer than any deadline and does
+//! not hang: it reports progress here. Outside of an effect a report has no effect.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -178,8 +178,8 @@ impl Schedule {
         (0..PAGES_MOST).take_while(|_| !self.mailboxes.is_full())
     }
 
-    /// How many rows of a kind to read so that a page of new ones is among them: those under way are still in the store,
-    /// and come first. That they are no more than the mailboxes hold bounds this.
+    /// How many rows of a kind to read so that a page of new ones is among them: those under way are still in the
+    /// store, and come first. That they are no more than the mailboxes hold bounds this.
     fn page(&self, is_of_kind: fn(&Due) -> bool) -> usize {
         PAGE + self.wakeup.0.under_way.lock().iter().filter(|due| is_of_kind(due)).count()
     }

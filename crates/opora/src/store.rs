@@ -259,7 +259,8 @@ pub trait Store: Send + Sync + std::fmt::Debug + 'static {
     fn expired(&self, bot: i64, now: Millis, limit: usize) -> Answer<'_, Vec<DialogueKey>>;
     /// The earliest timer or end of life, so that the schedule need not poll every second.
     fn next_due(&self, bot: i64) -> Answer<'_, Option<Millis>>;
-    /// Removes what is beyond its bounds, a limited number of rows each time; [`Cleaned::nothing`] means that it is clean.
+    /// Removes what is beyond its bounds, a limited number of rows each time; [`Cleaned::nothing`] means that it is
+    /// clean.
     fn clean(&self, epoch: Epoch, bounds: Bounds) -> Answer<'_, Cleaned>;
 
     // The whole.

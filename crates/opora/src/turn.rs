@@ -114,7 +114,8 @@ impl Turn {
     /// something is open here. For people whom the application knows there is
     /// [`Script::languages`](crate::dialogue::Script::languages).
     pub fn speak(&mut self, language: impl Into<Box<str>>) {
-        (self.talk.language, self.talk.is_language_chosen) = (language.into(), true);
+        self.talk.language = language.into();
+        self.talk.is_language_chosen = true;
     }
 
     /// The update as Telegram sent it; of an album the first. None when time or an effect speaks.
@@ -123,7 +124,8 @@ impl Turn {
         self.update.as_deref()
     }
 
-    /// Why the [writes](Self::transact) of this very turn were refused the last time. Then say so, and ask for something else.
+    /// Why the [writes](Self::transact) of this very turn were refused the last time. Then say so, and ask for
+    /// something else.
     #[must_use]
     pub fn refused(&self) -> Option<&Refusal> {
         self.refusal.as_ref()
@@ -145,8 +147,8 @@ impl Turn {
         self.context.get()
     }
 
-    /// Where a dialogue stands: the state that is open, or what was kept of it when a turn failed. So `/start` can offer to
-    /// go on. None if there is nothing of that dialogue.
+    /// Where a dialogue stands: the state that is open, or what was kept of it when a turn failed. So `/start` can
+    /// offer to go on. None if there is nothing of that dialogue.
     #[must_use]
     pub fn draft<S: States>(&self) -> Option<S> {
         let slots = || self.talk.slots.iter().rev();
@@ -240,8 +242,8 @@ impl Turn {
         }
     }
 
-    /// Opens a dialogue beside this one, under a name, in place of what was open there. It hears its own buttons, timers and
-    /// outcomes; texts it hears once it is in the [foreground](Self::foreground).
+    /// Opens a dialogue beside this one, under a name, in place of what was open there. It hears its own buttons,
+    /// timers and outcomes; texts it hears once it is in the [foreground](Self::foreground).
     pub fn open<S: States>(&mut self, slot: impl Into<Box<str>>, state: &S) {
         let slot = slot.into();
         if slot == self.slot {
@@ -262,8 +264,8 @@ impl Turn {
         }
     }
 
-    /// Brings the dialogue of this name to the foreground, where it hears texts; the empty name is the one that commands
-    /// begin. False if nothing is open there.
+    /// Brings the dialogue of this name to the foreground, where it hears texts; the empty name is the one that
+    /// commands begin. False if nothing is open there.
     pub fn foreground(&mut self, slot: &str) -> bool {
         self.talk.bring_to_front(slot)
     }

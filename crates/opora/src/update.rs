@@ -149,13 +149,15 @@ fn content_of(kind: &str) -> Shape {
     }
 }
 
-/// Telegram nests less; and a message within a message within a message takes so much of the stack that thirty of them end
-/// a process that is not optimized.
+/// Telegram nests less; and a message within a message within a message takes so much of the stack that thirty of them
+/// end a process that is not optimized.
 const DEPTH_MOST: usize = 18;
 
 /// Whether lists and objects lie deeper within one another in a JSON text.
 fn is_deeper_than(text: &str, most: usize) -> bool {
-    let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
+    let mut depth = 0_usize;
+    let mut is_text = false;
+    let mut is_escaped = false;
     for byte in text.bytes() {
         match byte {
             _ if is_escaped => is_escaped = false,
@@ -318,7 +320,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Envelope<'de>, A::Error> {
-                let (mut update_id, mut kind, mut content) = (None, None, None);
+                let mut update_id = None;
+                let mut kind = None;
+                let mut content = None;
                 while let Some(Name(name)) = map.next_key::<Name<'de>>()? {
                     if name == "update_id" {
                         update_id = Some(map.next_value()?);

@@ -1,8 +1,8 @@
 //! `opora run`: bot, pages and jobs in one process, until told to stop.
 //!
-//! The order of the stop: the schedule and the intake, the turns under way, the outbox, the lease (the bot does these); then
-//! the pages, whose last calls are answered; then the store, of which Redis goes first, and the database. What cannot be finished in time is in the
-//! store, and is done after the next start, which may be at once.
+//! The order of the stop: the schedule and the intake, the turns under way, the outbox, the lease (the bot does these);
+//! then the pages, whose last calls are answered; then the store, of which Redis goes first, and the database. What
+//! cannot be finished in time is in the store, and is done after the next start, which may be at once.
 
 use std::path::Path;
 use std::time::Duration;

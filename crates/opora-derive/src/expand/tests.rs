@@ -93,11 +93,21 @@ fn a_name_can_stand_in_a_key_and_in_a_log() {
 #[test]
 fn a_state_has_no_more_fields_than_a_handler_takes() {
     is_refused(
-        "enum Form { Many(u8, u8, u8, u8, u8, u8, u8, u8, u8) }",
-        "a state has at most 8 fields; put what belongs together into a struct",
+        "enum Form { Many(u8, u16, u32, u64) }",
+        "a state has at most 3 fields; put them into a struct: `Many(Many)`",
     );
-    let most = syn::parse_str("enum Form { Many(u8, u8, u8, u8, u8, u8, u8, u8) }").unwrap();
+    let most = syn::parse_str("enum Form { Many(u8, u16, u32) }").unwrap();
     assert!(states(&most).is_ok());
+}
+
+#[test]
+fn fields_that_could_be_swapped_are_refused() {
+    let message = "two fields of `Paper` have the same type, and a handler could swap them unnoticed; put the fields \
+                   into a struct: `Paper(Paper)`";
+    is_refused("enum Form { Paper { name: String, age: u8, phone: String } }", message);
+    is_refused("enum Form { Paper(Vec<u8>, Vec<u8>) }", message);
+    let different = syn::parse_str("enum Form { Paper { name: String, phone: Option<String> } }").unwrap();
+    assert!(states(&different).is_ok());
 }
 
 #[test]

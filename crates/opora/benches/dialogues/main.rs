@@ -1,10 +1,10 @@
 //! What a turn costs with few and with many stored conversations, and what an idle conversation takes.
 //!
 //! It talks to a store as the runtime does, 200 turns at once: a *cold* turn opens a conversation that the process does
-//! not hold, a *warm* one goes on from what it holds. Both are committed with a mark, a state, a message and a transition,
-//! and the message is settled. The cost is processor time, of this process and of the store's server together, so that a
-//! busy machine spoils it little. It ends with 1 if a turn with many costs beyond the limits more or less than with few. Run
-//! it by `cargo xtask bench dialogues`.
+//! not hold, a *warm* one goes on from what it holds. Both are committed with a mark, a state, a message and a
+//! transition, and the message is settled. The cost is processor time, of this process and of the store's server
+//! together, so that a busy machine spoils it little. It ends with 1 if a turn with many costs beyond the limits more
+//! or less than with few. Run it by `cargo xtask bench dialogues`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a measurement that cannot go on should stop")]
 
 mod cost;

@@ -26,7 +26,12 @@ const HELD: usize = 100_000;
 #[serde(tag = "at", rename_all = "snake_case")]
 enum Registration {
     Name,
-    Phone { name: String },
+    Phone(Phone),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Phone {
+    name: String,
 }
 
 async fn start(turn: &mut Turn, _: Command) -> Step<Registration> {
@@ -36,10 +41,10 @@ async fn start(turn: &mut Turn, _: Command) -> Step<Registration> {
 
 async fn name(turn: &mut Turn, name: String) -> Step<Registration> {
     turn.say("Your phone?");
-    Ok(Next::Go(Registration::Phone { name }))
+    Ok(Next::Go(Registration::Phone(Phone { name })))
 }
 
-async fn phone(turn: &mut Turn, _: String, _phone: String) -> Step<Registration> {
+async fn phone(turn: &mut Turn, _: Phone, _phone: String) -> Step<Registration> {
     turn.say("Thank you");
     Ok(Next::End)
 }

@@ -83,7 +83,8 @@ pub async fn import(
     clock: &Clock,
     mut progress: impl FnMut(&ImportReport),
 ) -> Result<ImportReport, ImportError> {
-    let (mut report, mut scan) = (ImportReport::default(), Scan::default());
+    let mut report = ImportReport::default();
+    let mut scan = Scan::default();
     while let Some(page) = from.page(&mut scan).await.map_err(ImportError::Source)? {
         let mut arrivals = Vec::new();
         for found in page {

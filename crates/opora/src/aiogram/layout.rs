@@ -15,7 +15,8 @@ use crate::store::{StoreError, StoreResult};
 /// use std::time::Duration;
 /// use opora::aiogram::{AiogramLayout, Strategy};
 ///
-/// let layout = AiogramLayout::new().with_bot_id().strategy(Strategy::UserInTopic).state_ttl(Duration::from_secs(86_400));
+/// let layout = AiogramLayout::new().with_bot_id().strategy(Strategy::UserInTopic);
+/// let layout = layout.state_ttl(Duration::from_secs(86_400));
 /// assert_eq!(layout.keys.prefix, "fsm");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,8 +112,8 @@ impl AiogramLayout {
         Ok([state?, data?, lock?])
     }
 
-    /// Reads what stands behind the `?` of an address: `layout=aiogram` and its options. Gives the address without them;
-    /// none if it names no layout.
+    /// Reads what stands behind the `?` of an address: `layout=aiogram` and its options. Gives the address without
+    /// them; none if it names no layout.
     pub(crate) fn of_address(address: &str) -> StoreResult<Option<(String, Self)>> {
         let Some((plain, query)) = address.split_once('?') else { return Ok(None) };
         let settings: Vec<(&str, &str)> =
@@ -122,7 +123,8 @@ impl AiogramLayout {
             Some((_, "aiogram")) => {}
             Some(_) => return Err(bad("`layout` is `aiogram` or is left out")),
         }
-        let (mut layout, mut rest) = (Self::new(), Vec::new());
+        let mut layout = Self::new();
+        let mut rest = Vec::new();
         for (name, value) in settings {
             if !layout.set(name, &decoded(value)?)? {
                 rest.push(format!("{name}={value}"));

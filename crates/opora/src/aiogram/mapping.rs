@@ -33,8 +33,8 @@ pub trait Translate: Send + Sync {
         Err(Untranslated::NotMapped(state.place.to_string().into()))
     }
 
-    /// What stays of the data when nothing is open any more; none where nothing is said on that: then all of it goes, as
-    /// by `state.clear()`.
+    /// What stays of the data when nothing is open any more; none where nothing is said on that: then all of it goes,
+    /// as by `state.clear()`.
     fn remains(&self, there: &Data) -> Option<Data> {
         let _ = there;
         None
@@ -111,8 +111,8 @@ impl<S: States> Mapping<S> {
         self
     }
 
-    /// Says how a state is written for aiogram: the closure puts what it carries into the data that is there, and gives the
-    /// state's name.
+    /// Says how a state is written for aiogram: the closure puts what it carries into the data that is there, and gives
+    /// the state's name.
     #[must_use]
     pub fn write(
         mut self,
@@ -122,7 +122,8 @@ impl<S: States> Mapping<S> {
         self
     }
 
-    /// Says what is taken out of the data when the dialogue is over. Without this all of it goes, as by `state.clear()`.
+    /// Says what is taken out of the data when the dialogue is over. Without this all of it goes, as by
+    /// `state.clear()`.
     #[must_use]
     pub fn end(mut self, end: impl Fn(&mut Data) + Send + Sync + 'static) -> Self {
         self.end = Some(Box::new(end));

@@ -1,9 +1,9 @@
 //! JSON as Python's `json` module writes it, kept without loss.
 //!
 //! Numbers stay the digits that they are, so that integers beyond 64 bits, `NaN` and `Infinity` go through unchanged;
-//! dictionaries keep their order and entries of the same name; texts may hold halves of surrogate pairs. What Python wrote
-//! with its default settings is written again byte for byte. Other spellings, such as spaces left out, are read and
-//! written in Python's own.
+//! dictionaries keep their order and entries of the same name; texts may hold halves of surrogate pairs. What Python
+//! wrote with its default settings is written again byte for byte. Other spellings, such as spaces left out, are read
+//! and written in Python's own.
 //!
 //! Nothing here knows of aiogram.
 
@@ -146,7 +146,8 @@ impl Data {
 
     /// Takes a name away; false if it was not there.
     pub fn remove(&mut self, name: &str) -> bool {
-        let (name, before) = (Text::new(name), self.entries.len());
+        let name = Text::new(name);
+        let before = self.entries.len();
         self.entries.retain(|(known, _)| *known != name);
         self.entries.len() < before
     }

@@ -29,8 +29,8 @@ struct ShownRecord<'a> {
     data: &'a RawValue,
 }
 
-/// The conversation that a record means which aiogram has written; none if nothing is open. The same state with other data
-/// is still the same entry, with its history and its buttons; another state is entered anew, by the turn `entry`.
+/// The conversation that a record means which aiogram has written; none if nothing is open. The same state with other
+/// data is still the same entry, with its history and its buttons; another state is entered anew, by the turn `entry`.
 pub(crate) fn adopted(
     before: Option<&Stored>,
     record: &Record,
@@ -51,12 +51,14 @@ pub(crate) fn adopted(
             if frame.schema != written.schema {
                 frame.history.clear();
             }
-            (frame.schema, frame.state) = (written.schema, written.state);
+            frame.schema = written.schema;
+            frame.state = written.state;
             Ok(Some(talk.to_stored()?))
         }
         _ => {
             let mut fresh = written.conversation(entry, None);
-            (fresh.language, fresh.albums) = (talk.language, talk.albums);
+            fresh.language = talk.language;
+            fresh.albums = talk.albums;
             fresh.is_language_chosen = talk.is_language_chosen;
             Ok(Some(fresh.to_stored()?))
         }

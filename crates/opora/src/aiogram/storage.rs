@@ -1,7 +1,7 @@
 //! aiogram's storage in a Redis, read page by page.
 //!
-//! Keys are found with a cursor, so that the server goes on serving; state and data of a key are read by one command, as of
-//! one moment. Nothing is written.
+//! Keys are found with a cursor, so that the server goes on serving; state and data of a key are read by one command,
+//! as of one moment. Nothing is written.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -85,8 +85,8 @@ struct Named {
 type Values = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 impl Storage {
-    /// Connects to `redis://[user][:password@]host[:port][/database]`, or `rediss://` with TLS, whose files are named as
-    /// for [`crate::store::RedisStore::open`].
+    /// Connects to `redis://[user][:password@]host[:port][/database]`, or `rediss://` with TLS, whose files are named
+    /// as for [`crate::store::RedisStore::open`].
     pub async fn open(address: &str, layout: Layout) -> StoreResult<Self> {
         if address.split_once('?').is_some_and(|(_, settings)| !settings.split('&').all(is_of_tls)) {
             return Err(StoreError::Unsupported(
@@ -104,8 +104,10 @@ impl Storage {
         let mut command = redis::cmd("SCAN");
         command.arg(scan.cursor).arg("MATCH").arg(self.layout.keys.pattern()).arg("COUNT").arg(LOOKS_AT);
         let (cursor, names): (u64, Vec<Vec<u8>>) = self.wire.ask(&command).await?;
-        (scan.cursor, scan.is_over) = (cursor, cursor == 0);
-        let (mut found, mut named) = (Vec::new(), Vec::new());
+        scan.cursor = cursor;
+        scan.is_over = cursor == 0;
+        let mut found = Vec::new();
+        let mut named = Vec::new();
         for name in names {
             match self.name(scan, name) {
                 Some(Ok(one)) => named.push(one),

@@ -60,8 +60,7 @@ impl Strategy {
             Self::UserInTopic => (key.chat, key.user, key.thread),
             Self::ChatTopic => (key.chat, key.chat, key.thread),
         };
-        let (bot, business) = (key.bot, key.business.clone());
-        StorageKey { bot, chat, user, thread, business, destiny: DEFAULT_DESTINY.into() }
+        StorageKey { bot: key.bot, chat, user, thread, business: key.business.clone(), destiny: DEFAULT_DESTINY.into() }
     }
 
     /// The conversation that a state of aiogram's becomes. A person's own state for all chats goes to the private one.
@@ -136,7 +135,8 @@ mod tests {
 
     #[test]
     fn a_private_chat_comes_back_under_every_strategy_and_a_group_only_with_its_people() {
-        let (private, group) = (DialogueKey::private(1, 5), DialogueKey { chat: -100, ..DialogueKey::private(1, 5) });
+        let private = DialogueKey::private(1, 5);
+        let group = DialogueKey { chat: -100, ..private.clone() };
         for strategy in Strategy::all() {
             assert_eq!(strategy.dialogue_key(&strategy.storage_key(&private)), Ok(private.clone()), "{strategy}");
             let back = strategy.dialogue_key(&strategy.storage_key(&group));

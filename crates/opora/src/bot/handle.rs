@@ -88,9 +88,9 @@ impl Handle {
         Ok(())
     }
 
-    /// Posts a message to a private chat or a group. When this answers, it is in the outbox. A second call with the same
-    /// `once` posts nothing, so a job that runs again does not tell people twice. Its buttons belong to no turn: the
-    /// state alone judges a press.
+    /// Posts a message to a private chat or a group. When this answers, it is in the outbox. A second call with the
+    /// same `once` posts nothing, so a job that runs again does not tell people twice. Its buttons belong to no turn:
+    /// the state alone judges a press.
     pub async fn post(&self, once: &str, chat: i64, message: impl Into<Say>) -> Result<(), NotRunning> {
         self.post_all(once, vec![(chat, message)]).await
     }
@@ -110,17 +110,18 @@ impl Handle {
     }
 
     /// Posts a message to many chats, page by page, and ends when the last is in the outbox. After a restart the same
-    /// broadcast goes on where it stopped; [`Broadcast::watch`] tells how far it has come. If the bot stops meanwhile, or
-    /// does not lead any more, the answer is [`NotRunning::NotLeading`].
+    /// broadcast goes on where it stopped; [`Broadcast::watch`] tells how far it has come. If the bot stops meanwhile,
+    /// or does not lead any more, the answer is [`NotRunning::NotLeading`].
     pub async fn broadcast<I: Iterator<Item = i64>>(&self, broadcast: Broadcast<I>) -> Result<Progress, NotRunning> {
         let running = self.running()?;
         Ok(broadcast.run(&running.courier).await?)
     }
 
-    /// Sets a timer of a conversation, in place of one of the same name, whether or not anything is open there; when this
-    /// answers, it is durable. When it fires, an [entry](crate::dialogue::Dialogue::start) for
-    /// [`timer`](crate::input::timer) of that name hears it, as it hears a timer that [`Turn::timer`](crate::turn::Turn::timer)
-    /// binds to no state. Without such an entry it is kept for the operator. For reminders there is [`Handle::alarm`].
+    /// Sets a timer of a conversation, in place of one of the same name, whether or not anything is open there; when
+    /// this answers, it is durable. When it fires, an [entry](crate::dialogue::Dialogue::start) for
+    /// [`timer`](crate::input::timer) of that name hears it, as it hears a timer that
+    /// [`Turn::timer`](crate::turn::Turn::timer) binds to no state. Without such an entry it is kept for the operator.
+    /// For reminders there is [`Handle::alarm`].
     pub async fn timer(
         &self,
         key: &DialogueKey,
@@ -141,16 +142,17 @@ impl Handle {
         Ok(self.running()?.change_timer(key, TimerChange::Cancel(name.into())).await?)
     }
 
-    /// Forgets a person: see [`Store::forget`]. Answers how much there was. An instance that stands by may ask its store
-    /// itself, which needs no lease.
+    /// Forgets a person: see [`Store::forget`]. Answers how much there was. An instance that stands by may ask its
+    /// store itself, which needs no lease.
     pub async fn forget(&self, user: i64) -> Result<u64, NotRunning> {
         let running = self.running()?;
         Ok(running.store.forget(running.bot, user, running.clock.now()).await?)
     }
 
-    /// Sets an alarm of a conversation, in place of one of the same name, as [`Turn::alarm`](crate::turn::Turn::alarm) does; when
-    /// this answers, it is durable. An [entry](crate::dialogue::Dialogue::start) for [`alarm`](crate::input::alarm) hears it: one
-    /// entry for `reminder:` hears `reminder:1` and `reminder:2`. Without one it is kept for the operator.
+    /// Sets an alarm of a conversation, in place of one of the same name, as [`Turn::alarm`](crate::turn::Turn::alarm)
+    /// does; when this answers, it is durable. An [entry](crate::dialogue::Dialogue::start) for
+    /// [`alarm`](crate::input::alarm) hears it: one entry for `reminder:` hears `reminder:1` and `reminder:2`. Without
+    /// one it is kept for the operator.
     pub async fn alarm(
         &self,
         key: &DialogueKey,

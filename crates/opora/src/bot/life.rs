@@ -2,7 +2,8 @@
 //!
 //! A bot that leads puts together everything in the order of the data, takes up what an earlier instance left, and only
 //! then asks for more. It stops in one order whatever the reason: the schedule and the intake, the turns under way, the
-//! outbox, the lease, and the store if it is the bot's own. What cannot be finished in time is in the store and is done after the next start.
+//! outbox, the lease, and the store if it is the bot's own. What cannot be finished in time is in the store and is done
+//! after the next start.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -168,7 +169,8 @@ impl Life {
         if closing != Closing::InOrder {
             works.cut.cancel();
         }
-        let (cut, effects) = (works.cut.clone(), works.effects.clone());
+        let cut = works.cut.clone();
+        let effects = works.effects.clone();
         tokio::select! {
             () = stop.cut.cancelled() => {
                 cut.cancel();
@@ -268,7 +270,8 @@ impl Life {
 
     /// Takes up what an earlier instance has left: messages, effects and inputs, in their order.
     async fn take_up(&self, works: &Works) {
-        let (mut after, mut count) = (Seq(i64::MIN), 0);
+        let mut after = Seq(i64::MIN);
+        let mut count = 0;
         loop {
             let rows = match self.store.waiting(self.bot, after, PAGE).await {
                 Ok(rows) => rows,

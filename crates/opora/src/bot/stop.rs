@@ -20,7 +20,8 @@ impl Stop {
     /// One that SIGINT or SIGTERM calls: the first to stop in order, a second to cut that short.
     pub fn on_signals() -> std::io::Result<Self> {
         let stop = Self::new();
-        let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
         let told = stop.clone();
         tokio::spawn(async move {
             loop {

@@ -51,7 +51,10 @@ pub(super) struct Works {
 
 impl Works {
     pub(super) fn start(life: &Life, leadership: &Leadership) -> Self {
-        let (bot, epoch, store, clock) = (life.bot, leadership.epoch, &life.store, &life.clock);
+        let bot = life.bot;
+        let epoch = leadership.epoch;
+        let store = &life.store;
+        let clock = &life.clock;
         let settings = &life.settings;
         let courier = Courier::new(
             courier_settings(settings),
@@ -77,7 +80,8 @@ impl Works {
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let effects =
             Effects::new((bot, epoch), register, Arc::clone(store), clock.clone(), settings.effects, outcome_sender);
-        let (wakeup, cut) = (Wakeup::default(), CancellationToken::new());
+        let wakeup = Wakeup::default();
+        let cut = CancellationToken::new();
         let engine = Engine {
             epoch,
             script: Arc::clone(&life.script),
@@ -109,8 +113,10 @@ impl Works {
             mailboxes: mailboxes.clone(),
             retention: settings.retention,
         };
-        let (begin_schedule, stop_schedule) = (CancellationToken::new(), CancellationToken::new());
-        let (begin, stop) = (begin_schedule.clone(), stop_schedule.clone());
+        let begin_schedule = CancellationToken::new();
+        let stop_schedule = CancellationToken::new();
+        let begin = begin_schedule.clone();
+        let stop = stop_schedule.clone();
         let schedule = async move {
             if stop.run_until_cancelled(begin.cancelled()).await.is_some() {
                 // It is not waited for: nothing is lost if it is let go.
@@ -142,7 +148,8 @@ impl Works {
     /// Stops in order, each step within the deadline that is left.
     pub(super) async fn stop(mut self, life: &Life, closing: Closing) {
         let longest = if closing == Closing::Reclaim { RECLAIM_WITHIN } else { Duration::MAX };
-        let (deadline, watch) = (life.settings.stop.deadline.min(longest), Stopwatch::start());
+        let deadline = life.settings.stop.deadline.min(longest);
+        let watch = Stopwatch::start();
         let left = || deadline.saturating_sub(watch.elapsed());
         tracing::info!(deadline_s = deadline.as_secs(), "stopping: no more updates and timers; finishing turns");
         self.stop_schedule.cancel();
@@ -199,9 +206,13 @@ impl Works {
 
 /// What a person is told whose question Telegram has refused, in the language of the conversation.
 fn apology(life: &Life) -> Apology {
-    let (script, context, store) = (Arc::clone(&life.script), Arc::clone(&life.context), Arc::clone(&life.store));
+    let script = Arc::clone(&life.script);
+    let context = Arc::clone(&life.context);
+    let store = Arc::clone(&life.store);
     Arc::new(move |key| {
-        let (script, context, store) = (Arc::clone(&script), Arc::clone(&context), Arc::clone(&store));
+        let script = Arc::clone(&script);
+        let context = Arc::clone(&context);
+        let store = Arc::clone(&store);
         Box::pin(async move {
             let stored = match store.open(&key, None).await {
                 Ok(Opened::At { stored, .. }) => stored,

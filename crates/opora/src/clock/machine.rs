@@ -1,8 +1,8 @@
 //! The machine's time: counted from the start, never set.
 //!
 //! The monotonic clock stands still while a machine sleeps; how long that was, the system's uptime tells. It has really
-//! passed, so it counts. Where the wall clock was set meanwhile, nobody here can say which of the two is right: an hour too
-//! many would end dialogues early. So that is only told, and a start believes the wall clock anew.
+//! passed, so it counts. Where the wall clock was set meanwhile, nobody here can say which of the two is right: an hour
+//! too many would end dialogues early. So that is only told, and a start believes the wall clock anew.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
@@ -67,8 +67,8 @@ impl Machine {
         }
     }
 
-    /// The time by these readings. `uptime` is for how long the system runs, sleep included, where that is known; it is asked
-    /// for only where the others differ.
+    /// The time by these readings. `uptime` is for how long the system runs, sleep included, where that is known; it is
+    /// asked for only where the others differ.
     pub(super) fn now(&self, readings: Readings, uptime: impl FnOnce() -> Option<Duration>) -> Millis {
         let (now, found) = self.at(readings, uptime);
         match found {
@@ -109,7 +109,8 @@ impl Machine {
         let is_near = is_near(now.wall, self.counted(now.steady));
         self.is_apart.store(!is_near, Ordering::Relaxed);
         if is_near {
-            (difference.since, difference.told_ms) = (None, None);
+            difference.since = None;
+            difference.told_ms = None;
             return slept;
         }
         let since = *difference.since.get_or_insert(now.steady);

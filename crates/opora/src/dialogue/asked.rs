@@ -51,7 +51,8 @@ impl Play<'_> {
     /// An alarm is the conversation's: the foreground hears it if it handles it itself, else an entry.
     async fn alarm(&mut self, alarm: Alarm) -> Result<(), TurnError> {
         self.turn.slot = self.turn.talk.front.clone();
-        let (script, name) = (self.script, alarm.name.clone());
+        let script = self.script;
+        let name = alarm.name.clone();
         let input = Input::Alarm(alarm);
         match script.way(self.top(), &input) {
             Some(Way::Flow(flow, which)) => {

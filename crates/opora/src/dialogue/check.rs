@@ -18,9 +18,7 @@ pub(super) fn mistakes(script: &Script) -> Vec<String> {
         for child in flow.calls().iter().filter(|child| script.flow(child).is_none()) {
             found.push(format!("dialogue `{}` calls `{child}`, which is not there; add it to the bot", flow.name()));
         }
-        for state in flow.strangers() {
-            found.push(format!("dialogue `{}` has no state `{state}`, but a handler for it", flow.name()));
-        }
+        found.extend_from_slice(flow.mistakes());
         for version in flow.gaps() {
             found.push(format!("dialogue `{}` has no upcast from version {version} to the next", flow.name()));
         }

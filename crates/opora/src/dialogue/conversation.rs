@@ -293,7 +293,8 @@ impl Frame {
     /// Goes back; false if there is nothing to go back to.
     pub fn back(&mut self) -> bool {
         let Some(past) = self.history.pop() else { return false };
-        (self.at, self.state) = (past.at, past.state);
+        self.at = past.at;
+        self.state = past.state;
         true
     }
 }
@@ -315,7 +316,9 @@ mod tests {
 
     fn frame(dialogue: &str, at: &str) -> Frame {
         let state = serde_json::value::to_raw_value(at).unwrap();
-        let (dialogue, at, entry) = (dialogue.into(), at.into(), Version(3));
+        let dialogue = dialogue.into();
+        let at = at.into();
+        let entry = Version(3);
         Frame { dialogue, schema: 1, at, state, entry, history: Vec::new(), until: None }
     }
 

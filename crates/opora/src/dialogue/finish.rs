@@ -48,7 +48,8 @@ impl Play<'_> {
         if self.turn.talk.slots.len() < 2 {
             return;
         }
-        let (made, tag) = (self.turn.made, Tag::of(&self.turn.key, self.turn.made).put(""));
+        let made = self.turn.made;
+        let tag = Tag::of(&self.turn.key, self.turn.made).put("");
         // Both kinds of tag begin so: `~version~` and `~version+~`.
         let start = format!("\"{}", tag.trim_end_matches('~'));
         let offers = self.turn.wishes.outgoing.iter().any(|outgoing| outgoing.body.contains(&start));
@@ -58,7 +59,8 @@ impl Play<'_> {
         }
     }
 
-    /// An album that somebody has heard and that leaves nothing open is remembered all the same: items of it may follow.
+    /// An album that somebody has heard and that leaves nothing open is remembered all the same: items of it may
+    /// follow.
     fn note_album(&mut self) {
         let talk = &mut self.turn.talk;
         if !talk.slots.is_empty() {
@@ -68,10 +70,12 @@ impl Play<'_> {
         }
     }
 
-    /// A person's input lets the dialogue that heard it live on, and those that wait for it; so does whatever leads it on.
-    /// That the life of a child is over leads its parent nowhere.
+    /// A person's input lets the dialogue that heard it live on, and those that wait for it; so does whatever leads it
+    /// on. That the life of a child is over leads its parent nowhere.
     fn slide(&mut self) {
-        let (now, made, script) = (self.turn.now, self.turn.made, self.script);
+        let now = self.turn.now;
+        let made = self.turn.made;
+        let script = self.script;
         if self.is_by_person {
             self.live_on();
             let slot = self.turn.talk.slot_mut(&self.turn.slot);
@@ -81,35 +85,32 @@ impl Play<'_> {
         for slot in &mut self.turn.talk.slots {
             let was_entered = slot.stack.last().is_some_and(|top| top.entry == made);
             if was_entered || (slot.since() == Some(made) && !self.is_timeout) {
-                slot.until = until(script, slot, now);
+                slot.until = until(self.script, slot, self.turn.now);
             }
         }
     }
 
     /// The life of the turn's slot starts anew.
     pub fn live_on(&mut self) {
-        let (now, script) = (self.turn.now, self.script);
         if let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) {
-            slot.until = until(script, slot, now);
+            slot.until = until(self.script, slot, self.turn.now);
         }
     }
 
     /// The dialogue that has just called a child keeps what was left of its own life.
     pub fn wait_for_child(&mut self) {
-        let (now, script) = (self.turn.now, self.script);
         let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) else { return };
         let left = slot.until.take();
         if let [.., parent, _] = &mut slot.stack[..] {
-            parent.until = left.or_else(|| end(script, parent, now));
+            parent.until = left.or_else(|| end(self.script, parent, self.turn.now));
         }
     }
 
     /// The dialogue that speaks again has what was left of its own life.
     pub fn live_on_as_before(&mut self) {
-        let (now, script) = (self.turn.now, self.script);
         let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) else { return };
         if let Some(top) = slot.stack.last_mut() {
-            slot.until = top.until.take().or_else(|| end(script, top, now));
+            slot.until = top.until.take().or_else(|| end(self.script, top, self.turn.now));
         }
     }
 
@@ -130,7 +131,8 @@ fn is_empty(slot: &Slot) -> bool {
     slot.stack.is_empty() && slot.kept.is_empty()
 }
 
-/// When the life of what stands in a slot is over, if it begins now. A draft is kept for the longest of the lives in it.
+/// When the life of what stands in a slot is over, if it begins now. A draft is kept for the longest of the lives in
+/// it.
 fn until(script: &Script, slot: &Slot, now: Millis) -> Option<Millis> {
     if let Some(top) = slot.stack.last() {
         return end(script, top, now);

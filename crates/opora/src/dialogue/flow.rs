@@ -46,7 +46,8 @@ pub(super) trait Flow: Send + Sync {
     fn history_max(&self) -> usize;
     fn on_error(&self) -> OnError;
     fn calls(&self) -> &[&'static str];
-    fn strangers(&self) -> &[&'static str];
+    /// What is wrong with single handlers, each as a sentence.
+    fn mistakes(&self) -> &[String];
     /// What entries take, in order; and whether only some of it.
     fn entries(&self) -> Vec<(&What, bool)>;
     fn everywhere(&self) -> Vec<(&What, bool)>;
@@ -98,8 +99,8 @@ impl<S: States> Flow for Dialogue<S> {
         &self.calls
     }
 
-    fn strangers(&self) -> &[&'static str] {
-        &self.strangers
+    fn mistakes(&self) -> &[String] {
+        &self.mistakes
     }
 
     fn entries(&self) -> Vec<(&What, bool)> {
@@ -150,19 +151,23 @@ impl<S: States> Flow for Dialogue<S> {
             return Ok(());
         }
         let unreadable = |error: BoxError| {
-            let (at, schema) = (&frame.at, frame.schema);
+            let Frame { at, schema, .. } = &*frame;
             TurnError::Unreadable(format!("state `{at}` of `{}` in version {schema}: {error}", S::DIALOGUE))
         };
         let (at, state) = self.upcasted(&frame.state, frame.schema).map_err(unreadable)?;
         // A state to go back to that cannot be read is not worth ending the dialogue for.
         let history = std::mem::take(&mut frame.history).into_iter().rev().map_while(|mut past| {
             let (at, state) = self.upcasted(&past.state, frame.schema).ok()?;
-            (past.at, past.state) = (at.into(), state);
+            past.at = at.into();
+            past.state = state;
             Some(past)
         });
         let mut history: Vec<_> = history.collect();
         history.reverse();
-        (frame.at, frame.state, frame.history, frame.schema) = (at.into(), state, history, S::VERSION);
+        frame.at = at.into();
+        frame.state = state;
+        frame.history = history;
+        frame.schema = S::VERSION;
         Ok(())
     }
 

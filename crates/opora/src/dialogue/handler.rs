@@ -1,18 +1,35 @@
 //! Plain async functions as handlers.
 //!
-//! A handler takes the turn, then the fields of its state in their order, then the input. The traits here are
-//! implemented for such functions and need not be named.
+//! A handler takes the turn, then what its state carries, then the input. A state that carries more than one value
+//! wraps a struct. Fields of a variant arrive one by one and in their order, so their types must differ: two values of
+//! one type could be swapped unnoticed. The traits here are implemented for such functions and need not be named.
 
+use std::any::{TypeId, type_name};
 use std::future::Future;
 
 use super::Step;
 use crate::store::BoxError;
 use crate::turn::Turn;
 
+/// What a state carries: a tuple of the fields of its variant.
+pub trait Fields: 'static {
+    /// The type of each field, and its name.
+    fn types() -> Vec<(TypeId, &'static str)>;
+}
+
+/// The name of a type that a list holds twice.
+pub(super) fn repeated_type(types: &[(TypeId, &'static str)]) -> Option<&'static str> {
+    types
+        .iter()
+        .enumerate()
+        .find(|(index, (id, _))| types[..*index].iter().any(|(earlier, _)| earlier == id))
+        .map(|(_, (_, name))| *name)
+}
+
 /// `async fn(&mut Turn, fields…, input) -> Step<S>`.
 #[diagnostic::on_unimplemented(
     message = "this function does not fit the state and the kind of input that it is registered for",
-    note = "a handler is `async fn(&mut Turn, <the state's fields in their order>, <the input>) -> Step<States>`, and its future must be `Send`"
+    note = "a handler is `async fn(&mut Turn, <what the state carries>, <the input>) -> Step<States>`, and its future must be `Send`"
 )]
 pub trait Handler<'t, Fields, I, S>: Send + Sync {
     /// The handler's future.
@@ -25,7 +42,7 @@ pub trait Handler<'t, Fields, I, S>: Send + Sync {
 /// `async fn(&mut Turn, fields…) -> Result<(), BoxError>`: what a state asks when it is entered.
 #[diagnostic::on_unimplemented(
     message = "this function does not fit the state that it asks for",
-    note = "a question is `async fn(&mut Turn, <the state's fields in their order>) -> Result<(), BoxError>`, and its future must be `Send`"
+    note = "a question is `async fn(&mut Turn, <what the state carries>) -> Result<(), BoxError>`, and its future must be `Send`"
 )]
 pub trait Question<'t, Fields>: Send + Sync {
     /// The question's future.
@@ -37,6 +54,12 @@ pub trait Question<'t, Fields>: Send + Sync {
 
 macro_rules! plain_functions {
     ($($field:ident)*) => {
+        impl<$($field: 'static,)*> Fields for ($($field,)*) {
+            fn types() -> Vec<(TypeId, &'static str)> {
+                vec![$((TypeId::of::<$field>(), type_name::<$field>())),*]
+            }
+        }
+
         impl<'t, F, Run, S, I, $($field,)*> Handler<'t, ($($field,)*), I, S> for F
         where
             F: Fn(&'t mut Turn, $($field,)* I) -> Run + Send + Sync,
@@ -69,8 +92,3 @@ plain_functions!();
 plain_functions!(A);
 plain_functions!(A B);
 plain_functions!(A B C);
-plain_functions!(A B C D);
-plain_functions!(A B C D E);
-plain_functions!(A B C D E G);
-plain_functions!(A B C D E G H);
-plain_functions!(A B C D E G H J);

@@ -13,8 +13,8 @@ use crate::input::Input;
 use crate::store::BoxError;
 use crate::turn::{Context, Turn};
 
-/// Asked before whoever hears what a person did: false if nobody shall hear it. It may say something, and should do little
-/// else: it runs in every turn that a person begins.
+/// Asked before whoever hears what a person did: false if nobody shall hear it. It may say something, and should do
+/// little else: it runs in every turn that a person begins.
 pub type Guard = for<'t> fn(&'t mut Turn, &'t Input) -> BoxFuture<'t, Result<bool, BoxError>>;
 
 type Ask = dyn Fn(Arc<Context>, Vec<i64>) -> BoxFuture<'static, HashMap<i64, String>> + Send + Sync;

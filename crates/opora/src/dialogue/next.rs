@@ -16,8 +16,8 @@ pub enum Next<S> {
     Keep(S),
     /// It goes to another state, or to the same one anew: buttons that were offered before are stale.
     Go(S),
-    /// It goes back to the state before, and [asks](super::Dialogue::ask) again. From the first state of a child it goes
-    /// back to the parent.
+    /// It goes back to the state before, and [asks](super::Dialogue::ask) again. From the first state of a child it
+    /// goes back to the parent.
     Back,
     /// It ends. A child returns to its parent, with what [`Turn::give_back`](crate::turn::Turn::give_back) was given.
     End,

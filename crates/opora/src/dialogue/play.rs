@@ -88,7 +88,8 @@ impl<'s> Play<'s> {
                 self.outcome(finish).await
             }
             Event::Expired => {
-                (self.by, self.is_timeout) = ("timeout", true);
+                self.by = "timeout";
+                self.is_timeout = true;
                 self.expired().await
             }
             Event::Failed { reason, update, by } => {

@@ -1,9 +1,9 @@
 //! Pressed buttons: which still count, and for whom.
 //!
-//! A button with a tag counts while the state entry that offered it lasts, and once unless it says otherwise. An entry's
-//! button counts also later, for it leads into a dialogue from anywhere; where it leaves nothing open that could remember
-//! the press, the conversation does, until its person does something else or an hour has passed. Data without a tag is
-//! judged by the state alone.
+//! A button with a tag counts while the state entry that offered it lasts, and once unless it says otherwise. An
+//! entry's button counts also later, for it leads into a dialogue from anywhere; where it leaves nothing open that
+//! could remember the press, the conversation does, until its person does something else or an hour has passed. Data
+//! without a tag is judged by the state alone.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use crate::store::Version;
 use crate::telegram::Tag;
 use crate::turn::{Hearing, TurnError};
 
-/// For how long an entry's button that has left nothing open does not act again, and an album is known. What waited while
-/// the bot was down comes within this; a person who comes back later means it.
+/// For how long an entry's button that has left nothing open does not act again, and an album is known. What waited
+/// while the bot was down comes within this; a person who comes back later means it.
 pub(super) const REMEMBERED_FOR: Duration = Duration::from_secs(3600);
 
 impl Play<'_> {
@@ -102,7 +102,8 @@ impl Play<'_> {
     /// A press that led on is stale by its version already; only one that did not, or that an entry hears, must be
     /// remembered.
     fn use_up(&mut self, whole: &str, input: &Input) {
-        let (made, leads_in) = (self.turn.made, self.leads_in(input));
+        let made = self.turn.made;
+        let leads_in = self.leads_in(input);
         match self.turn.talk.slot_mut(&self.turn.slot) {
             Some(slot) if leads_in || slot.since().is_some_and(|since| since != made) => slot.use_up(whole),
             None if leads_in => {

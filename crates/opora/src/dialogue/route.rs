@@ -35,7 +35,9 @@ impl<S: States> Route<S> {
         I: Send + 'static,
         H: for<'t> Handler<'t, F, I, S> + 'static,
     {
-        let (what, partial, reader) = (kind.what.clone(), kind.partial, kind.clone());
+        let what = kind.what.clone();
+        let partial = kind.partial;
+        let reader = kind.clone();
         let takes = Box::new(move |input: &Input| kind.takes(input));
         Self { what, partial, takes, act: act(handler, fields, move |input| reader.read(input)) }
     }

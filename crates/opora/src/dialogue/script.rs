@@ -77,8 +77,8 @@ impl Script {
         self
     }
 
-    /// The command that ends what is open in the foreground, by default `cancel`. An entry of the application's for the same
-    /// command goes first.
+    /// The command that ends what is open in the foreground, by default `cancel`. An entry of the application's for the
+    /// same command goes first.
     #[must_use]
     pub fn cancel(mut self, command: impl Into<Cow<'static, str>>) -> Self {
         self.cancel = Some(What::Command(command.into()));
@@ -99,9 +99,10 @@ impl Script {
         self
     }
 
-    /// Hears also what is written in chats of business accounts that have connected the bot, as it hears its own chats, and
-    /// answers there on behalf of the account. Each person in each such chat is a conversation of its own, the account's
-    /// owner too. Without this, nothing that a person writes or presses in such a chat is heard. Edits, deletions and connections are heard by [`other`](crate::input::other), by their names.
+    /// Hears also what is written in chats of business accounts that have connected the bot, as it hears its own chats,
+    /// and answers there on behalf of the account. Each person in each such chat is a conversation of its own, the
+    /// account's owner too. Without this, nothing that a person writes or presses in such a chat is heard. Edits,
+    /// deletions and connections are heard by [`other`](crate::input::other), by their names.
     #[must_use]
     pub fn business(mut self) -> Self {
         self.hears_business = true;
@@ -112,9 +113,9 @@ impl Script {
         self.hears_business
     }
 
-    /// Says in which languages people have chosen to be spoken to, as codes such as `ru`; of those who are left out it is
-    /// the language of their Telegram. The library asks only where it is about to say something itself, never in a turn
-    /// whose handlers say everything; for several people at once before a planned restart.
+    /// Says in which languages people have chosen to be spoken to, as codes such as `ru`; of those who are left out it
+    /// is the language of their Telegram. The library asks only where it is about to say something itself, never in a
+    /// turn whose handlers say everything; for several people at once before a planned restart.
     ///
     /// ```
     /// # use std::collections::HashMap;
@@ -138,8 +139,8 @@ impl Script {
         self
     }
 
-    /// Asks this before whoever hears what a person does: a message, a press. Where it answers false nobody hears it, and
-    /// what it said is all that is said. So an application holds those back who ask too often.
+    /// Asks this before whoever hears what a person does: a message, a press. Where it answers false nobody hears it,
+    /// and what it said is all that is said. So an application holds those back who ask too often.
     #[must_use]
     pub fn guard(mut self, guard: Guard) -> Self {
         self.hooks.guard = Some(guard);
@@ -147,8 +148,8 @@ impl Script {
     }
 
     /// Says which errors of handlers pass by themselves, such as those of a database that is away. A turn that fails so
-    /// waits and runs again, as one does whose commit finds the store away; it is not parked. Errors of `sqlx` that say so,
-    /// and those of stores ([`StoreError::is_passing`](crate::store::StoreError::is_passing)), are known already.
+    /// waits and runs again, as one does whose commit finds the store away; it is not parked. Errors of `sqlx` that say
+    /// so, and those of stores ([`StoreError::is_passing`](crate::store::StoreError::is_passing)), are known already.
     #[must_use]
     pub fn passing(mut self, passes: impl Fn(&BoxError) -> bool + Send + Sync + 'static) -> Self {
         self.hooks.passes = Some(Box::new(passes));
@@ -159,18 +160,19 @@ impl Script {
     ///
     /// - two dialogues of one name; a dialogue that [calls](Dialogue::calls) one that is not there;
     /// - a state that no handler hears: neither one of its own nor one for anywhere in the dialogue;
-    /// - a state without a way out: everything that it hears comes from time or effects, no entry or `/cancel` that a person
-    ///   can use is there, and the dialogue waits for ever. What a handler returns cannot be known here: one that a person
-    ///   can reach counts as a way out;
+    /// - a state without a way out: everything that it hears comes from time or effects, no entry or `/cancel` that a
+    ///   person can use is there, and the dialogue waits for ever. What a handler returns cannot be known here: one
+    ///   that a person can reach counts as a way out;
     /// - a handler that is never asked, because one before it takes all that it would; and two entries for one command;
-    /// - a handler for a state that the enum does not have; a gap in the upcasts.
+    /// - a handler for a state that the enum does not have; a handler that takes two values of one type, which could be
+    ///   swapped unnoticed; a gap in the upcasts.
     pub fn check(&self) -> Result<(), Vec<String>> {
         let mistakes = check::mistakes(self);
         if mistakes.is_empty() { Ok(()) } else { Err(mistakes) }
     }
 
-    /// The kinds of updates that anybody here listens to, for Telegram's `allowed_updates`. Messages and presses are always
-    /// among them: the library itself offers buttons.
+    /// The kinds of updates that anybody here listens to, for Telegram's `allowed_updates`. Messages and presses are
+    /// always among them: the library itself offers buttons.
     #[must_use]
     pub fn allowed_updates(&self) -> Vec<&'static str> {
         let mut kinds = BTreeSet::from(["message", "callback_query"]);
@@ -193,8 +195,9 @@ impl Script {
         self.flows.iter().map(|flow| (flow.name(), flow.states()))
     }
 
-    /// Every button that a handler is registered for: its dialogue, its state, and how its data begins. The state is none for
-    /// an entry, and for what is heard in all states. With this a test can find buttons that it does not cover.
+    /// Every button that a handler is registered for: its dialogue, its state, and how its data begins. The state is
+    /// none for an entry, and for what is heard in all states. With this a test can find buttons that it does not
+    /// cover.
     #[must_use]
     pub fn buttons(&self) -> Vec<(&'static str, Option<&'static str>, String)> {
         let mut buttons = Vec::new();

@@ -27,8 +27,8 @@ impl WrittenState {
         Ok(Self { place, schema: S::VERSION, state: serde_json::value::to_raw_value(state)? })
     }
 
-    /// A conversation in which this alone is open. Buttons of turns before `entry` are stale in it. Without an end, its life
-    /// begins with the person's next input.
+    /// A conversation in which this alone is open. Buttons of turns before `entry` are stale in it. Without an end, its
+    /// life begins with the person's next input.
     pub fn stored(self, entry: Version, until: Option<Millis>) -> Result<Stored, serde_json::Error> {
         self.conversation(entry, until).to_stored()
     }

@@ -99,9 +99,9 @@ pub trait Texts: Send + Sync + 'static {
         }
     }
 
-    /// A button below the sentences after which nothing is open (cancelled, nothing to cancel, timed out, failed and ended,
-    /// unreadable): to a main menu, for instance. There is none by default. Nothing waits for it, so it is one without a
-    /// tag ([`Button::raw`]), heard by an entry.
+    /// A button below the sentences after which nothing is open (cancelled, nothing to cancel, timed out, failed and
+    /// ended, unreadable): to a main menu, for instance. There is none by default. Nothing waits for it, so it is one
+    /// without a tag ([`Button::raw`]), heard by an entry.
     fn way_on(&self, language: &str) -> Option<Button> {
         let _ = language;
         None

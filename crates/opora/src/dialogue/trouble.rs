@@ -188,8 +188,8 @@ impl Play<'_> {
         Some(if is_over { Parent::Over } else { Parent::Lives })
     }
 
-    /// Ends a child whose parent's life is over, too. The parent hears of its own end in a turn of its own, and of nothing
-    /// else.
+    /// Ends a child whose parent's life is over, too. The parent hears of its own end in a turn of its own, and of
+    /// nothing else.
     fn leave_child(&mut self) {
         let made = self.turn.made;
         if let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) {

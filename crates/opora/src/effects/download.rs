@@ -2,8 +2,8 @@
 //!
 //! A file is fetched into a temporary name, with a limit on its size, synced and then renamed; the name comes from the
 //! wish, so a try after a crash replaces what an earlier one left. A cut connection goes on where it was cut, a link
-//! that has died is asked for again. The temporary name has the epoch in it: whoever led before may still be writing, and
-//! would spoil what it shares. What other epochs have left goes before the first download of one.
+//! that has died is asked for again. The temporary name has the epoch in it: whoever led before may still be writing,
+//! and would spoil what it shares. What other epochs have left goes before the first download of one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -112,10 +112,11 @@ impl Downloads {
         format!(".{}.part", self.epoch.0)
     }
 
-    /// Removes partial downloads of all other epochs; they are fetched again. Later epochs count too, because a journal's
-    /// epochs are higher than those of the Redis that follows it.
+    /// Removes partial downloads of all other epochs; they are fetched again. Later epochs count too, because a
+    /// journal's epochs are higher than those of the Redis that follows it.
     async fn sweep(&self, bot: i64) -> std::io::Result<()> {
-        let (begin, ending) = (format!("{bot}-"), self.ending());
+        let begin = format!("{bot}-");
+        let ending = self.ending();
         let mut files = fs::read_dir(&self.settings.directory).await?;
         while let Some(file) = files.next_entry().await? {
             let name = file.file_name();
@@ -309,7 +310,8 @@ mod tests {
 
     #[tokio::test]
     async fn who_still_fetches_a_file_under_an_earlier_epoch_does_not_spoil_it() {
-        let (folder, halting) = (tempfile::tempdir().unwrap(), Arc::new(Halting::default()));
+        let folder = tempfile::tempdir().unwrap();
+        let halting = Arc::new(Halting::default());
         let former = downloads(folder.path(), halting.clone(), 1);
         former.clone().run(asked()).await.unwrap_err();
         let late = tokio::spawn(former.run(asked()));
@@ -323,7 +325,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_download_that_is_given_up_for_good_leaves_nothing_and_nor_do_other_epochs() {
-        let (folder, halting) = (tempfile::tempdir().unwrap(), Arc::new(Halting::default()));
+        let folder = tempfile::tempdir().unwrap();
+        let halting = Arc::new(Halting::default());
         std::fs::write(folder.path().join("1-3.2.part"), WHOLE).unwrap();
         std::fs::write(folder.path().join("1-4.0.part"), WHOLE).unwrap();
         std::fs::write(folder.path().join("1-5.4194310.part"), WHOLE).unwrap();
@@ -337,7 +340,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_try_that_takes_too_long_leaves_the_next_one_what_it_has_fetched() {
-        let (folder, halting) = (tempfile::tempdir().unwrap(), Arc::new(Halting::default()));
+        let folder = tempfile::tempdir().unwrap();
+        let halting = Arc::new(Halting::default());
         let downloads = downloads(folder.path(), halting.clone(), 1);
         downloads.clone().run(asked()).await.unwrap_err();
         give_up(downloads.clone().run(asked()), &halting).await;

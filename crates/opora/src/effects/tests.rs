@@ -48,9 +48,11 @@ async fn full_of_wishes() -> (Arc<dyn Store>, Epoch) {
 #[tokio::test(start_paused = true)]
 async fn only_so_many_wishes_are_held_and_each_is_done_once() {
     let (store, epoch) = full_of_wishes().await;
-    let (began, doors) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+    let began = Arc::new(AtomicUsize::new(0));
+    let doors = Arc::new(Semaphore::new(0));
     let mut register = Register::default();
-    let (count, open) = (Arc::clone(&began), Arc::clone(&doors));
+    let count = Arc::clone(&began);
+    let open = Arc::clone(&doors);
     register.add("work", move |_| {
         count.fetch_add(1, Ordering::SeqCst);
         let open = Arc::clone(&open);
@@ -78,7 +80,8 @@ async fn only_so_many_wishes_are_held_and_each_is_done_once() {
 async fn a_kind_of_work_is_tried_as_often_as_it_says_and_others_as_usual() {
     let (store, epoch) = lease().await;
     ask(&store, epoch, ["hasty", "patient"].into_iter()).await;
-    let (mut register, tries) = (Register::default(), Arc::new(Mutex::new(Vec::new())));
+    let mut register = Register::default();
+    let tries = Arc::new(Mutex::new(Vec::new()));
     for kind in ["hasty", "patient"] {
         let tries = Arc::clone(&tries);
         register.add(kind, move |asked| {

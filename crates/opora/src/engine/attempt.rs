@@ -38,7 +38,8 @@ impl Engine {
             return Err(NotCommitted::Taken);
         }
         failpoints::hit(failpoints::TURN_BEFORE_HANDLER).await;
-        let (watch, now) = (Stopwatch::start(), self.clock.now());
+        let watch = Stopwatch::start();
+        let now = self.clock.now();
         let moment = Moment {
             key: work.key.clone(),
             version,
@@ -79,7 +80,9 @@ impl Engine {
         {
             return Err(NotCommitted::Unheard(reason.clone()));
         }
-        let (moved, hearing, lost_result) = (outcome.transition.clone(), outcome.hearing, outcome.lost_result);
+        let moved = outcome.transition.clone();
+        let hearing = outcome.hearing;
+        let lost_result = outcome.lost_result;
         let commit = Commit {
             key: work.key.clone(),
             from: version,
@@ -133,7 +136,8 @@ impl Engine {
         }
     }
 
-    /// Runs the handler with its deadline. A panic is a failure like any other, also one in the code that judges errors.
+    /// Runs the handler with its deadline. A panic is a failure like any other, also one in the code that judges
+    /// errors.
     async fn handle(&self, moment: Moment) -> Result<Outcome, Failure> {
         let judged = async { self.script.run(moment).await.map_err(|error| self.judge(error)) };
         let run = AssertUnwindSafe(judged).catch_unwind();

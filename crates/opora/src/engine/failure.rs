@@ -1,7 +1,7 @@
 //! Why a turn did not commit, and what the engine does next.
 //!
-//! The words of a failure may quote what a person wrote: they go to the parked row, which only the operator sees, and to
-//! the log at level debug. Above that the log has the kind of failure, the conversation, and the number of the row.
+//! The words of a failure may quote what a person wrote: they go to the parked row, which only the operator sees, and
+//! to the log at level debug. Above that the log has the kind of failure, the conversation, and the number of the row.
 
 use std::fmt;
 

@@ -11,7 +11,8 @@ impl Engine {
         let person = work.event.update().and_then(|update| update.person());
         let Some(person) = person.filter(|_| work.key.is_private()) else { return };
         let text = self.script.one_moment(&self.context, person.id, person.language.as_deref().unwrap_or("en")).await;
-        let (key, at) = (work.key.clone(), self.clock.now());
+        let key = work.key.clone();
+        let at = self.clock.now();
         let Ok(outgoing) = Say::text(text).into_outgoing(&Destination::from(&key), &Tag::new(Version::default()))
         else {
             return;

@@ -30,8 +30,8 @@ impl Engine {
         }
     }
 
-    /// Parks a turn that keeps failing, and then helps its person in a turn of its own. A pressed button is answered with
-    /// the parking, whatever comes of that turn.
+    /// Parks a turn that keeps failing, and then helps its person in a turn of its own. A pressed button is answered
+    /// with the parking, whatever comes of that turn.
     pub(super) async fn give_up(&self, work: Work<'_>, failure: Failure) {
         let parked = letters::parked(work.key, work.letters, failure.words.clone(), work.failures);
         let id = match self.park(work.letters, parked, letters::callback_answers(&work.event)).await {
@@ -82,7 +82,8 @@ impl Engine {
         let Opened::At { version, stored } = opened else { return Ok(()) };
         if let Some(stored) = stored {
             let reason = "its person could not be helped".to_owned();
-            let (key, updated_at) = (key.clone(), self.clock.now());
+            let key = key.clone();
+            let updated_at = self.clock.now();
             let copy = Parked::state(&ConversationRow { key, version, stored: Some(stored), updated_at }, reason);
             if !matches!(self.park(&[], copy, Vec::new()).await, Parking::Done(_)) {
                 return Ok(());
@@ -144,7 +145,8 @@ impl Engine {
 
 /// Tells of something parked: the kind of failure for everybody, its words for who looks closely.
 fn tell(key: &DialogueKey, id: Option<ParkedId>, attempts: u32, failure: &Failure, what: &'static str) {
-    let (parked, Failure { kind, words }) = (id.map(|id| id.0), failure);
+    let parked = id.map(|id| id.0);
+    let Failure { kind, words } = failure;
     tracing::error!(%key, parked, attempts, %kind, "{what}");
     tracing::debug!(%key, parked, %words, "why it is parked");
 }

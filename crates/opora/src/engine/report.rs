@@ -25,7 +25,10 @@ pub(super) fn handled(
     took: Duration,
 ) {
     let took_us = took.as_micros();
-    let (user, chat, chat_type, input) = (key.user, key.chat, chat_type(key), event.name());
+    let user = key.user;
+    let chat = key.chat;
+    let chat_type = chat_type(key);
+    let input = event.name();
     if event.is_from_telegram() {
         tracing::info!(user, chat, chat_type, input, took_us, "input handled");
     } else {
@@ -34,7 +37,8 @@ pub(super) fn handled(
     if let Some((from, to, by)) = moved {
         metrics::counter!("opora_transitions_total").increment(1);
         let name = |place: &Option<Place>| place.as_ref().map_or_else(|| "none".to_owned(), Place::to_string);
-        let (from, to) = (name(from), name(to));
+        let from = name(from);
+        let to = name(to);
         tracing::info!(user, chat, by, "FSM State [CHANGED] user={user} {from} -> {to}");
     }
 }

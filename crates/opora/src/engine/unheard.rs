@@ -16,7 +16,8 @@ use crate::clock::timer_now;
 use crate::key::DialogueKey;
 use crate::turn::{Event, Hearing};
 
-/// So many rows are written in an hour; more leave a metric and a warning only. What they would tell, the first ones do.
+/// So many rows are written in an hour; more leave a metric and a warning only. What they would tell, the first ones
+/// do.
 const ROWS_MOST: u32 = 1_000;
 const ROWS_WINDOW: Duration = Duration::from_secs(3600);
 /// So often the log tells of messages that no handler hears.
@@ -43,7 +44,8 @@ impl Window {
     /// Whether one more is admitted; if so, how many were held back since the last one.
     fn admit(&mut self, now: Instant, most: u32, within: Duration) -> Option<u64> {
         if self.since.is_none_or(|since| now.duration_since(since) >= within) {
-            (self.since, self.admitted) = (Some(now), 0);
+            self.since = Some(now);
+            self.admitted = 0;
         }
         if self.admitted >= most {
             self.held_back += 1;
@@ -61,7 +63,9 @@ impl Unheard {
 
     /// Tells of a turn that has committed without a handler.
     pub(super) fn tell(&self, key: &DialogueKey, event: &Event, hearing: &Hearing) {
-        let (user, chat, input) = (key.user, key.chat, event.name());
+        let user = key.user;
+        let chat = key.chat;
+        let input = event.name();
         match hearing {
             Hearing::Heard => {}
             Hearing::StateOver => {
@@ -77,7 +81,8 @@ impl Unheard {
             Hearing::Unheard(reason) => {
                 count(input, "no_handler");
                 if let Some(more) = self.others.lock().admit(timer_now(), 1, LINE_EVERY) {
-                    let (most, reason) = (ROWS_MOST, loggable(event, reason));
+                    let most = ROWS_MOST;
+                    let reason = loggable(event, reason);
                     tracing::warn!(
                         user,
                         chat,
@@ -94,8 +99,8 @@ impl Unheard {
 }
 
 impl Engine {
-    /// Keeps an input that no handler hears for the operator: in one step it leaves the inbox, or the timers, and becomes a
-    /// row.
+    /// Keeps an input that no handler hears for the operator: in one step it leaves the inbox, or the timers, and
+    /// becomes a row.
     pub(super) async fn keep_unheard(&self, work: Work<'_>, reason: String) {
         let parked = letters::unheard(work.key, work.letters, reason.clone());
         let id = match self.park(work.letters, parked, Vec::new()).await {
@@ -103,7 +108,9 @@ impl Engine {
             Parking::TakenBefore => return self.taken_before(&work).await,
             Parking::NotNow => return,
         };
-        let (user, chat, input) = (work.key.user, work.key.chat, work.event.name());
+        let user = work.key.user;
+        let chat = work.key.chat;
+        let input = work.event.name();
         count(input, "no_handler");
         metrics::counter!("opora_turns_total", "outcome" => "unheard").increment(1);
         let reason = loggable(&work.event, &reason);
@@ -114,12 +121,13 @@ impl Engine {
 /// Tells of a result that the state that had called a child does not hear. The state itself goes on.
 pub(super) fn tell_lost_result(key: &DialogueKey, child: &str) {
     count("returned", "no_handler");
-    let (user, chat) = (key.user, key.chat);
+    let user = key.user;
+    let chat = key.chat;
     tracing::warn!(user, chat, child, "no handler hears what a child dialogue has given back");
 }
 
-/// Of an outcome the words name a dialogue and a kind of work. The name of a timer or an alarm may hold what a person wrote:
-/// the row has it, and the log does not.
+/// Of an outcome the words name a dialogue and a kind of work. The name of a timer or an alarm may hold what a person
+/// wrote: the row has it, and the log does not.
 fn loggable<'r>(event: &Event, reason: &'r str) -> Option<&'r str> {
     matches!(event, Event::Outcome(_)).then_some(reason)
 }
@@ -134,7 +142,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_window_admits_so_many_and_says_how_many_it_held_back() {
-        let (mut window, minute) = (Window::default(), Duration::from_secs(60));
+        let mut window = Window::default();
+        let minute = Duration::from_secs(60);
         assert_eq!(window.admit(timer_now(), 1, minute), Some(0));
         assert_eq!(window.admit(timer_now(), 1, minute), None);
         assert_eq!(window.admit(timer_now(), 1, minute), None);

@@ -90,7 +90,8 @@ pub struct Location {
     pub accuracy_m: Option<f64>,
     /// The sender shared it as a position: it was not forwarded, is no venue from a list, and came by no other bot.
     pub own: bool,
-    /// For how long it is live, if it is; how it moves on comes as edits of its message, which are not heard as positions.
+    /// For how long it is live, if it is; how it moves on comes as edits of its message, which are not heard as
+    /// positions.
     pub live_s: Option<u32>,
     /// When it was sent.
     pub sent_at: Millis,

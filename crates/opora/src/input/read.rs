@@ -177,7 +177,8 @@ impl Command {
         if !spelled(name) || name.len() > COMMAND_MAX_CHARS || !mention.is_none_or(spelled) {
             return None;
         }
-        let (argument, mention) = (argument.trim().to_owned(), mention.map(ToOwned::to_owned));
+        let argument = argument.trim().to_owned();
+        let mention = mention.map(ToOwned::to_owned);
         Some(Self { name: name.to_ascii_lowercase(), argument, mention })
     }
 }

@@ -25,7 +25,8 @@ async fn a_standby_waits_for_the_whole_lease_and_then_takes_over_with_a_higher_e
     let earlier = held_elsewhere(&store).await;
     let clock = Clock::set_by_hand(Millis(0));
     let standby = {
-        let (store, clock) = (Arc::clone(&store), clock.clone());
+        let store = Arc::clone(&store);
+        let clock = clock.clone();
         tokio::spawn(async move { lead(&store, BOT, &quick(), &clock, &CancellationToken::new()).await })
     };
     for _ in 0..29 {
@@ -46,7 +47,9 @@ async fn a_lease_that_is_renewed_is_not_taken_over_however_the_clock_jumps() {
     let clock = Clock::set_by_hand(Millis(0));
     let stop = CancellationToken::new();
     let standby = {
-        let (store, clock, stop) = (Arc::clone(&store), clock.clone(), stop.clone());
+        let store = Arc::clone(&store);
+        let clock = clock.clone();
+        let stop = stop.clone();
         tokio::spawn(async move { lead(&store, BOT, &quick(), &clock, &stop).await })
     };
     for _ in 0..10 {
@@ -65,7 +68,8 @@ async fn a_holder_whose_process_is_gone_is_followed_at_once() {
     let gone = Holder { process_start: 1, ..process::this(Millis(0), LEASE_TTL) };
     store.claim(BOT, &gone, None).await.unwrap();
     let clock = Clock::set_by_hand(Millis(0));
-    let (settings, stop) = (quick(), CancellationToken::new());
+    let settings = quick();
+    let stop = CancellationToken::new();
     let leading = lead(&store, BOT, &settings, &clock, &stop);
     let leadership = tokio::time::timeout(Duration::from_millis(50), leading).await.unwrap().unwrap();
     assert_eq!(leadership.epoch, Epoch(2));

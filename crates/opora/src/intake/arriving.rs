@@ -71,13 +71,15 @@ mod tests {
 
     #[test]
     fn a_conversation_is_free_when_the_last_of_its_updates_has_arrived() {
-        let (arriving, anna) = (Arriving::default(), DialogueKey::private(1, 2));
+        let arriving = Arriving::default();
+        let anna = DialogueKey::private(1, 2);
         let one = || {
             let mut look = arriving.look();
             look.add(&anna);
             look.done()
         };
-        let (first, second) = (one(), one());
+        let first = one();
+        let second = one();
         drop(first);
         assert!(arriving.look().has(&anna));
         drop(second);

@@ -109,8 +109,8 @@ impl Calls {
 }
 
 impl Intake {
-    /// Takes calls until nobody can make one any more. What is stored is stored in their order; slow turns that have begun
-    /// hold up nobody behind them.
+    /// Takes calls until nobody can make one any more. What is stored is stored in their order; slow turns that have
+    /// begun hold up nobody behind them.
     async fn take(self, mut line: Line) {
         while let Some(calls) = line.next().await {
             let taken = self.take_in(calls.updates.iter().map(String::as_str)).await;

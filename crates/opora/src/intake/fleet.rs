@@ -1,9 +1,9 @@
 //! A webhook that several instances serve at once.
 //!
-//! Every instance answers calls from its start to its stop: an update is stored in the inbox that all share, then 200 is
-//! answered. One instance, the leader, works on what is stored; it hears of it at once, and looks through the inbox each
-//! second for what it has not heard of. Calls that come to one instance are stored in the order of their coming, and a
-//! call that was answered stands before every later one, whichever instance gets it.
+//! Every instance answers calls from its start to its stop: an update is stored in the inbox that all share, then 200
+//! is answered. One instance, the leader, works on what is stored; it hears of it at once, and looks through the inbox
+//! each second for what it has not heard of. Calls that come to one instance are stored in the order of their coming,
+//! and a call that was answered stands before every later one, whichever instance gets it.
 //!
 //! Nothing here runs a turn, and nothing here needs the lease.
 
@@ -58,7 +58,8 @@ impl Leading {
 impl Fleet {
     /// Begins to take calls. `most` is how many inputs may wait in the inbox before callers are asked to come again.
     pub(crate) fn open(bot: i64, store: &Arc<dyn Store>, clock: &Clock, most: usize) -> Self {
-        let (leading, announcer) = (Leading::default(), Announcer::default());
+        let leading = Leading::default();
+        let announcer = Announcer::default();
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let room = Arc::new(AtomicI64::new(most));
         let (door, line) = Door::open(Limit::Room(Arc::clone(&room)));

@@ -45,8 +45,8 @@ impl Haste {
         *self.hanging.lock() = hanging;
     }
 
-    /// A batch that was handed over has, or has not, committed in time. One that has not may be a hiccup of the machine;
-    /// the more often it happens in a row, the longer is the rest.
+    /// A batch that was handed over has, or has not, committed in time. One that has not may be a hiccup of the
+    /// machine; the more often it happens in a row, the longer is the rest.
     pub(crate) fn learn(&self, in_time: bool) {
         if in_time {
             self.rested.store(0, Ordering::Release);

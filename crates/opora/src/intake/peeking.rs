@@ -1,8 +1,8 @@
 //! People who write while the store is away are told to wait.
 //!
-//! What they wrote is only looked at and stays with Telegram: nothing of it is acknowledged or kept, and it is answered when
-//! the store is back. Whoever looks takes updates from under another instance that polls, so this is for a bot whose
-//! operator has said that there is none.
+//! What they wrote is only looked at and stays with Telegram: nothing of it is acknowledged or kept, and it is answered
+//! when the store is back. Whoever looks takes updates from under another instance that polls, so this is for a bot
+//! whose operator has said that there is none.
 
 use std::collections::HashSet;
 use std::convert::Infallible;

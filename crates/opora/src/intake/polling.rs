@@ -1,7 +1,7 @@
 //! Long polling.
 //!
-//! The offset of a call comes from the batch just stored, never from a number kept elsewhere: Telegram's ids may restart
-//! lower.
+//! The offset of a call comes from the batch just stored, never from a number kept elsewhere: Telegram's ids may
+//! restart lower.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +21,8 @@ pub struct PollingSettings {
     pub timeout: Duration,
     /// The largest batch.
     pub limit: u32,
-    /// While the store is away, tells whoever writes in a private chat that it takes a moment, once; what they write stays
-    /// with Telegram. This says that no other instance polls: looking at updates takes them from under it.
+    /// While the store is away, tells whoever writes in a private chat that it takes a moment, once; what they write
+    /// stays with Telegram. This says that no other instance polls: looking at updates takes them from under it.
     pub tells_to_wait: bool,
 }
 
@@ -66,7 +66,8 @@ impl Polling {
     }
 
     async fn poll(&self) -> Ended {
-        let (mut offset, mut failures) = (None, 0_u32);
+        let mut offset = None;
+        let mut failures = 0_u32;
         loop {
             self.intake.mailboxes.room().await;
             match self.ask(offset).await {

@@ -63,8 +63,8 @@ pub enum Instances {
 }
 
 impl WebhookSettings {
-    /// A webhook at this address; Telegram may bring 40 updates at once, a body has ten seconds to arrive, and the store
-    /// says whether several instances take updates.
+    /// A webhook at this address; Telegram may bring 40 updates at once, a body has ten seconds to arrive, and the
+    /// store says whether several instances take updates.
     pub fn new(url: impl Into<String>, secret: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -97,8 +97,8 @@ impl std::fmt::Debug for WebhookSettings {
     }
 }
 
-/// The receiving end of a webhook: mount [`Webhook::router`] where the address leads. While the bot does not run, and where
-/// only the one that works takes updates also while another one works, it answers 503, and Telegram comes again.
+/// The receiving end of a webhook: mount [`Webhook::router`] where the address leads. While the bot does not run, and
+/// where only the one that works takes updates also while another one works, it answers 503, and Telegram comes again.
 #[derive(Clone)]
 pub struct Webhook {
     secret: Arc<str>,

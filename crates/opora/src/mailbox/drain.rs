@@ -51,8 +51,8 @@ pub(super) async fn drain(shared: Arc<Shared>, key: DialogueKey) {
 }
 
 impl Shared {
-    /// Takes one input through its turn. Whatever happens there, the conversation's task goes on: nobody else would read
-    /// what waits behind it.
+    /// Takes one input through its turn. Whatever happens there, the conversation's task goes on: nobody else would
+    /// read what waits behind it.
     async fn read(&self, key: &DialogueKey, letters: Vec<Letter>) {
         let read = async { self.reader.process(key, letters).await };
         if AssertUnwindSafe(read).catch_unwind().await.is_err() {
@@ -97,7 +97,8 @@ impl Shared {
         // What came while the store was asked may or may not be among the rows: then it is asked once more.
         let is_all = rows.len() < limit && mailbox.stayed == stayed;
         let still = if is_all { 0 } else { mailbox.stayed.saturating_sub(rows.len()).max(1) };
-        let (counted, count) = (std::mem::replace(&mut mailbox.stayed, still), rows.len() + still);
+        let counted = std::mem::replace(&mut mailbox.stayed, still);
+        let count = rows.len() + still;
         let came_before = mailbox.first_stayed.filter(|first| *first <= after);
         let read_to = rows.last().map(|last| last.seq);
         if let Some(last) = read_to {

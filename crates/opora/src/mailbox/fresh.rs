@@ -1,8 +1,8 @@
 //! Updates whose turns do not wait for the inbox.
 //!
-//! Most turns commit within a moment, and their commit keeps the mark of the update: a row in the inbox would be written
-//! only to be removed. So the intake hands an update to an idle conversation at once and acknowledges it when the turn
-//! has committed. What takes longer, or stands behind something, is stored first, as ever.
+//! Most turns commit within a moment, and their commit keeps the mark of the update: a row in the inbox would be
+//! written only to be removed. So the intake hands an update to an idle conversation at once and acknowledges it when
+//! the turn has committed. What takes longer, or stands behind something, is stored first, as ever.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -102,7 +102,8 @@ mod tests {
 
     fn fresh(arrivals: &Arc<Arrivals>, update_id: i64) -> Fresh {
         let mark = Mark { bot: 1, update_id, identity: "message:1".into() };
-        let (key, origin) = (DialogueKey::private(1, update_id), Origin::Update(mark));
+        let key = DialogueKey::private(1, update_id);
+        let origin = Origin::Update(mark);
         Fresh::new(Incoming { key, origin, body: "{}".into(), at: Millis(0) }, arrivals)
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Recipients go into the outbox page by page, each page once: under a broadcast's id a page is never posted again, so
 //! after a restart the same broadcast goes on where it stopped. From the outbox on, its rows are like others, except
-//! that dialogues go first, and that it takes only a part of what Telegram allows. Inside an effect it may be longer than
-//! the effect's deadline, and a try that posted a page does not count as failed: see [`crate::progress`].
+//! that dialogues go first, and that it takes only a part of what Telegram allows. Inside an effect it may be longer
+//! than the effect's deadline, and a try that posted a page does not count as failed: see [`crate::progress`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -90,8 +90,8 @@ impl<I: Iterator<Item = i64>> Broadcast<I> {
     /// [`Watch`] tells when it is sent.
     ///
     /// # Errors
-    /// If the message cannot be said, the store refuses, or the bot stops. A store that does not answer is waited for by the
-    /// caller: a new broadcast under the same id goes on.
+    /// If the message cannot be said, the store refuses, or the bot stops. A store that does not answer is waited for
+    /// by the caller: a new broadcast under the same id goes on.
     pub(crate) async fn run(mut self, courier: &Courier) -> Result<Progress, BroadcastError> {
         let paced = courier.shared().settings.limits == SendLimits::Telegram;
         for page in 0_u64.. {

@@ -13,7 +13,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::broadcast::Tally;
 use super::labels::Labels;
 use super::lanes::{Item, Lanes};
-use super::loader::{self, Memory};
+use super::loader;
+use super::memory::Memory;
 use super::pace::Pace;
 use super::refused::Apology;
 use super::settler::{self, Settler};
@@ -85,8 +86,8 @@ pub(super) struct Meters {
 }
 
 impl Courier {
-    /// Starts to work for the holder of `epoch`. `lease` says how long the lease lasts for sure. Must be called within a
-    /// Tokio runtime. Rows of earlier instances come with [`Courier::reload`].
+    /// Starts to work for the holder of `epoch`. `lease` says how long the lease lasts for sure. Must be called within
+    /// a Tokio runtime. Rows of earlier instances come with [`Courier::reload`].
     #[expect(clippy::too_many_arguments, reason = "everything it works with, given once")]
     #[must_use]
     pub fn new(
@@ -150,8 +151,8 @@ impl Courier {
         self.shared.bring_unstored(calls);
     }
 
-    /// Looks into the store for rows that nobody has brought: what earlier instances left unsent, or what a commit holds
-    /// whose answer was lost. Returns at once; the store is read in the background, and again until it answers.
+    /// Looks into the store for rows that nobody has brought: what earlier instances left unsent, or what a commit
+    /// holds whose answer was lost. Returns at once; the store is read in the background, and again until it answers.
     pub fn reload(&self) {
         self.shared.lanes.lock().memory.reload();
         self.shared.loader.notify_one();
@@ -160,7 +161,8 @@ impl Courier {
     /// Ends the work: sends what may go now, tries nothing again, settles what was sent, and stops. What is under way
     /// at the deadline is left, and is sent again by the next instance.
     pub async fn drain(&self, deadline: Duration) -> Drained {
-        let (shared, watch) = (&self.shared, Stopwatch::start());
+        let shared = &self.shared;
+        let watch = Stopwatch::start();
         shared.lanes.lock().drain();
         shared.ready.notify_one();
         // Who waits for room shall not bring more.
@@ -190,8 +192,8 @@ impl Courier {
         self.shared.lanes.lock().memory.len()
     }
 
-    /// Waits until the courier holds few rows and misses none, so that a broadcast does not push others out; false if it
-    /// stops.
+    /// Waits until the courier holds few rows and misses none, so that a broadcast does not push others out; false if
+    /// it stops.
     pub(super) async fn has_room(&self, rows: usize) -> bool {
         let shared = &self.shared;
         let has_room = || {
@@ -244,21 +246,17 @@ impl Shared {
     }
 
     pub fn bring(&self, items: impl Iterator<Item = Item>) {
-        let (ordered, urgent, is_behind) = {
-            let mut lanes = self.lanes.lock();
-            let (ordered, urgent) = lanes.bring(items);
-            (ordered, urgent, lanes.memory.is_behind())
-        };
+        let brought = self.lanes.lock().bring(items);
         // Not only when something is settled: while nothing can be sent, this is what tells.
         self.show_waiting();
         // A worker that finds more wakes the next.
-        if ordered > 0 {
+        if brought.ordered {
             self.ready.notify_one();
         }
-        if urgent > 0 {
+        if brought.urgent {
             self.urgent.notify_one();
         }
-        if is_behind {
+        if brought.behind {
             self.loader.notify_one();
         }
     }
@@ -302,14 +300,14 @@ impl Shared {
 
     /// Says that a row failed. That people block a bot is no error.
     pub fn tell_failed(&self, row: &OutboxRow, reason: Box<str>, chat_is_dead: bool) {
-        let (OutboxRow { id, key, .. }, call) = (row, &row.outgoing);
+        let OutboxRow { id, key, outgoing: call, .. } = row;
         if chat_is_dead {
             tracing::info!(%key, id = id.0, chat = call.chat, %reason, "a chat can no longer be reached");
         } else {
             tracing::error!(%key, id = id.0, chat = call.chat, method = &*call.method, %reason, "a message cannot be sent");
         }
-        let (id, key, chat, method) = (*id, key.clone(), call.chat, call.method.clone());
-        self.tell(SendEvent::Failed { id, key, chat, method, reason });
+        let method = call.method.clone();
+        self.tell(SendEvent::Failed { id: *id, key: key.clone(), chat: call.chat, method, reason });
     }
 
     pub fn tell(&self, event: SendEvent) {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::broadcast::Tally;
 use super::limits::{Limits, SendLimits};
-use super::loader::Memory;
+use super::memory::Memory;
 use super::rewrite::redirect;
 use super::verdict::Attempts;
 use crate::clock::timer_now;
@@ -34,6 +34,17 @@ pub(super) struct Item {
     pub tally: Option<Arc<Tally>>,
     /// A turn of this process has said it. False for rows read back from the store, which do not tell.
     pub is_of_turn: bool,
+}
+
+/// Who has to be woken for rows that were brought.
+#[derive(Debug, Default)]
+pub(super) struct Brought {
+    /// A worker: rows of lanes were taken.
+    pub ordered: bool,
+    /// A worker for what stands outside of order.
+    pub urgent: bool,
+    /// The loader: the store has rows that memory has not.
+    pub behind: bool,
 }
 
 /// What a worker gets.
@@ -113,8 +124,37 @@ impl Lanes {
         }
     }
 
+    /// Takes rows that were committed.
+    pub fn bring(&mut self, items: impl Iterator<Item = Item>) -> Brought {
+        let mut brought = Brought::default();
+        for item in items {
+            if !self.memory.bring(&item.row) {
+                if let Some(tally) = item.tally {
+                    tally.lost_sight();
+                }
+                continue;
+            }
+            brought.ordered |= item.row.outgoing.chat.is_some();
+            brought.urgent |= item.row.outgoing.chat.is_none();
+            self.admit(item);
+        }
+        brought.behind = self.memory.is_behind();
+        brought
+    }
+
+    /// Takes a page of the store's rows; those that may have been sent and must not be sent twice come back.
+    pub fn take_page(&mut self, rows: Vec<OutboxRow>, page: usize) -> Vec<OutboxRow> {
+        let last = rows.last().map(|row| row.id);
+        let is_last_page = rows.len() < page;
+        let missing = rows.into_iter().filter(|row| self.memory.read(row.id));
+        let (unsure, unsent): (Vec<_>, Vec<_>) = missing.partition(|row| row.was_sending);
+        unsent.into_iter().for_each(|row| self.admit(Item::new(row, None)));
+        self.memory.end_page(last, is_last_page);
+        unsure
+    }
+
     /// Puts a row behind those of its chat.
-    pub fn admit(&mut self, mut item: Item) {
+    fn admit(&mut self, mut item: Item) {
         let Some(mut chat) = item.row.outgoing.chat else { return self.urgent.push_back(item) };
         if let Some(to) = self.moved.get(&chat) {
             chat = *to;
@@ -124,7 +164,7 @@ impl Lanes {
         match self.lanes.get_mut(&chat) {
             None => {
                 self.lanes.insert(chat, Lane { rows: VecDeque::from([item]), state: State::Ready });
-                if is_low { self.ready_low.push_back(chat) } else { self.ready.push_back(chat) }
+                self.make_ready(chat, is_low);
             }
             Some(lane) => {
                 let overtakes =
@@ -176,38 +216,28 @@ impl Lanes {
     /// A row is done with: its chat's next one may go.
     pub fn done(&mut self, chat: Option<i64>) {
         self.refused_in_a_row = 0;
-        let Some(chat) = chat else {
-            self.urgent_in_flight -= 1;
-            return;
-        };
-        self.in_flight -= 1;
         self.answered(chat);
+        let Some(chat) = chat else { return };
         let Some(lane) = self.lanes.get_mut(&chat) else { return };
         let Some(front) = lane.rows.front() else {
             self.lanes.remove(&chat);
             return;
         };
         lane.state = State::Ready;
-        if front.tally.is_some() { self.ready_low.push_back(chat) } else { self.ready.push_back(chat) }
+        let is_low = front.tally.is_some();
+        self.make_ready(chat, is_low);
     }
 
     /// A row has to go again, not before `until`. While draining it stays for the next start, and so does its lane.
     /// True if the timer has to look again.
     pub fn again(&mut self, item: Item, until: Instant) -> bool {
-        match item.row.outgoing.chat {
-            Some(chat) => {
-                self.in_flight -= 1;
-                self.answered(chat);
-            }
-            None => self.urgent_in_flight -= 1,
-        }
+        let chat = item.row.outgoing.chat;
+        self.answered(chat);
         if self.draining {
-            if let Some(chat) = item.row.outgoing.chat {
-                self.lanes.remove(&chat);
-            }
+            chat.and_then(|chat| self.lanes.remove(&chat));
             return false;
         }
-        let Some(chat) = item.row.outgoing.chat else {
+        let Some(chat) = chat else {
             self.entries += 1;
             self.urgent_waiting.insert((until, self.entries), item);
             return true;
@@ -218,8 +248,13 @@ impl Lanes {
         self.put_aside(chat, until)
     }
 
-    /// What was under way to a chat has its answer.
-    fn answered(&mut self, chat: i64) {
+    /// What was under way has its answer.
+    fn answered(&mut self, chat: Option<i64>) {
+        let Some(chat) = chat else {
+            self.urgent_in_flight -= 1;
+            return;
+        };
+        self.in_flight -= 1;
         if let Some(State::UnderWay(Some(went_at))) = self.lanes.get(&chat).map(|lane| lane.state) {
             self.limits.answered(chat, went_at, timer_now());
         }
@@ -267,8 +302,8 @@ impl Lanes {
         [lane, urgent, self.closed_until].into_iter().flatten().min()
     }
 
-    /// Lets go whose time has come; how many outside of order are among them.
-    pub fn release_due(&mut self, now: Instant) -> usize {
+    /// Lets go whose time has come; true if something outside of order is among them.
+    pub fn release_due(&mut self, now: Instant) -> bool {
         self.closed_until = self.closed_until.filter(|until| *until > now);
         while let Some(entry) = self.waiting.first_entry().filter(|entry| entry.key().0 <= now) {
             let chat = entry.remove();
@@ -279,12 +314,12 @@ impl Lanes {
                 self.ready.push_back(chat);
             }
         }
-        let mut urgent = 0;
+        let mut is_urgent = false;
         while let Some(entry) = self.urgent_waiting.first_entry().filter(|entry| entry.key().0 <= now) {
             self.urgent.push_back(entry.remove());
-            urgent += 1;
+            is_urgent = true;
         }
-        urgent
+        is_urgent
     }
 
     /// From now on nothing is tried again.
@@ -314,6 +349,11 @@ impl Lanes {
         false
     }
 
+    fn make_ready(&mut self, chat: i64, is_low: bool) {
+        if is_low { self.ready_low.push_back(chat) } else { self.ready.push_back(chat) }
+    }
+
+    /// Lets a lane wait; true if the timer has to look again.
     fn put_aside(&mut self, chat: i64, until: Instant) -> bool {
         self.entries += 1;
         self.waiting.insert((until, self.entries), chat);

@@ -1,7 +1,7 @@
 //! How fast messages may go: Telegram's limits, kept on our side so that it need not refuse.
 //!
-//! Not more than 30 in any second over all, not more than 20 in any minute to a group, and one a second to a chat, where
-//! a short burst may go ahead. `retry_after` is not kept here: it stands above all of this, whatever is set.
+//! Not more than 30 in any second over all, not more than 20 in any minute to a group, and one a second to a chat,
+//! where a short burst may go ahead. `retry_after` is not kept here: it stands above all of this, whatever is set.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -187,7 +187,8 @@ mod tests {
     #[test]
     fn a_message_that_was_slow_on_its_way_counts_from_its_answer() {
         let mut limits = Limits::new(SendLimits::Telegram);
-        let (start, slow) = (timer_now(), Duration::from_millis(200));
+        let start = timer_now();
+        let slow = Duration::from_millis(200);
         for chat in 1..=30 {
             limits.spend(chat, start);
             limits.answered(chat, start, start + slow);
@@ -207,7 +208,8 @@ mod tests {
     fn no_second_has_more_than_thirty_and_no_minute_of_a_group_more_than_twenty() {
         let mut limits = Limits::new(SendLimits::Telegram);
         let start = timer_now();
-        let (mut now, mut sent) = (start, Vec::new());
+        let mut now = start;
+        let mut sent = Vec::new();
         while sent.len() < 70 {
             match limits.closed_until(now).max(limits.chat_closed_until(-1, now)) {
                 Some(until) => now = until,
@@ -219,7 +221,8 @@ mod tests {
         }
         assert!(sent.windows(21).all(|some| some[20] - some[0] >= Duration::from_secs(60)));
         let mut limits = Limits::new(SendLimits::Telegram);
-        let (mut now, mut sent) = (start, Vec::new());
+        let mut now = start;
+        let mut sent = Vec::new();
         for chat in 1..200 {
             if let Some(until) = limits.closed_until(now) {
                 now = until;

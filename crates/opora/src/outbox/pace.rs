@@ -1,7 +1,7 @@
 //! How many calls are worth having under way at once.
 //!
-//! Against a server that answers in a millisecond, a few connections carry everything, and more only cost memory; against
-//! one that takes fifty, many must wait side by side. So the number follows how long answers take.
+//! Against a server that answers in a millisecond, a few connections carry everything, and more only cost memory;
+//! against one that takes fifty, many must wait side by side. So the number follows how long answers take.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

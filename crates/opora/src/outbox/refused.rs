@@ -1,8 +1,8 @@
 //! A message of a turn that Telegram refuses for good: its person is told in a plain sentence, once for each turn.
 //!
-//! Otherwise the conversation would stand in a new state with nothing on the screen. The sentence enters the outbox before
-//! the refusal is settled, under a name that counts once, so that an end of the process in between loses or doubles nothing.
-//! It belongs to no turn itself, so that its own refusal leads to no other one.
+//! Otherwise the conversation would stand in a new state with nothing on the screen. The sentence enters the outbox
+//! before the refusal is settled, under a name that counts once, so that an end of the process in between loses or
+//! doubles nothing. It belongs to no turn itself, so that its own refusal leads to no other one.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ impl Shared {
     /// Tells the person of a conversation that a message of its turn was refused, if this one was.
     pub(super) async fn apologise(&self, item: &Item, error: &ApiError) {
         let Some(apology) = self.apology.get().filter(|_| is_lost_question(item, error)) else { return };
-        let (key, said_at) = (&item.row.key, item.row.at);
+        let key = &item.row.key;
+        let said_at = item.row.at;
         let text = apology(key.clone()).await;
         let sentence = Say::text(text).into_outgoing(&Destination::from(key), &Tag::new(Version::default()));
         let Ok(outgoing) = sentence else {
@@ -29,7 +30,8 @@ impl Shared {
         };
         // All messages of a turn were said at one time.
         let once = format!("opora:refused:{key}:{}", said_at.0);
-        let (at, post) = (self.clock.now(), vec![(key.clone(), outgoing.clone())]);
+        let at = self.clock.now();
+        let post = vec![(key.clone(), outgoing.clone())];
         match self.store.post(self.epoch, &once, post, at).await {
             Ok(ids) => {
                 let row = |id| OutboxRow { id, key: key.clone(), outgoing: outgoing.clone(), was_sending: false, at };

@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn a_network_that_is_away_is_waited_for_without_end() {
-        let (mut attempts, row) = (Attempts::default(), row("x"));
+        let mut attempts = Attempts::default();
+        let row = row("x");
         for _ in 0..1000 {
             let verdict = attempts.judge(&ApiError::NotSent("refused".into()), &row, &CourierSettings::default());
             assert!(matches!(verdict, Verdict::Again(after) if after <= LONGEST_AWAY), "{verdict:?}");
@@ -148,7 +149,8 @@ mod tests {
             (ApiError::Unsure("reset".into()), settings.unsure_attempts),
             (refused(500, "Internal Server Error"), settings.busy_attempts),
         ] {
-            let (mut attempts, row) = (Attempts::default(), row("x"));
+            let mut attempts = Attempts::default();
+            let row = row("x");
             for _ in 1..most {
                 assert!(matches!(attempts.judge(&error, &row, &settings), Verdict::Again(_)));
             }
@@ -177,7 +179,8 @@ mod tests {
 
     #[test]
     fn an_answer_outside_of_order_is_tried_a_few_times_only() {
-        let (mut attempts, row) = (Attempts::default(), row(AnswerCallback::new("q")));
+        let mut attempts = Attempts::default();
+        let row = row(AnswerCallback::new("q"));
         let settings = CourierSettings::default();
         let mut judge = || attempts.judge(&ApiError::NotSent("refused".into()), &row, &settings);
         for _ in 1..settings.urgent_attempts {

@@ -50,10 +50,10 @@ pub(super) async fn run_timer(shared: Arc<Shared>) {
                 () = tokio::time::sleep_until(at) => {}
             },
         }
-        let urgent = shared.lanes.lock().release_due(timer_now());
+        let is_urgent = shared.lanes.lock().release_due(timer_now());
         // One is enough: a worker that finds more wakes the next.
         shared.ready.notify_one();
-        if urgent > 0 {
+        if is_urgent {
             shared.urgent.notify_one();
         }
     }
@@ -144,7 +144,8 @@ impl Shared {
         if let Some(tally) = &item.tally {
             tally.sent();
         }
-        let (label, chat) = (item.row.outgoing.label.take(), item.row.outgoing.chat);
+        let label = item.row.outgoing.label.take();
+        let chat = item.row.outgoing.chat;
         let labelled = match (label, chat, result) {
             (Some(label), Some(chat), Some(result)) => message_id(result).map(|id| (chat, label, id)),
             _ => None,
@@ -198,11 +199,13 @@ impl Shared {
 
     async fn again(&self, item: Item, after: Duration, error: &ApiError) {
         if item.row.outgoing.if_unsure == IfUnsure::Drop {
-            // Only what surely was not sent is tried again. Whoever starts next must not take it for one that may have been.
+            // Only what surely was not sent is tried again. Whoever starts next must not take it for one that may have
+            // been.
             self.persist(|| self.store.not_sent(self.epoch, vec![item.row.id])).await;
         }
         self.meters.retries.increment(1);
-        let (id, chat) = (item.row.id.0, item.row.outgoing.chat);
+        let id = item.row.id.0;
+        let chat = item.row.outgoing.chat;
         tracing::debug!(bot = self.bot, id, chat, after_ms = after.as_millis(), %error, "a send is to be tried again");
         if self.lanes.lock().again(item, timer_now() + after) {
             self.timer.notify_one();

@@ -50,7 +50,8 @@ async fn timers(store: &Arc<dyn Store>, epoch: Epoch, people: std::ops::Range<i6
 #[tokio::test(start_paused = true)]
 async fn turns_that_hang_keep_no_other_timer_from_firing() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let (epoch, clock) = (epoch(&store).await, clock_at_noon());
+    let epoch = epoch(&store).await;
+    let clock = clock_at_noon();
     let reader = Arc::new(Endless(Semaphore::new(0)));
     let mailboxes = Mailboxes::new(Arc::clone(&reader) as _, Arc::clone(&store), MailboxSettings::default());
     let schedule =
@@ -71,7 +72,8 @@ async fn turns_that_hang_keep_no_other_timer_from_firing() {
 #[tokio::test(start_paused = true)]
 async fn no_more_is_delivered_than_the_mailboxes_hold() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let (epoch, clock) = (epoch(&store).await, clock_at_noon());
+    let epoch = epoch(&store).await;
+    let clock = clock_at_noon();
     let reader = Arc::new(Endless(Semaphore::new(0)));
     let settings = MailboxSettings { in_all: 700, ..MailboxSettings::default() };
     let mailboxes = Mailboxes::new(Arc::clone(&reader) as _, Arc::clone(&store), settings);
@@ -88,7 +90,8 @@ async fn no_more_is_delivered_than_the_mailboxes_hold() {
 #[tokio::test(start_paused = true)]
 async fn too_many_unheard_inputs_push_no_failed_turn_out() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    let (epoch, clock) = (epoch(&store).await, clock_at_noon());
+    let epoch = epoch(&store).await;
+    let clock = clock_at_noon();
     let park = async |kind: &str| {
         let parked = Parked::new(DialogueKey::private(BOT, 1), kind, String::new(), String::new(), 1);
         store.park(epoch, Vec::new(), Parked { at: NOON, ..parked }, Vec::new()).await.unwrap().id

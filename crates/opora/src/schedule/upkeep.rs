@@ -65,7 +65,8 @@ impl Upkeep {
         }
     }
 
-    /// Tells metrics how many rows wait. `told` are the places told of before: those that are empty now are told as such.
+    /// Tells metrics how many rows wait. `told` are the places told of before: those that are empty now are told as
+    /// such.
     async fn report(&self, told: &mut HashSet<Place>) {
         let Ok(numbers) = self.store.statistics(Some(self.bot)).await else { return };
         let gauges = [
@@ -115,8 +116,13 @@ impl Upkeep {
             tracing::info!(removed = removed.aged, "removed old rows");
         }
         if removed.parked > 0 {
-            let (dropped, kept) = (removed.parked, PARKED_MOST);
-            tracing::error!(bot = self.bot, dropped, kept, "too many turns are parked; the oldest were dropped");
+            let dropped = removed.parked;
+            tracing::error!(
+                bot = self.bot,
+                dropped,
+                kept = PARKED_MOST,
+                "too many turns are parked; the oldest were dropped"
+            );
         }
         Ok(())
     }
@@ -138,6 +144,7 @@ impl Upkeep {
 }
 
 fn tell_place(place: &Place, conversations: i64) {
-    let (dialogue, state) = (place.dialogue.to_string(), place.state.to_string());
+    let dialogue = place.dialogue.to_string();
+    let state = place.state.to_string();
     metrics::gauge!("opora_dialogues", "dialogue" => dialogue, "state" => state).set(conversations as f64);
 }

@@ -134,14 +134,16 @@ impl Raw {
         let body = serde_json::to_string(parameters).map_err(not_json)?;
         let Chat { chat_id } = serde_json::from_str(&body).map_err(not_json)?;
         let chat = chat_id.and_then(|id| id.as_i64());
-        let (method, body) = (method.into(), body.into());
+        let method = method.into();
+        let body = body.into();
         Ok(Self { method, body, chat, uploads: Vec::new(), label: None, if_unsure: IfUnsure::Resend })
     }
 
     /// A file on disk that the parameters refer to as `attach://name`.
     #[must_use]
     pub fn upload(mut self, name: impl Into<Box<str>>, path: impl Into<PathBuf>) -> Self {
-        let (name, path) = (name.into(), path.into());
+        let name = name.into();
+        let path = path.into();
         let file_name = path.file_name().map_or_else(|| name.clone(), |name| name.to_string_lossy().into());
         self.uploads.push(Upload { name, file_name, path });
         self

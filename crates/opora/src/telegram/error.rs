@@ -49,7 +49,8 @@ impl ApiError {
         }
     }
 
-    /// Whether the same call may be taken later, though Telegram said no: it could not look a webhook's host up just now.
+    /// Whether the same call may be taken later, though Telegram said no: it could not look a webhook's host up just
+    /// now.
     pub(crate) fn passes(&self) -> bool {
         match self {
             Self::Refused { description, .. } => description.to_ascii_lowercase().contains("temporary failure"),

@@ -1,7 +1,7 @@
 //! The Bot API over HTTP.
 //!
-//! One client with its pool of connections serves all calls but those of `nearby`. It adds nothing of its own: no retries,
-//! no limits. The token stands in every address, so no address ever gets into an error, a log or a `Debug`.
+//! One client with its pool of connections serves all calls but those of `nearby`. It adds nothing of its own: no
+//! retries, no limits. The token stands in every address, so no address ever gets into an error, a log or a `Debug`.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -125,7 +125,8 @@ impl Telegram {
 
     async fn answer(&self, request: RequestBuilder) -> Result<Box<RawValue>, ApiError> {
         let response = request.send().await.map_err(|error| self.failure(error))?;
-        let (status, retry_after) = (response.status(), retry_after(response.headers()));
+        let status = response.status();
+        let retry_after = retry_after(response.headers());
         let bytes = response.bytes().await.map_err(|error| self.failure(error))?;
         read(status, retry_after, &bytes)
     }
@@ -164,7 +165,8 @@ impl Telegram {
 
     /// The chunks of a file; each may take the usual patience, the whole as long as it needs.
     fn chunks(&self, response: Response) -> stream::BoxStream<'static, Result<Bytes, ApiError>> {
-        let (patience, token) = (self.patience, self.token.clone());
+        let patience = self.patience;
+        let token = self.token.clone();
         let cut = move |error: reqwest::Error| {
             let words = error.without_url().to_string().replace(&*token, "<token>");
             ApiError::Unsure(words.into())
@@ -219,7 +221,8 @@ impl fmt::Debug for Telegram {
     }
 }
 
-/// What may be shown of an address: its scheme, host and port. Elsewhere in it may be a password, or by mistake a token.
+/// What may be shown of an address: its scheme, host and port. Elsewhere in it may be a password, or by mistake a
+/// token.
 ///
 /// ```
 /// # use opora::telegram::shown;
@@ -342,7 +345,8 @@ mod tests {
 
     #[test]
     fn answers_are_read_by_what_they_say() {
-        let (ok, bad_gateway) = (StatusCode::OK, StatusCode::BAD_GATEWAY);
+        let ok = StatusCode::OK;
+        let bad_gateway = StatusCode::BAD_GATEWAY;
         assert_eq!(read(ok, None, br#"{"ok":true,"result":{"message_id":5}}"#).unwrap().get(), r#"{"message_id":5}"#);
         assert!(matches!(read(ok, None, b"<html>"), Err(ApiError::Unsure(_))));
         assert!(matches!(read(bad_gateway, None, b"<html>"), Err(ApiError::Busy { code: 502, .. })));

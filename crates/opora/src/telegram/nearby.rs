@@ -23,8 +23,8 @@ const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 /// Connections that were quiet for longer go.
 const QUIET_CONNECTIONS_LIVE: Duration = Duration::from_secs(60);
 
-/// What a connection reads at once. Answers to calls are short, and a thousand people may be answered at a time: with the
-/// client's own 8 KiB for each, buffers were most of what a busy bot held. The head of an answer has to fit.
+/// What a connection reads at once. Answers to calls are short, and a thousand people may be answered at a time: with
+/// the client's own 8 KiB for each, buffers were most of what a busy bot held. The head of an answer has to fit.
 const ANSWER_BUFFER_BYTES: usize = 3072;
 
 type Connection = SendRequest<Full<Bytes>>;
@@ -146,7 +146,8 @@ impl Connections {
     }
 
     fn give_back(&self, connection: Connection) {
-        let (mut quiet, now) = (self.quiet.lock(), timer_now());
+        let mut quiet = self.quiet.lock();
+        let now = timer_now();
         quiet.push((connection, now));
         // The first was quiet for the longest time; the others follow in their turn.
         if quiet.first().is_some_and(|(_, since)| now - *since > QUIET_CONNECTIONS_LIVE) {
@@ -162,7 +163,8 @@ pub(super) fn is_loopback(host: &str) -> bool {
 
 /// An error with its causes.
 pub(super) fn in_words(error: &dyn std::error::Error) -> String {
-    let (mut words, mut source) = (error.to_string(), error.source());
+    let mut words = error.to_string();
+    let mut source = error.source();
     while let Some(cause) = source {
         words = format!("{words}: {cause}");
         source = cause.source();

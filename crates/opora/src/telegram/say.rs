@@ -1,7 +1,7 @@
 //! What a turn says.
 //!
-//! A builder holds values; what is wrong with them (too long, no such button) shows when the turn turns it into a row of
-//! the outbox, before anything is committed.
+//! A builder holds values; what is wrong with them (too long, no such button) shows when the turn turns it into a row
+//! of the outbox, before anything is committed.
 
 use frankenstein::ParseMode;
 use frankenstein::types::ReplyMarkup;
@@ -284,8 +284,8 @@ impl Say {
         self
     }
 
-    /// What it says is a secret, such as a PIN: once it is sent or has failed, the store does not keep its text, and it is in
-    /// no log. The operator still sees that it failed, to whom and why.
+    /// What it says is a secret, such as a PIN: once it is sent or has failed, the store does not keep its text, and it
+    /// is in no log. The operator still sees that it failed, to whom and why.
     #[must_use]
     pub fn secret(mut self) -> Self {
         self.secret = true;

@@ -114,7 +114,8 @@ fn number(digits: &str) -> Option<u64> {
 
 fn push(text: &mut String, number: u64) {
     // 13 digits in base 36 hold any number.
-    let (mut digits, mut rest) = ([0_u8; 13], number);
+    let mut digits = [0_u8; 13];
+    let mut rest = number;
     let mut first = digits.len();
     loop {
         first -= 1;

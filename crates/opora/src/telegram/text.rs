@@ -164,7 +164,8 @@ fn visible_units(text: &str, mode: Option<ParseMode>) -> usize {
 
 /// Tags count nothing, and a named character counts one.
 fn html_units(text: &str) -> usize {
-    let (mut units, mut letters) = (0, text.chars());
+    let mut units = 0;
+    let mut letters = text.chars();
     while let Some(letter) = letters.next() {
         match letter {
             '<' => skip_past(&mut letters, '>'),
@@ -180,7 +181,8 @@ fn html_units(text: &str) -> usize {
 
 /// Anything that may be markup counts nothing, nor does the address of a link.
 fn markdown_units(text: &str) -> usize {
-    let (mut units, mut letters) = (0, text.chars());
+    let mut units = 0;
+    let mut letters = text.chars();
     while let Some(letter) = letters.next() {
         match letter {
             '(' => skip_past(&mut letters, ')'),

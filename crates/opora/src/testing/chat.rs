@@ -1,8 +1,8 @@
 //! A chat without Telegram: people send and press, the script answers, and a test looks at what they see.
 //!
-//! Turns run as they do in a bot, one at a time and over a real store, but in this process and without HTTP. Time stands
-//! still until [`Stage::passes`]. Work outside is not done: a test says how it ended. A look that finds something else
-//! panics and shows the whole chat.
+//! Turns run as they do in a bot, one at a time and over a real store, but in this process and without HTTP. Time
+//! stands still until [`Stage::passes`]. Work outside is not done: a test says how it ended. A look that finds
+//! something else panics and shows the whole chat.
 //!
 //! ```
 //! # use opora::prelude::*;
@@ -90,7 +90,8 @@ impl Stage {
         if let Err(mistakes) = script.check() {
             panic!("the script has mistakes:\n- {}", mistakes.join("\n- "));
         }
-        let (script, context) = (Arc::new(script), Arc::new(context));
+        let script = Arc::new(script);
+        let context = Arc::new(context);
         Self(Arc::new(Inner { script, context, store, clock, rooms: Mutex::default(), epoch: Default::default() }))
     }
 

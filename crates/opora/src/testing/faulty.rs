@@ -212,7 +212,8 @@ mod tests {
         let (store, key) = faulty().await;
         store.fail_next("reset", 1, Trouble::Stall);
         let stalled = tokio::spawn({
-            let (store, key) = (store.clone(), key.clone());
+            let store = store.clone();
+            let key = key.clone();
             async move { store.operator().reset(&key, Millis(1)).await }
         });
         while store.calls("reset") == 0 {

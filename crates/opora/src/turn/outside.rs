@@ -10,14 +10,14 @@ use crate::store::{Database, DomainWrites, WriteError};
 
 /// What is wanted of time and of the world outside.
 impl Turn {
-    /// Sets a timer, in place of one of the same name. It is bound to the state that its own dialogue is left in by this
-    /// turn: when it fires, that state hears it as [`timer`](crate::input::timer). If the state has ended by then, nothing
-    /// happens.
+    /// Sets a timer, in place of one of the same name. It is bound to the state that its own dialogue is left in by
+    /// this turn: when it fires, that state hears it as [`timer`](crate::input::timer). If the state has ended by then,
+    /// nothing happens.
     ///
     /// If this turn leaves no state of the dialogue open, the timer is bound to none: an
-    /// [entry](crate::dialogue::Dialogue::start) for that timer hears it, whatever is open by then. So it is where an entry
-    /// answers [`Next::Stay`](crate::dialogue::Next::Stay) while another dialogue is open. What shall outlive states, such as a reminder, is an
-    /// [`alarm`](Self::alarm).
+    /// [entry](crate::dialogue::Dialogue::start) for that timer hears it, whatever is open by then. So it is where an
+    /// entry answers [`Next::Stay`](crate::dialogue::Next::Stay) while another dialogue is open. What shall outlive
+    /// states, such as a reminder, is an [`alarm`](Self::alarm).
     pub fn timer(&mut self, name: impl Into<Box<str>>, when: impl Into<When>, body: &impl Serialize) {
         let due_at = when.into().by(self.now);
         match serde_json::value::to_raw_value(body) {
@@ -31,10 +31,10 @@ impl Turn {
         self.wishes.time(Timing::Cancel { by: self.speaker.clone(), name: name.into() });
     }
 
-    /// Sets an alarm, in place of one of the same name. It belongs to the conversation and outlives every state: when it goes
-    /// off, an [entry](crate::dialogue::Dialogue::start) for [`alarm`](crate::input::alarm) hears it, whatever is open by then;
-    /// a state in the foreground that handles it itself goes first. Alarms and timers of the same name do not meet. A
-    /// [`Handle`](crate::bot::Handle::alarm) sets the same alarms outside of turns.
+    /// Sets an alarm, in place of one of the same name. It belongs to the conversation and outlives every state: when
+    /// it goes off, an [entry](crate::dialogue::Dialogue::start) for [`alarm`](crate::input::alarm) hears it, whatever
+    /// is open by then; a state in the foreground that handles it itself goes first. Alarms and timers of the same name
+    /// do not meet. A [`Handle`](crate::bot::Handle::alarm) sets the same alarms outside of turns.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -68,16 +68,16 @@ impl Turn {
     }
 
     /// Asks for work outside, by the name under which it is registered with the bot. It is done after the commit. The
-    /// [`outcome`](crate::input::outcome) belongs to the dialogue whose handler asks, and no other hears it: the state that this
-    /// turn leaves the dialogue in; if that state has ended, or does not hear it, an
+    /// [`outcome`](crate::input::outcome) belongs to the dialogue whose handler asks, and no other hears it: the state
+    /// that this turn leaves the dialogue in; if that state has ended, or does not hear it, an
     /// [entry](crate::dialogue::Dialogue::start) of the dialogue for the outcome, then its handler for
     /// [late](crate::dialogue::Dialogue::late) ones. An outcome that none of them hears is kept for the operator.
     pub fn effect(&mut self, kind: impl Into<Box<str>>, body: &impl Serialize) {
         self.ask(kind.into(), body, false);
     }
 
-    /// Asks for work outside whose outcome no handler waits for: a success ends there. A failure for good is an outcome like
-    /// any other.
+    /// Asks for work outside whose outcome no handler waits for: a success ends there. A failure for good is an outcome
+    /// like any other.
     pub fn effect_without_outcome(&mut self, kind: impl Into<Box<str>>, body: &impl Serialize) {
         self.ask(kind.into(), body, true);
     }
@@ -96,7 +96,8 @@ impl Turn {
     }
 
     /// Writes to the application's tables within this turn's commit: SQL only, and short. Writes run in the order in
-    /// which they were asked for. A [`Refusal`](crate::store::Refusal) undoes the turn and asks its handler again, see [`Turn::refused`].
+    /// which they were asked for. A [`Refusal`](crate::store::Refusal) undoes the turn and asks its handler again, see
+    /// [`Turn::refused`].
     ///
     /// ```
     /// # use opora::prelude::*;

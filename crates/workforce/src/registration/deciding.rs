@@ -38,7 +38,14 @@ const LIFE: Duration = Duration::from_secs(15 * 60);
 #[states(dialogue = "registration_decision")]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum Deciding {
-    Reason { telegram_id: i64, mark: String },
+    Reason(ReasonWanted),
+}
+
+/// A person is to be rejected: the next text says why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReasonWanted {
+    telegram_id: i64,
+    mark: String,
 }
 
 /// A registration as deciders see it.
@@ -175,32 +182,32 @@ async fn reject(turn: &mut Turn, press: Press) -> Step<Deciding> {
         let words = decided_already(&app, &person, decider.language).await?;
         return turn.refuse(words);
     }
-    Ok(Next::Go(Deciding::Reason { telegram_id: person.telegram_id, mark }))
+    Ok(Next::Go(Deciding::Reason(ReasonWanted { telegram_id: person.telegram_id, mark })))
 }
 
-async fn ask_reason(turn: &mut Turn, telegram_id: i64, _: String) -> Result<(), BoxError> {
+async fn ask_reason(turn: &mut Turn, state: ReasonWanted) -> Result<(), BoxError> {
     let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(()) };
     let (app, language) = (turn.context::<App>(), decider.language);
-    let name = app.people.by_telegram(telegram_id).await?.map(|person| person.full_name).unwrap_or_default();
+    let name = app.people.by_telegram(state.telegram_id).await?.map(|person| person.full_name).unwrap_or_default();
     turn.say(text!(language, "registration-reason", name = name));
     Ok(())
 }
 
-async fn reason(turn: &mut Turn, telegram_id: i64, mark: String, text: String) -> Step<Deciding> {
+async fn reason(turn: &mut Turn, state: ReasonWanted, text: String) -> Step<Deciding> {
     let Some(decider) = front::allowed(turn, OWNERS).await? else { return Ok(Next::End) };
     let app = turn.context::<App>();
     let language = decider.language;
     let Some(reason) = answers::reason(&text) else {
         return turn.refuse(text!(language, "registration-reason-bad", most = answers::REASON_UNITS_MOST));
     };
-    let Some(person) = app.people.by_telegram(telegram_id).await? else { return Ok(Next::End) };
+    let Some(person) = app.people.by_telegram(state.telegram_id).await? else { return Ok(Next::End) };
     if turn.refused().is_some() || person.status != Status::Pending {
         let words = decided_already(&app, &person, language).await?;
         turn.say(words);
         return Ok(Next::End);
     }
     let words = text!(language, "registration-rejected-by-you", name = person.full_name.as_str());
-    decide(turn, &decider, &person, mark, Some(reason));
+    decide(turn, &decider, &person, state.mark, Some(reason));
     turn.say(words);
     Ok(Next::End)
 }

@@ -36,17 +36,33 @@ pub enum CancelPlan {
         plan_id: i64,
     },
     /// The number or the kind of a paper.
-    Document {
-        plan_id: i64,
-        reason: Reason,
-        words: Option<String>,
-    },
-    Photo {
-        plan_id: i64,
-        reason: Reason,
-        words: Option<String>,
-        document: Option<String>,
-    },
+    Document(DocumentWanted),
+    Photo(PhotoWanted),
+}
+
+/// What is known when a paper is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DocumentWanted {
+    plan_id: i64,
+    reason: Reason,
+    words: Option<String>,
+}
+
+/// What is known when a photo is asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhotoWanted {
+    plan_id: i64,
+    reason: Reason,
+    words: Option<String>,
+    document: Option<String>,
+}
+
+impl DocumentWanted {
+    /// The next question: a photo.
+    fn with(self, document: Option<String>) -> CancelPlan {
+        let Self { plan_id, reason, words } = self;
+        CancelPlan::Photo(PhotoWanted { plan_id, reason, words, document })
+    }
 }
 
 pub fn dialogue() -> Dialogue<CancelPlan> {
@@ -93,7 +109,7 @@ async fn reason(_: &mut Turn, plan_id: i64, press: Press) -> Step<CancelPlan> {
     let Some(reason) = reason else { return Ok(Next::Again) };
     Ok(Next::Go(match reason {
         Reason::Other => CancelPlan::Words { plan_id },
-        reason => CancelPlan::Document { plan_id, reason, words: None },
+        reason => CancelPlan::Document(DocumentWanted { plan_id, reason, words: None }),
     }))
 }
 
@@ -113,64 +129,52 @@ async fn words(turn: &mut Turn, plan_id: i64, text: String) -> Step<CancelPlan> 
         return Ok(left);
     }
     let Some(words) = short(&text) else { return too_long(turn, language) };
-    Ok(Next::Go(CancelPlan::Document { plan_id, reason: Reason::Other, words: Some(words) }))
+    let wanted = DocumentWanted { plan_id, reason: Reason::Other, words: Some(words) };
+    Ok(Next::Go(CancelPlan::Document(wanted)))
 }
 
-async fn ask_document(turn: &mut Turn, _: i64, _: Reason, _: Option<String>) -> Result<(), BoxError> {
+async fn ask_document(turn: &mut Turn, _: DocumentWanted) -> Result<(), BoxError> {
     ask(turn, key!("shifts-cancel-document"), true).await
 }
 
-async fn document(
-    turn: &mut Turn,
-    plan_id: i64,
-    reason: Reason,
-    words: Option<String>,
-    text: String,
-) -> Step<CancelPlan> {
+async fn document(turn: &mut Turn, state: DocumentWanted, text: String) -> Step<CancelPlan> {
     let language = turn.context::<App>().speaker(turn).await?.language;
     if let Some(left) = left(turn, &text, language).await? {
         return Ok(left);
     }
     let Some(document) = short(&text) else { return too_long(turn, language) };
-    Ok(Next::Go(CancelPlan::Photo { plan_id, reason, words, document: Some(document) }))
+    Ok(Next::Go(state.with(Some(document))))
 }
 
-async fn no_document(_: &mut Turn, plan_id: i64, reason: Reason, words: Option<String>, _: Press) -> Step<CancelPlan> {
-    Ok(Next::Go(CancelPlan::Photo { plan_id, reason, words, document: None }))
+async fn no_document(_: &mut Turn, state: DocumentWanted, _: Press) -> Step<CancelPlan> {
+    Ok(Next::Go(state.with(None)))
 }
 
-async fn ask_photo(turn: &mut Turn, _: i64, _: Reason, _: Option<String>, _: Option<String>) -> Result<(), BoxError> {
+async fn ask_photo(turn: &mut Turn, _: PhotoWanted) -> Result<(), BoxError> {
     ask(turn, key!("shifts-cancel-photo"), true).await
 }
 
-async fn photo(
-    turn: &mut Turn,
-    plan_id: i64,
-    reason: Reason,
-    words: Option<String>,
-    document: Option<String>,
-    image: Image,
-) -> Step<CancelPlan> {
+async fn photo(turn: &mut Turn, state: PhotoWanted, image: Image) -> Step<CancelPlan> {
     let kind = match &image {
         Image::Photo(_) => MediumKind::Photo,
         Image::Document(_) => MediumKind::Document,
     };
-    let photo = Some((kind, image.file_id().to_owned()));
-    cancel(turn, plan_id, Excuse { reason, words, document, photo }, image.size()).await
+    let photo = (kind, image.file_id().to_owned());
+    cancel(turn, state, Some(photo), image.size()).await
 }
 
-async fn no_photo(
+async fn no_photo(turn: &mut Turn, state: PhotoWanted, _: Press) -> Step<CancelPlan> {
+    cancel(turn, state, None, None).await
+}
+
+async fn cancel(
     turn: &mut Turn,
-    plan_id: i64,
-    reason: Reason,
-    words: Option<String>,
-    document: Option<String>,
-    _: Press,
+    state: PhotoWanted,
+    photo: Option<(MediumKind, String)>,
+    size: Option<u64>,
 ) -> Step<CancelPlan> {
-    cancel(turn, plan_id, Excuse { reason, words, document, photo: None }, None).await
-}
-
-async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>) -> Step<CancelPlan> {
+    let PhotoWanted { plan_id, reason, words, document } = state;
+    let excuse = Excuse { reason, words, document, photo };
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language, at) = (turn.context::<App>(), person.language, turn.now());
     if let Some(why) = refused(turn) {

@@ -30,15 +30,27 @@ const _: () = assert!(TASKS_MOST < BUTTONS_MOST as u64);
 #[states(dialogue = "my_tasks")]
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum MyTasks {
-    List {
-        shift_id: i64,
-        /// It goes on to closing afterwards.
-        is_closing: bool,
-        /// What this very turn writes cannot be read yet when the list is asked for.
-        attached: Option<Attached>,
-    },
+    List(TaskList),
     /// Waits for a photo, a video or a file.
-    Media { shift_id: i64, task_id: i64, is_closing: bool },
+    Media(MediaWanted),
+}
+
+/// The tasks of a shift.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TaskList {
+    shift_id: i64,
+    /// It goes on to closing afterwards.
+    is_closing: bool,
+    /// What this very turn writes cannot be read yet when the list is asked for.
+    attached: Option<Attached>,
+}
+
+/// The task that something is to be sent for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MediaWanted {
+    shift_id: i64,
+    task_id: i64,
+    is_closing: bool,
 }
 
 /// Something was sent for a task.
@@ -57,7 +69,7 @@ struct Sent {
 
 impl MyTasks {
     pub const fn list(shift_id: i64, is_closing: bool) -> Self {
-        Self::List { shift_id, is_closing, attached: None }
+        Self::List(TaskList { shift_id, is_closing, attached: None })
     }
 }
 
@@ -90,12 +102,8 @@ async fn begin(turn: &mut Turn, _: Press) -> Step<MyTasks> {
     Ok(Next::Go(MyTasks::list(shift.id, false)))
 }
 
-async fn ask_list(
-    turn: &mut Turn,
-    shift_id: i64,
-    is_closing: bool,
-    attached: Option<Attached>,
-) -> Result<(), BoxError> {
+async fn ask_list(turn: &mut Turn, state: TaskList) -> Result<(), BoxError> {
+    let TaskList { shift_id, is_closing, attached } = state;
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let (app, now, language) = (turn.context::<App>(), turn.now(), person.language);
     let mut tasks = tasks_of(app.domain.read(), shift_id).await?;
@@ -108,16 +116,17 @@ async fn ask_list(
     Ok(())
 }
 
-async fn done(turn: &mut Turn, shift_id: i64, is_closing: bool, _: Option<Attached>, press: Press) -> Step<MyTasks> {
-    set(turn, shift_id, is_closing, press, true).await
+async fn done(turn: &mut Turn, state: TaskList, press: Press) -> Step<MyTasks> {
+    set(turn, state, press, true).await
 }
 
-async fn undo(turn: &mut Turn, shift_id: i64, is_closing: bool, _: Option<Attached>, press: Press) -> Step<MyTasks> {
-    set(turn, shift_id, is_closing, press, false).await
+async fn undo(turn: &mut Turn, state: TaskList, press: Press) -> Step<MyTasks> {
+    set(turn, state, press, false).await
 }
 
 /// Says what is wanted and not "the other way round": a second tap does nothing.
-async fn set(turn: &mut Turn, shift_id: i64, is_closing: bool, press: Press, is_done: bool) -> Step<MyTasks> {
+async fn set(turn: &mut Turn, state: TaskList, press: Press, is_done: bool) -> Step<MyTasks> {
+    let TaskList { shift_id, is_closing, .. } = state;
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
     if let Some(stopped) = stopped(turn, language) {
@@ -138,63 +147,58 @@ async fn set(turn: &mut Turn, shift_id: i64, is_closing: bool, press: Press, is_
     Ok(Next::Keep(MyTasks::list(shift_id, is_closing)))
 }
 
-async fn photo_wanted(
-    turn: &mut Turn,
-    shift_id: i64,
-    is_closing: bool,
-    _: Option<Attached>,
-    press: Press,
-) -> Step<MyTasks> {
+async fn photo_wanted(turn: &mut Turn, state: TaskList, press: Press) -> Step<MyTasks> {
+    let TaskList { shift_id, is_closing, .. } = state;
     let Ok(task_id) = press.rest.parse::<i64>() else { return Ok(Next::Again) };
     let tasks = tasks_of(turn.context::<App>().domain.read(), shift_id).await?;
     if tasks.iter().all(|task| task.id != task_id) {
         return Ok(Next::Again);
     }
-    Ok(Next::Go(MyTasks::Media { shift_id, task_id, is_closing }))
+    Ok(Next::Go(MyTasks::Media(MediaWanted { shift_id, task_id, is_closing })))
 }
 
-async fn ask_media(turn: &mut Turn, shift_id: i64, task_id: i64, _: bool) -> Result<(), BoxError> {
+async fn ask_media(turn: &mut Turn, state: MediaWanted) -> Result<(), BoxError> {
     let Some(person) = worker(turn).await? else { return Ok(()) };
     let (app, language) = (turn.context::<App>(), person.language);
-    let tasks = tasks_of(app.domain.read(), shift_id).await?;
-    let task = tasks.iter().find(|task| task.id == task_id).map(|task| task.text.clone()).unwrap_or_default();
+    let tasks = tasks_of(app.domain.read(), state.shift_id).await?;
+    let task = tasks.iter().find(|task| task.id == state.task_id).map(|task| task.text.clone()).unwrap_or_default();
     let words = text!(language, "shifts-send-media", task = chat::caption(&task));
     turn.say(Say::text(words).buttons([chat::way_out(language)]));
     Ok(())
 }
 
-async fn photo_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, photo: Photo) -> Step<MyTasks> {
-    attach(turn, (shift, task, is_closing), vec![proof_by_photo(photo)]).await
+async fn photo_sent(turn: &mut Turn, state: MediaWanted, photo: Photo) -> Step<MyTasks> {
+    attach(turn, state, vec![proof_by_photo(photo)]).await
 }
 
-async fn document_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, file: Document) -> Step<MyTasks> {
-    attach(turn, (shift, task, is_closing), vec![proof_by_file(file)]).await
+async fn document_sent(turn: &mut Turn, state: MediaWanted, file: Document) -> Step<MyTasks> {
+    attach(turn, state, vec![proof_by_file(file)]).await
 }
 
-async fn video_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, video: Media) -> Step<MyTasks> {
+async fn video_sent(turn: &mut Turn, state: MediaWanted, video: Media) -> Step<MyTasks> {
     if !["video", NOTE].contains(&video.kind) {
         let language = turn.context::<App>().speaker(turn).await?.language;
         return turn.refuse(text!(language, "shifts-media-wanted"));
     }
-    attach(turn, (shift, task, is_closing), vec![proof_by_video(video)]).await
+    attach(turn, state, vec![proof_by_video(video)]).await
 }
 
-async fn album_sent(turn: &mut Turn, shift: i64, task: i64, is_closing: bool, album: Album) -> Step<MyTasks> {
+async fn album_sent(turn: &mut Turn, state: MediaWanted, album: Album) -> Step<MyTasks> {
     let item = |item: Item| match item {
         Item::Photo(photo) => proof_by_photo(photo),
         Item::Document(file) => proof_by_file(file),
         Item::Media(video) => proof_by_video(video),
     };
-    attach(turn, (shift, task, is_closing), album.items.into_iter().map(item).collect()).await
+    attach(turn, state, album.items.into_iter().map(item).collect()).await
 }
 
-async fn attach(turn: &mut Turn, place: (i64, i64, bool), sent: Vec<Sent>) -> Step<MyTasks> {
+async fn attach(turn: &mut Turn, state: MediaWanted, sent: Vec<Sent>) -> Step<MyTasks> {
     let Some(person) = worker(turn).await? else { return Ok(Next::End) };
     let (app, language, at, user_id) = (turn.context::<App>(), person.language, turn.now(), person.id);
     if let Some(stopped) = stopped(turn, language) {
         return stopped;
     }
-    let (shift_id, task_id, is_closing) = place;
+    let MediaWanted { shift_id, task_id, is_closing } = state;
     let tasks = tasks_of(app.domain.read(), shift_id).await?;
     let before = tasks.iter().find(|task| task.id == task_id).map_or(0, |task| task.media_count);
     let attached = Attached { task_id, media_count: before + i64::try_from(sent.len()).unwrap_or_default() };
@@ -204,11 +208,11 @@ async fn attach(turn: &mut Turn, place: (i64, i64, bool), sent: Vec<Sent>) -> St
     }
     chat::tell(turn, Update::of_shift(Happened::ShiftChanged, shift_id, user_id));
     turn.say(text!(language, "shifts-media-taken"));
-    Ok(Next::Go(MyTasks::List { shift_id, is_closing, attached: Some(attached) }))
+    Ok(Next::Go(MyTasks::List(TaskList { shift_id, is_closing, attached: Some(attached) })))
 }
 
-async fn ready(turn: &mut Turn, _: i64, is_closing: bool, _: Option<Attached>, _: Press) -> Step<MyTasks> {
-    if is_closing {
+async fn ready(turn: &mut Turn, state: TaskList, _: Press) -> Step<MyTasks> {
+    if state.is_closing {
         turn.give_back(&true);
         return Ok(Next::End);
     }
@@ -220,15 +224,15 @@ async fn ready(turn: &mut Turn, _: i64, is_closing: bool, _: Option<Attached>, _
 
 async fn back(turn: &mut Turn, state: MyTasks, press: Press) -> Step<MyTasks> {
     match state {
-        MyTasks::Media { shift_id, is_closing, .. } => Ok(Next::Go(MyTasks::list(shift_id, is_closing))),
+        MyTasks::Media(MediaWanted { shift_id, is_closing, .. }) => Ok(Next::Go(MyTasks::list(shift_id, is_closing))),
         // To the question whether to close. Not to the state before, which may have waited for a photo.
-        MyTasks::List { is_closing: true, .. } => Ok(Next::End),
-        MyTasks::List { is_closing: false, .. } => chat::back_to_menu(turn, press).await,
+        MyTasks::List(TaskList { is_closing: true, .. }) => Ok(Next::End),
+        MyTasks::List(TaskList { is_closing: false, .. }) => chat::back_to_menu(turn, press).await,
     }
 }
 
 async fn timed_out(turn: &mut Turn, state: MyTasks) -> Step<MyTasks> {
-    let (MyTasks::List { is_closing, .. } | MyTasks::Media { is_closing, .. }) = state;
+    let (MyTasks::List(TaskList { is_closing, .. }) | MyTasks::Media(MediaWanted { is_closing, .. })) = state;
     if is_closing {
         return chat::timed_out(turn, key!("shifts-close-button"), closing::BEGIN).await;
     }

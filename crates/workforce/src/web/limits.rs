@@ -1,7 +1,7 @@
 //! How often somebody may ask for pages, and of the bot.
 //!
-//! Counted in this process; what guards the sign-in is counted in the database, by [`super::sign_in`]. Each key has one number: the time at which it would be idle again; so nothing has to be
-//! reset, and what is over can be dropped.
+//! Counted in this process; what guards the sign-in is counted in the database, by [`super::sign_in`]. Each key has one
+//! number: the time at which it would be idle again; so nothing has to be reset, and what is over can be dropped.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -1,7 +1,8 @@
 //! Signing in by PIN: who you are, six digits from the bot, and a session.
 //!
-//! Nothing that is answered tells whether there is such a person: a name that nobody has gets the same words, limits and
-//! locks, because these go by what was typed and never by who was found. PINs are in no log, and neither are the names that people type.
+//! Nothing that is answered tells whether there is such a person: a name that nobody has gets the same words, limits
+//! and locks, because these go by what was typed and never by who was found. PINs are in no log, and neither are the
+//! names that people type.
 
 use axum::Form;
 use axum::extract::{Query, State};

@@ -8,7 +8,13 @@ use crate::testing::chat::Stage;
 
 #[derive(Clone, Debug, Serialize, Deserialize, States)]
 enum Quiz {
-    Question { number: u32, notes: u32 },
+    Question(Question),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Question {
+    number: u32,
+    notes: u32,
 }
 
 fn question(number: u32) -> Say {
@@ -20,7 +26,7 @@ fn question(number: u32) -> Say {
 
 async fn start(turn: &mut Turn, _: Command) -> Step<Quiz> {
     turn.say(question(1));
-    Ok(Next::Go(Quiz::Question { number: 1, notes: 0 }))
+    Ok(Next::Go(Quiz::Question(Question { number: 1, notes: 0 })))
 }
 
 async fn menu(turn: &mut Turn, _: Press) -> Step<Quiz> {
@@ -28,11 +34,11 @@ async fn menu(turn: &mut Turn, _: Press) -> Step<Quiz> {
     Ok(Next::Stay)
 }
 
-async fn answer(turn: &mut Turn, number: u32, notes: u32, press: Press) -> Step<Quiz> {
+async fn answer(turn: &mut Turn, Question { number, notes }: Question, press: Press) -> Step<Quiz> {
     match &*press.data {
         "note" => {
             turn.toast("Noted.");
-            return Ok(Next::Keep(Quiz::Question { number, notes: notes + 1 }));
+            return Ok(Next::Keep(Quiz::Question(Question { number, notes: notes + 1 })));
         }
         "hint" => {
             turn.alert("Think!");
@@ -46,7 +52,7 @@ async fn answer(turn: &mut Turn, number: u32, notes: u32, press: Press) -> Step<
         return Ok(Next::End);
     }
     turn.say(question(number + 1));
-    Ok(Next::Go(Quiz::Question { number: number + 1, notes }))
+    Ok(Next::Go(Quiz::Question(Question { number: number + 1, notes })))
 }
 
 fn quiz() -> Dialogue<Quiz> {

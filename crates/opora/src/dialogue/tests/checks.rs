@@ -5,8 +5,13 @@ use crate::prelude::*;
 #[derive(Clone, Debug, Serialize, Deserialize, States)]
 enum Form {
     Name,
-    Age(String),
+    Age(Age),
     Waiting,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Age {
+    name: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, States)]
@@ -19,7 +24,7 @@ async fn enter<I>(_: &mut Turn, _: I) -> Step<Form> {
     Ok(Next::Go(Form::Name))
 }
 
-async fn age<I>(_: &mut Turn, _: String, _: I) -> Step<Form> {
+async fn age<I>(_: &mut Turn, _: Age, _: I) -> Step<Form> {
     Ok(Next::End)
 }
 
@@ -120,4 +125,41 @@ fn dialogues_are_checked_together() {
     );
     let twice = Script::new().dialogue(form()).dialogue(form());
     assert_eq!(mistakes(twice)[0], "two dialogues are called `form`; their stored states could not be told apart");
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, States)]
+enum Swapped {
+    Age { name: String },
+    Place { street: String, house: std::string::String },
+}
+
+#[test]
+fn no_handler_takes_two_values_of_one_type() {
+    async fn age(_: &mut Turn, _: String, _: String) -> Step<Swapped> {
+        Ok(Next::End)
+    }
+    async fn pressed(_: &mut Turn, _: String, _: Press) -> Step<Swapped> {
+        Ok(Next::End)
+    }
+    async fn place(_: &mut Turn, _: String, _: String, _: Press) -> Step<Swapped> {
+        Ok(Next::End)
+    }
+    async fn ask_place(_: &mut Turn, _: String, _: String) -> Result<(), BoxError> {
+        Ok(())
+    }
+    let swapped = Dialogue::new()
+        .on(Swapped::AGE, text(), age)
+        .on(Swapped::AGE, press(), pressed)
+        .ask(Swapped::PLACE, ask_place)
+        .on(Swapped::PLACE, press(), place);
+    let told = |state, handler| {
+        format!(
+            "state `{state}` of dialogue `swapped`: {handler} takes two values of the type `alloc::string::String`, \
+             which could be swapped unnoticed; put the fields of the state into a struct"
+        )
+    };
+    assert_eq!(
+        mistakes(swapped),
+        [told("age", "the handler of text()"), told("place", "the question"), told("place", "the handler of press()"),]
+    );
 }

@@ -10,7 +10,12 @@ use crate::testing::chat::{Someone, Stage};
 #[states(dialogue = "registration")]
 enum Registration {
     Name,
-    Site { name: String },
+    Site(Site),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Site {
+    name: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -27,17 +32,17 @@ async fn start(_: &mut Turn, _: Command) -> Step<Registration> {
 }
 
 async fn name(_: &mut Turn, name: String) -> Step<Registration> {
-    Ok(Next::go_and_call(Registration::Site { name }, Picker::Open))
+    Ok(Next::go_and_call(Registration::Site(Site { name }), Picker::Open))
 }
 
-async fn picked(turn: &mut Turn, name: String, picked: Returned) -> Step<Registration> {
+async fn picked(turn: &mut Turn, Site { name }: Site, picked: Returned) -> Step<Registration> {
     let picked: Option<String> = picked.value()?;
     turn.say(format!("{name} has picked {picked:?}."));
     // Who is so called does not give up.
     Ok(if name == "Sisyphus" { Next::call(Picker::Open) } else { Next::Stay })
 }
 
-async fn site(_: &mut Turn, _: String, _: String) -> Step<Registration> {
+async fn site(_: &mut Turn, _: Site, _: String) -> Step<Registration> {
     Ok(Next::Stay)
 }
 
@@ -142,7 +147,7 @@ async fn a_parent_that_calls_its_child_again_and_again_ends_all_the_same() {
 #[tokio::test]
 async fn a_timeout_handler_that_calls_a_child_has_another_life_itself() {
     async fn ask_once_more(_: &mut Turn, _: Registration) -> Step<Registration> {
-        Ok(Next::go_and_call(Registration::Site { name: "Anna".to_owned() }, Picker::Open))
+        Ok(Next::go_and_call(Registration::Site(Site { name: "Anna".to_owned() }), Picker::Open))
     }
     let registration = Dialogue::new()
         .start(command("start"), start)

@@ -7,15 +7,25 @@ use crate::testing::chat::Stage;
 #[states(dialogue = "order")]
 enum Order {
     Item,
-    Count(u32),
+    Count(Count),
     Place { count: u32 },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Count {
+    before: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "address")]
 enum Address {
     Street,
-    House { street: String },
+    House(House),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct House {
+    street: String,
 }
 
 async fn start(_: &mut Turn, _: Command) -> Step<Order> {
@@ -27,19 +37,19 @@ async fn ask_item(turn: &mut Turn) -> Result<(), BoxError> {
     Ok(())
 }
 
-async fn ask_count(turn: &mut Turn, count: u32) -> Result<(), BoxError> {
-    turn.say(format!("How many? {count} so far."));
+async fn ask_count(turn: &mut Turn, state: Count) -> Result<(), BoxError> {
+    turn.say(format!("How many? {} so far.", state.before));
     Ok(())
 }
 
 async fn item(_: &mut Turn, _: String) -> Step<Order> {
-    Ok(Next::Go(Order::Count(0)))
+    Ok(Next::Go(Order::Count(Count { before: 0 })))
 }
 
-async fn count(_: &mut Turn, before: u32, more: u32) -> Step<Order> {
+async fn count(_: &mut Turn, Count { before }: Count, more: u32) -> Step<Order> {
     Ok(match more {
         0 => Next::go_and_call(Order::Place { count: before }, Address::Street),
-        _ => Next::Go(Order::Count(before + more)),
+        _ => Next::Go(Order::Count(Count { before: before + more })),
     })
 }
 
@@ -55,11 +65,11 @@ async fn placed(turn: &mut Turn, count: u32, address: Returned) -> Step<Order> {
 
 async fn street(turn: &mut Turn, street: String) -> Step<Address> {
     turn.say("Which house?");
-    Ok(Next::Go(Address::House { street }))
+    Ok(Next::Go(Address::House(House { street })))
 }
 
-async fn house(turn: &mut Turn, street: String, house: String) -> Step<Address> {
-    turn.give_back(&format!("{street} {house}"));
+async fn house(turn: &mut Turn, state: House, house: String) -> Step<Address> {
+    turn.give_back(&format!("{} {house}", state.street));
     Ok(Next::End)
 }
 

@@ -21,12 +21,15 @@ enum Form {
     Phone {
         name: String,
     },
-    Paper {
-        name: String,
-        phone: String,
-    },
+    Paper(Paper),
     #[states(name = "all")]
     Everything,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Paper {
+    name: String,
+    phone: String,
 }
 
 async fn start(turn: &mut Turn, command: Command) -> Step<Form> {
@@ -46,7 +49,7 @@ async fn name(turn: &mut Turn, name: String) -> Step<Form> {
 
 async fn phone_text(turn: &mut Turn, name: String, phone: u64) -> Step<Form> {
     turn.say("A paper?");
-    Ok(Next::Go(Form::Paper { name, phone: phone.to_string() }))
+    Ok(Next::Go(Form::Paper(Paper { name, phone: phone.to_string() })))
 }
 
 async fn phone_contact(turn: &mut Turn, name: String, contact: Contact) -> Step<Form> {
@@ -54,15 +57,15 @@ async fn phone_contact(turn: &mut Turn, name: String, contact: Contact) -> Step<
         return turn.refuse("Your own, please.");
     }
     turn.say("A paper?");
-    Ok(Next::Go(Form::Paper { name, phone: contact.phone }))
+    Ok(Next::Go(Form::Paper(Paper { name, phone: contact.phone })))
 }
 
-async fn paper(turn: &mut Turn, name: String, phone: String, image: Image) -> Step<Form> {
+async fn paper(turn: &mut Turn, Paper { name, phone }: Paper, image: Image) -> Step<Form> {
     turn.say(format!("{name} {phone} {}", image.file_id()));
     Ok(Next::Go(Form::Everything))
 }
 
-async fn own_start(turn: &mut Turn, _: String, _: String, _: Command) -> Step<Form> {
+async fn own_start(turn: &mut Turn, _: Paper, _: Command) -> Step<Form> {
     turn.say("Not now.");
     Ok(Next::Stay)
 }
@@ -95,9 +98,11 @@ fn the_derive_names_states_and_takes_them_apart() {
     assert_eq!((Form::DIALOGUE, Form::VERSION), ("form", 1));
     assert_eq!(Form::NAMES, ["name", "phone", "paper", "all"]);
     assert_eq!(Form::Everything.name(), "all");
-    let paper = Form::Paper { name: "A".into(), phone: "1".into() };
-    assert_eq!((Form::PAPER.take)(paper.clone()), Some(("A".to_owned(), "1".to_owned())));
-    assert_eq!((Form::PHONE.take)(paper), None);
+    let paper = Paper { name: "A".into(), phone: "1".into() };
+    assert_eq!((Form::PAPER.take)(Form::Paper(paper.clone())), Some((paper.clone(),)));
+    assert_eq!((Form::PHONE.take)(Form::Paper(paper)), None);
+    let phone = Form::Phone { name: "A".into() };
+    assert_eq!((Form::PHONE.take)(phone), Some(("A".to_owned(),)));
 }
 
 #[tokio::test]

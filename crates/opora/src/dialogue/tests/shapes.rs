@@ -14,7 +14,13 @@ use std::sync::Arc;
 #[serde(tag = "at", rename_all = "snake_case")]
 enum Form {
     Name,
-    Age { full_name: String, notes: Vec<String> },
+    Age(Age),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Age {
+    full_name: String,
+    notes: Vec<String>,
 }
 
 /// Waits for nothing but a text, and tells of the form.
@@ -38,10 +44,10 @@ async fn start(turn: &mut Turn, _: Command) -> Step<Form> {
 }
 
 async fn name(_: &mut Turn, full_name: String) -> Step<Form> {
-    Ok(Next::Go(Form::Age { full_name, notes: vec![] }))
+    Ok(Next::Go(Form::Age(Age { full_name, notes: vec![] })))
 }
 
-async fn age(turn: &mut Turn, full_name: String, notes: Vec<String>, age: String) -> Step<Form> {
+async fn age(turn: &mut Turn, Age { full_name, notes }: Age, age: String) -> Step<Form> {
     turn.say(format!("{full_name} {notes:?} {age}"));
     Ok(Next::Back)
 }
@@ -69,6 +75,30 @@ fn form() -> Dialogue<Form> {
         })
 }
 
+#[test]
+fn a_struct_is_stored_as_a_variant_with_the_same_fields() {
+    #[derive(Serialize)]
+    #[serde(tag = "at", rename_all = "snake_case")]
+    enum Tagged {
+        Age { full_name: String, notes: Vec<String> },
+    }
+    #[derive(Serialize)]
+    enum Named {
+        Age { full_name: String, notes: Vec<String> },
+    }
+    #[derive(Serialize)]
+    enum NamedStruct {
+        Age(Age),
+    }
+    let full_name = String::from("Anna");
+    let notes = vec![String::from("tall")];
+    let age = Age { full_name: full_name.clone(), notes: notes.clone() };
+    let tagged = Tagged::Age { full_name: full_name.clone(), notes: notes.clone() };
+    assert_eq!(serde_json::to_string(&Form::Age(age.clone())).unwrap(), serde_json::to_string(&tagged).unwrap());
+    let named = Named::Age { full_name, notes };
+    assert_eq!(serde_json::to_string(&NamedStruct::Age(age)).unwrap(), serde_json::to_string(&named).unwrap());
+}
+
 async fn stage_with(stored: Value) -> Stage {
     let clock = crate::clock::Clock::set_by_hand(Millis(1_000_000));
     let store = Arc::new(MemoryStore::new());
@@ -94,7 +124,7 @@ fn conversation(schema: u32) -> Value {
 }
 
 /// What of the first version stands in the form, as this program knows it.
-const BROUGHT_UP: &str = r#"There is Some(Age { full_name: "Anna", notes: [] })."#;
+const BROUGHT_UP: &str = r#"There is Some(Age(Age { full_name: "Anna", notes: [] }))."#;
 
 #[tokio::test]
 async fn a_state_of_an_old_shape_is_brought_up_and_so_is_its_history() {

@@ -8,7 +8,12 @@ use crate::testing::chat::Stage;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 enum Form {
     Name,
-    Age { name: String },
+    Age(Age),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Age {
+    name: String,
 }
 
 async fn start(turn: &mut Turn, _: Command) -> Step<Form> {
@@ -19,10 +24,10 @@ async fn start(turn: &mut Turn, _: Command) -> Step<Form> {
 }
 
 async fn name(_: &mut Turn, name: String) -> Step<Form> {
-    Ok(Next::Go(Form::Age { name }))
+    Ok(Next::Go(Form::Age(Age { name })))
 }
 
-async fn age(turn: &mut Turn, name: String, age: String) -> Step<Form> {
+async fn age(turn: &mut Turn, state: Age, age: String) -> Step<Form> {
     if age.parse::<u32>().is_err() {
         turn.say("This must not be seen.");
     }
@@ -32,12 +37,12 @@ async fn age(turn: &mut Turn, name: String, age: String) -> Step<Form> {
         _ => {}
     }
     let age: u32 = age.parse()?;
-    turn.say(format!("{name} is {age}."));
+    turn.say(format!("{} is {age}.", state.name));
     Ok(Next::End)
 }
 
-async fn ask_age(turn: &mut Turn, name: String) -> Result<(), BoxError> {
-    turn.say(format!("How old is {name}?"));
+async fn ask_age(turn: &mut Turn, state: Age) -> Result<(), BoxError> {
+    turn.say(format!("How old is {}?", state.name));
     Ok(())
 }
 
@@ -147,7 +152,7 @@ async fn the_application_is_asked_for_a_session_only_when_nothing_is_open() {
         turn.say("Looked up.");
         Ok(match input {
             Input::Text(text) if text == "nobody" => Next::Stay,
-            _ => Next::Go(Form::Age { name: "Anna".into() }),
+            _ => Next::Go(Form::Age(Age { name: "Anna".into() })),
         })
     }
     let stage = Stage::new(form().restore(hook));

@@ -14,7 +14,8 @@ use crate::store::{News, Seq, Store};
 
 /// How often the inbox is looked through.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
-/// The same while more waits than is read at once: then the sweep would read over and over what has not come to its turn.
+/// The same while more waits than is read at once: then the sweep would read over and over what has not come to its
+/// turn.
 const SWEEP_AT_LEAST_EVERY: u32 = 30;
 /// How many rows are read at once.
 const PAGE: usize = 1000;

@@ -1,7 +1,7 @@
 //! From calls to rows in the inbox.
 //!
-//! One task takes all calls that wait as one batch, stores it, answers, and takes the next: their order is that of their
-//! coming, and many calls cost one write.
+//! One task takes all calls that wait as one batch, stores it, answers, and takes the next: their order is that of
+//! their coming, and many calls cost one write.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -48,7 +48,9 @@ impl Taking {
 
     /// Lets whoever works know: this instance, or the others.
     fn tell(&self, batch: Vec<Incoming>, delivered: Vec<Delivered>) {
-        let (mailboxes, mut elsewhere, mut new) = (self.leading.mailboxes(), Vec::new(), 0);
+        let mailboxes = self.leading.mailboxes();
+        let mut elsewhere = Vec::new();
+        let mut new = 0;
         for (incoming, delivered) in batch.into_iter().zip(delivered) {
             let key = incoming.key.clone();
             match (delivered, &mailboxes) {

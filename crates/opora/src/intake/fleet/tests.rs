@@ -9,7 +9,8 @@ use crate::testing::faulty::{FaultyStore, Trouble};
 const BOT: i64 = 1;
 
 fn update(id: i64) -> String {
-    let (chat, from) = (json!({"id": 5, "type": "private"}), json!({"id": 5, "is_bot": false, "first_name": "Anna"}));
+    let chat = json!({"id": 5, "type": "private"});
+    let from = json!({"id": 5, "is_bot": false, "first_name": "Anna"});
     json!({"update_id": id, "message": {"message_id": id, "date": 1, "chat": chat, "from": from, "text": "x"}})
         .to_string()
 }

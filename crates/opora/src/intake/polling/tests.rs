@@ -40,7 +40,8 @@ impl Reader for Nobody {
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_without_a_single_update_is_not_asked_for_again_at_once() {
-    let (babble, store) = (Arc::new(Babble::default()), Arc::new(MemoryStore::new()) as Arc<dyn Store>);
+    let babble = Arc::new(Babble::default());
+    let store = Arc::new(MemoryStore::new()) as Arc<dyn Store>;
     let mailboxes = Mailboxes::new(Arc::new(Nobody), Arc::clone(&store), MailboxSettings::default());
     let intake = Intake {
         bot: 1,
@@ -52,8 +53,10 @@ async fn a_batch_without_a_single_update_is_not_asked_for_again_at_once() {
         haste: Arc::new(crate::intake::Haste::new(false)),
         arriving: Default::default(),
     };
-    let (settings, myself) = (PollingSettings::default(), String::new());
-    let (api, allowed) = (Arc::clone(&babble) as _, Vec::new());
+    let settings = PollingSettings::default();
+    let myself = String::new();
+    let api = Arc::clone(&babble) as _;
+    let allowed = Vec::new();
     let polling = Polling { api, intake, settings, allowed, myself, peeking: None };
     let stop = CancellationToken::new();
     let _ = tokio::time::timeout(Duration::from_secs(60), polling.run(&stop)).await;

@@ -38,7 +38,8 @@ mod tests {
 
     #[test]
     fn a_minute_has_one_warning_with_the_count_since_the_last() {
-        let (refusals, start) = (Refusals::default(), timer_now());
+        let refusals = Refusals::default();
+        let start = timer_now();
         let told: Vec<_> = (0..=180).filter_map(|second| refusals.count(start + Duration::from_secs(second))).collect();
         assert_eq!(told, [1, 60, 60, 60]);
     }

@@ -26,7 +26,8 @@ impl Reader for Taker {
 
 async fn scene(settings: MailboxSettings) -> Scene {
     let mut scene = Scene::new(settings).await;
-    let (notes, store) = (Arc::clone(&scene.notes), Arc::clone(&scene.store));
+    let notes = Arc::clone(&scene.notes);
+    let store = Arc::clone(&scene.store);
     let taker = Taker { notes, store, epoch: scene.epoch };
     scene.mailboxes = Mailboxes::with(Arc::new(taker), Arc::clone(&scene.store), settings, true);
     scene

@@ -78,9 +78,11 @@ async fn outcome_in_an_effect(stage: &Stage, people: i64) -> String {
     let Opened::At { version, .. } = stage.store.open(&key, None).await.unwrap() else { panic!("taken") };
     let effects = vec![Effect { kind: "broadcast".into(), body: "null".into() }];
     stage.store.commit(stage.epoch, Commit { effects, ..Commit::new(key, version, Millis(0)) }).await.unwrap();
-    let (mut register, courier) = (Register::default(), stage.courier.clone());
+    let mut register = Register::default();
+    let courier = stage.courier.clone();
     register.add("broadcast", move |_| {
-        let (courier, news) = (courier.clone(), Broadcast::new("news", news(), 1..=people));
+        let courier = courier.clone();
+        let news = Broadcast::new("news", news(), 1..=people);
         async move {
             let progress = news.run(&courier).await.map_err(NotRunning::from)?;
             Ok(progress.posted.into())
@@ -88,7 +90,8 @@ async fn outcome_in_an_effect(stage: &Stage, people: i64) -> String {
     });
     let settings = EffectSettings { attempts: 2, deadline: Duration::from_secs(5), ..EffectSettings::default() };
     let (sender, mut outcomes) = mpsc::unbounded_channel();
-    let (store, clock) = (stage.store.clone(), Clock::set_by_hand(Millis(0)));
+    let store = stage.store.clone();
+    let clock = Clock::set_by_hand(Millis(0));
     let effects = Effects::new((BOT, stage.epoch), register, store, clock, settings, sender);
     effects.reload();
     let outcome = tokio::time::timeout(PATIENCE, outcomes.recv()).await.expect("no outcome");

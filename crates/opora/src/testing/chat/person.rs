@@ -55,7 +55,8 @@ impl Someone {
 
     /// Sends several photos as one album; answers their file ids.
     pub async fn sends_album(&self, group: &str, photos: usize) -> Vec<String> {
-        let (mut ids, mut updates) = (Vec::new(), Vec::new());
+        let mut ids = Vec::new();
+        let mut updates = Vec::new();
         for _ in 0..photos {
             let (file_id, mut content) = self.photo();
             content["media_group_id"] = group.into();

@@ -65,7 +65,8 @@ impl Stage {
         let row = found.unwrap_or_else(|| panic!("nobody asked for `{kind}`"));
         let asked = json(&row.effect.body);
         let body = json!({"kind": kind, "asked": asked, "ok": result.as_ref().ok(), "failed": result.as_ref().err()});
-        let (key, at) = (row.key.clone(), self.0.clock.now());
+        let key = row.key.clone();
+        let at = self.0.clock.now();
         let incoming = Incoming { key, origin: Origin::Outcome(row.id), body: body.to_string().into(), at };
         let epoch = self.epoch().await;
         let receipt = self.ok(self.0.store.finish_effect(epoch, row.id, incoming).await);
@@ -98,8 +99,8 @@ impl Stage {
             let Opened::At { version, stored } = self.ok(self.0.store.open(key, None).await) else { return Ok(()) };
             let now = self.0.clock.now();
             let context = Arc::clone(&self.0.context);
-            let (about, place) = (event.clone(), None);
-            let moment = Moment { key: key.clone(), version, stored, event: about, now, refusal, context, place };
+            let moment =
+                Moment { key: key.clone(), version, stored, event: event.clone(), now, refusal, context, place: None };
             let run = AssertUnwindSafe(self.0.script.run(moment)).catch_unwind();
             let outcome = run.await.unwrap_or_else(|_| Err(TurnError::failed("the handler panicked")))?;
             let Outcome { state, outgoing, timers, effects, transition, writes, hearing, lost_result: _ } = outcome;
@@ -109,8 +110,18 @@ impl Stage {
             }
             let transition = transition.map(|(from, to, by)| Transition { from, to, by: by.into(), took_us: 0 });
             let said = outgoing.clone();
-            let (key, from, takes, at) = (key.clone(), version, takes.clone(), now);
-            let commit = Commit { key, from, takes, state, outgoing, timers, effects, transition, writes, at };
+            let commit = Commit {
+                key: key.clone(),
+                from: version,
+                takes: takes.clone(),
+                state,
+                outgoing,
+                timers,
+                effects,
+                transition,
+                writes,
+                at: now,
+            };
             match self.0.store.commit(self.epoch().await, commit).await {
                 Ok(committed) => {
                     let labelled = self.0.rooms.lock().show(said);

@@ -27,7 +27,8 @@ pub async fn an_effect_is_replaced_by_its_outcome_once(subject: Subject) {
     let mut scene = Scene::open(subject).await;
     let id = asked(&scene, &["download"]).await[0];
     let finish = |scene: &Scene| {
-        let (store, epoch) = (scene.store().clone(), scene.epoch);
+        let store = scene.store().clone();
+        let epoch = scene.epoch;
         async move { store.finish_effect(epoch, id, outcome(&person(101), id)).await.expect("answered") }
     };
     let seq = new(finish(&scene).await);
@@ -44,13 +45,15 @@ pub async fn an_effect_is_replaced_by_its_outcome_once(subject: Subject) {
 /// A turn uses an outcome up, as it does an update.
 pub async fn an_outcome_is_taken_once(subject: Subject) {
     let scene = Scene::open(subject).await;
-    let (anna, id) = (person(101), asked(&scene, &["download"]).await[0]);
+    let anna = person(101);
+    let id = asked(&scene, &["download"]).await[0];
     let seq = new(scene.store().finish_effect(scene.epoch, id, outcome(&anna, id)).await.expect("finished"));
     scene.turn(&anna, |commit| commit.takes = vec![Taken::Outcome(seq)]).await;
     assert!(scene.inbox().await.is_empty());
     let before = scene.everything().await;
     let mut again = Commit::new(anna.clone(), scene.version(&anna).await, at(3));
-    (again.takes, again.state) = (vec![Taken::Outcome(seq)], set("twice"));
+    again.takes = vec![Taken::Outcome(seq)];
+    again.state = set("twice");
     already_taken(scene.try_commit(again).await);
     assert_eq!(scene.everything().await, before);
 }

@@ -63,7 +63,8 @@ pub async fn an_old_instance_cannot_mark_as_sending(subject: Subject) {
 /// No message that may have been sent becomes one that was not.
 pub async fn an_old_instance_cannot_mark_as_not_sent(subject: Subject) {
     let (scene, _) = after_a_takeover(subject).await;
-    let (id, epoch) = (scene.unsent().await[0].id, scene.lease().await.epoch);
+    let id = scene.unsent().await[0].id;
+    let epoch = scene.lease().await.epoch;
     scene.store().sending(epoch, vec![id]).await.expect("marked by the new holder");
     let before = scene.everything().await;
     fenced(scene.store().not_sent(scene.epoch, vec![id]).await);

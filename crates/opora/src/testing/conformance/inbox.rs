@@ -49,12 +49,15 @@ pub async fn an_update_that_comes_again_while_its_turn_commits_is_taken_once(sub
         let takes = vec![scene.waiting_update(key, number).await];
         turns.push(Commit { takes, ..Commit::new(key.clone(), scene.version(key).await, at(1)) });
     }
-    // A store may do together what is asked for together. Half of the updates come before their turns, half behind them.
-    let (scene, mut at_once) = (&scene, Vec::<BoxFuture<'_, ()>>::new());
+    // A store may do together what is asked for together. Half of the updates come before their turns, half behind
+    // them.
+    let scene = &scene;
+    let mut at_once = Vec::<BoxFuture<'_, ()>>::new();
     for (number, (key, turn)) in (1..).zip(people.iter().zip(turns)) {
         let comes = async move { drop(scene.receive_all(vec![update(key, number)]).await) };
         let commits = async move { drop(scene.commit(turn).await) };
-        let (comes, commits): (BoxFuture<'_, ()>, BoxFuture<'_, ()>) = (Box::pin(comes), Box::pin(commits));
+        let comes: BoxFuture<'_, ()> = Box::pin(comes);
+        let commits: BoxFuture<'_, ()> = Box::pin(commits);
         at_once.extend(if number % 2 == 0 { [comes, commits] } else { [commits, comes] });
     }
     join_all(at_once).await;
@@ -112,7 +115,9 @@ pub async fn the_inbox_keeps_its_order_over_takeovers(subject: Subject) {
 pub async fn the_inbox_is_read_in_pages(subject: Subject) {
     let scene = Scene::open(subject).await;
     scene.receive_all((1..=25).map(|id| update(&person(100 + id % 3), id)).collect()).await;
-    let (mut after, mut read, mut pages) = (Seq(0), Vec::new(), 0);
+    let mut after = Seq(0);
+    let mut read = Vec::new();
+    let mut pages = 0;
     while pages <= 25 {
         let page = scene.store().waiting(BOT, after, 10).await.expect("answered");
         assert!(page.len() <= 10);
@@ -202,7 +207,8 @@ pub async fn a_fresh_update_is_taken_once(subject: Subject) {
 /// Two letters may tell of one update: of the row, and of what did not wait for it. Both at once, too.
 pub async fn a_fresh_update_is_not_taken_beside_its_row(subject: Subject) {
     let scene = Scene::open(subject).await;
-    let (anna, from) = (person(101), scene.version(&person(101)).await);
+    let anna = person(101);
+    let from = scene.version(&person(101)).await;
     let row = scene.waiting_update(&anna, 1).await;
     let turn = |from, takes| Commit { takes: vec![takes], ..Commit::new(anna.clone(), from, at(1)) };
     let (fresh, of_row) = futures_util::join!(

@@ -89,7 +89,8 @@ pub async fn of_many_takeovers_one_succeeds(subject: Subject) {
     let scene = Scene::open(subject).await;
     let seen = scene.lease().await;
     let claims = (0..16).map(|number| {
-        let (store, seen) = (scene.store().clone(), seen.clone());
+        let store = scene.store().clone();
+        let seen = seen.clone();
         tokio::spawn(async move { store.claim(BOT, &holder(&format!("standby {number}")), Some(&seen)).await })
     });
     let mut owners = Vec::new();

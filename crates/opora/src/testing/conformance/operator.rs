@@ -31,7 +31,8 @@ pub async fn conversations_are_listed_in_pages(subject: Subject) {
         standing(&scene, key, vec![place("survey", "asked")]).await;
     }
     keys.sort();
-    let (mut read, mut after) = (Vec::new(), None);
+    let mut read = Vec::new();
+    let mut after = None;
     while read.len() <= keys.len() {
         let page = scene.store().list(&Filter::default(), after.as_ref(), 3).await.expect("answered");
         assert!(page.len() <= 3);

@@ -108,7 +108,8 @@ pub async fn failed_messages_are_shown_in_pages(subject: Subject) {
     };
     let first = page(None, 3).await;
     assert_eq!(first.iter().map(|row| row.id).collect::<Vec<_>>(), ids[..3]);
-    let (key, outgoing) = (person(101), message(101, "1"));
+    let key = person(101);
+    let outgoing = message(101, "1");
     assert_eq!(
         first[0],
         FailedRow { id: ids[0], key, outgoing, reason: format!("403: no {}", ids[0].0).into(), at: at(1) }
@@ -155,7 +156,9 @@ pub async fn messages_are_settled_together(subject: Subject) {
 /// A group that became a supergroup gets what was said to it, and nobody else does.
 pub async fn messages_follow_a_chat_that_moved(subject: Subject) {
     let scene = Scene::open(subject).await;
-    let (old, new, other) = (-500, -1_002_000_000_500, -501);
+    let old = -500;
+    let new = -1_002_000_000_500;
+    let other = -501;
     let group = crate::key::DialogueKey { chat: old, ..person(101) };
     let said = [message(old, "1"), message(other, "2"), message(old, "3")];
     let ids = scene.turn(&group, |commit| commit.outgoing = said.to_vec()).await.outbox;

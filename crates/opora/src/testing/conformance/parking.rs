@@ -127,7 +127,8 @@ pub async fn a_parked_turn_is_taken_once(subject: Subject) {
     scene.turn(&anna, |commit| commit.takes = vec![Taken::Parked(id)]).await;
     let before = scene.everything().await;
     let mut again = Commit::new(anna.clone(), scene.version(&anna).await, at(3));
-    (again.takes, again.state) = (vec![Taken::Parked(id)], set("twice"));
+    again.takes = vec![Taken::Parked(id)];
+    again.state = set("twice");
     already_taken(scene.try_commit(again).await);
     assert_eq!(scene.everything().await, before);
 }

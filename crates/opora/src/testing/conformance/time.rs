@@ -21,7 +21,8 @@ async fn living_until(scene: &Scene, key: &DialogueKey, expires_at: Option<Milli
 
 async fn fire(scene: &Scene, key: &DialogueKey, id: TimerId) -> crate::store::StoreResult<()> {
     let mut commit = Commit::new(key.clone(), scene.version(key).await, at(20));
-    (commit.takes, commit.state) = (vec![Taken::Timer(id)], set("fired"));
+    commit.takes = vec![Taken::Timer(id)];
+    commit.state = set("fired");
     scene.try_commit(commit).await.map(|_| ())
 }
 

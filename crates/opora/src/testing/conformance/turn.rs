@@ -50,7 +50,8 @@ pub async fn a_commit_from_an_old_version_leaves_nothing(subject: Subject) {
     let anna = person(101);
     scene.turn(&anna, |commit| commit.state = set("first")).await;
     let taken = scene.waiting_update(&anna, 1).await;
-    let (before, version) = (scene.everything().await, scene.version(&anna).await);
+    let before = scene.everything().await;
+    let version = scene.version(&anna).await;
     for wrong in [Version(version.0 - 1), Version(version.0 + 1)] {
         let mut commit = Commit::new(anna.clone(), wrong, at(3));
         one_of_each(&mut commit);
@@ -114,7 +115,8 @@ pub async fn of_many_commits_from_one_version_one_wins(subject: Subject) {
     for round in 0..4 {
         let from = scene.version(&anna).await;
         let turns = (0..12).map(|number| {
-            let (store, epoch) = (scene.store().clone(), scene.epoch);
+            let store = scene.store().clone();
+            let epoch = scene.epoch;
             let mut commit = Commit::new(anna.clone(), from, at(1));
             commit.state = set(&format!("{round}:{number}"));
             tokio::spawn(async move { (number, store.commit(epoch, commit).await) })
@@ -137,7 +139,9 @@ pub async fn many_conversations_go_on_side_by_side(subject: Subject) {
     let scene = Scene::open(subject).await;
     let member = |user: i64| DialogueKey { bot: BOT, chat: -100, user, thread: 0, business: Box::default() };
     let people = (1..=16).map(|user| {
-        let (store, epoch, key) = (scene.store().clone(), scene.epoch, member(user));
+        let store = scene.store().clone();
+        let epoch = scene.epoch;
+        let key = member(user);
         tokio::spawn(async move {
             for turn in 1..=5_i64 {
                 let incoming = update(&key, user * 100 + turn);
@@ -299,11 +303,13 @@ pub async fn refused_writes_leave_nothing_of_the_turn(subject: Subject) {
 pub async fn numbers_rise_from_commit_to_commit(subject: Subject) {
     let mut scene = Scene::open(subject).await;
     let anna = person(101);
-    let (mut last_message, mut last_effect) = (OutboxId(0), Default::default());
+    let mut last_message = OutboxId(0);
+    let mut last_effect = Default::default();
     for turn in 1..=4 {
         let committed = scene.turn(&anna, one_of_each).await;
         assert!(committed.outbox[0] > last_message && committed.effects[0] > last_effect);
-        (last_message, last_effect) = (committed.outbox[0], committed.effects[0]);
+        last_message = committed.outbox[0];
+        last_effect = committed.effects[0];
         let finished = scene.store().finish_effect(scene.epoch, last_effect, outcome(&anna, last_effect)).await;
         finished.expect("finished");
         if turn % 2 == 0 {

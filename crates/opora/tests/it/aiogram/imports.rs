@@ -18,7 +18,12 @@ const NOW: Millis = Millis(1_700_000_000_000);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 enum Order {
     Name,
-    Phone { name: String },
+    Phone(Phone),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Phone {
+    name: String,
 }
 
 async fn start(turn: &mut Turn, _: Command) -> Step<Order> {
@@ -27,11 +32,11 @@ async fn start(turn: &mut Turn, _: Command) -> Step<Order> {
 }
 
 async fn name(_: &mut Turn, name: String) -> Step<Order> {
-    Ok(Next::Go(Order::Phone { name }))
+    Ok(Next::Go(Order::Phone(Phone { name })))
 }
 
-async fn phone(turn: &mut Turn, name: String, phone: String) -> Step<Order> {
-    turn.say(format!("{name}: {phone}"));
+async fn phone(turn: &mut Turn, state: Phone, phone: String) -> Step<Order> {
+    turn.say(format!("{}: {phone}", state.name));
     Ok(Next::End)
 }
 
@@ -43,7 +48,7 @@ fn order() -> Dialogue<Order> {
 fn mapping() -> Mapping<Order> {
     Mapping::new()
         .state("CreateOrderStates:client_name", |_| Ok(Order::Name))
-        .state("CreateOrderStates:client_phone", |data| Ok(Order::Phone { name: data.read("client_name")? }))
+        .state("CreateOrderStates:client_phone", |data| Ok(Order::Phone(Phone { name: data.read("client_name")? })))
 }
 
 /// aiogram's keys of one bot, and the store that they go to.

@@ -209,9 +209,27 @@ async fn write_signature(database: &mut Database<'_>, person: i64) -> Result<(),
 pub enum Registration {
     Language,
     Name,
-    Phone { name: String },
-    Passport { name: String, phone: String },
-    Selfie { name: String, phone: String, passport: String },
+    Phone(Phone),
+    Passport(Passport),
+    Selfie(Selfie),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Phone {
+    name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Passport {
+    name: String,
+    phone: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Selfie {
+    name: String,
+    phone: String,
+    passport: String,
 }
 
 /// The same dialogue as a bot of aiogram's would keep it.
@@ -224,9 +242,9 @@ fn as_in_aiogram() -> Mapping<Registration> {
         Ok(match state {
             Registration::Language => "Registration:language",
             Registration::Name => "Registration:name",
-            Registration::Phone { .. } => "Registration:phone",
-            Registration::Passport { .. } => "Registration:passport",
-            Registration::Selfie { .. } => "Registration:selfie",
+            Registration::Phone(_) => "Registration:phone",
+            Registration::Passport(_) => "Registration:passport",
+            Registration::Selfie(_) => "Registration:selfie",
         })
     })
 }
@@ -246,29 +264,25 @@ pub fn registration() -> Dialogue<Registration> {
     async fn name(turn: &mut Turn, name: String) -> Step<Registration> {
         sign(turn);
         turn.say("Your phone?");
-        Ok(Next::Go(Registration::Phone { name }))
+        Ok(Next::Go(Registration::Phone(Phone { name })))
     }
-    async fn phone(turn: &mut Turn, name: String, phone: String) -> Step<Registration> {
+    async fn phone(turn: &mut Turn, state: Phone, phone: String) -> Step<Registration> {
         sign(turn);
         if !phone.starts_with('+') {
             turn.say("invalid: a phone number starts with +");
             return Ok(Next::Stay);
         }
         turn.say("Send a photo of your passport");
-        Ok(Next::Go(Registration::Passport { name, phone }))
+        Ok(Next::Go(Registration::Passport(Passport { name: state.name, phone })))
     }
-    async fn passport(turn: &mut Turn, name: String, phone: String, photo: Photo) -> Step<Registration> {
+    async fn passport(turn: &mut Turn, state: Passport, photo: Photo) -> Step<Registration> {
         sign(turn);
         turn.say("Now a selfie");
-        Ok(Next::Go(Registration::Selfie { name, phone, passport: photo.file_id }))
+        let Passport { name, phone } = state;
+        Ok(Next::Go(Registration::Selfie(Selfie { name, phone, passport: photo.file_id })))
     }
-    async fn selfie(
-        turn: &mut Turn,
-        name: String,
-        phone: String,
-        passport: String,
-        photo: Photo,
-    ) -> Step<Registration> {
+    async fn selfie(turn: &mut Turn, state: Selfie, photo: Photo) -> Step<Registration> {
+        let Selfie { name, phone, passport } = state;
         sign(turn);
         turn.say(format!("done {name} {phone} {passport} {}", photo.file_id));
         Ok(Next::End)

@@ -25,7 +25,12 @@ const PEOPLE: i64 = 10_000;
 #[serde(tag = "at", rename_all = "snake_case")]
 enum Greeting {
     Name,
-    Age { name: String },
+    Age(Age),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Age {
+    name: String,
 }
 
 /// Lets go on what hangs.
@@ -42,10 +47,10 @@ fn greeting() -> Dialogue<Greeting> {
             turn.context::<Release>().0.notified().await;
         }
         turn.say("How old are you?");
-        Ok(Next::Go(Greeting::Age { name }))
+        Ok(Next::Go(Greeting::Age(Age { name })))
     }
-    async fn age(turn: &mut Turn, name: String, age: String) -> Step<Greeting> {
-        turn.say(format!("{name} is {age}."));
+    async fn age(turn: &mut Turn, state: Age, age: String) -> Step<Greeting> {
+        turn.say(format!("{} is {age}.", state.name));
         Ok(Next::End)
     }
     Dialogue::new().start(command("start"), start).on(Greeting::NAME, text(), name).on(Greeting::AGE, text(), age)

@@ -14,7 +14,13 @@ use crate::stage::{Running, Stage, memory};
 enum Order {
     Drink,
     Size { drink: String },
-    Delivery { drink: String, size: String },
+    Delivery(Delivery),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Delivery {
+    drink: String,
+    size: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -22,7 +28,12 @@ enum Order {
 #[serde(tag = "at", rename_all = "snake_case")]
 enum Address {
     Street,
-    House { street: String },
+    House(House),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct House {
+    street: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
@@ -56,10 +67,10 @@ async fn back(_: &mut Turn, _: Order, _: Press) -> Step<Order> {
 }
 
 async fn size(_: &mut Turn, drink: String, press: Press) -> Step<Order> {
-    Ok(Next::go_and_call(Order::Delivery { drink, size: press.rest }, Address::Street))
+    Ok(Next::go_and_call(Order::Delivery(Delivery { drink, size: press.rest }), Address::Street))
 }
 
-async fn delivered(turn: &mut Turn, drink: String, size: String, returned: Returned) -> Step<Order> {
+async fn delivered(turn: &mut Turn, Delivery { drink, size }: Delivery, returned: Returned) -> Step<Order> {
     let place: Option<String> = returned.value()?;
     turn.say(format!("A {size} {drink} to {}.", place.unwrap_or_default()));
     Ok(Next::End)
@@ -72,15 +83,15 @@ async fn ask_street(turn: &mut Turn) -> Result<(), BoxError> {
 
 async fn street(turn: &mut Turn, street: String) -> Step<Address> {
     turn.say("Which house?");
-    Ok(Next::Go(Address::House { street }))
+    Ok(Next::Go(Address::House(House { street })))
 }
 
-async fn house(turn: &mut Turn, street: String, house: String) -> Step<Address> {
-    turn.give_back(&format!("{street} {house}"));
+async fn house(turn: &mut Turn, state: House, house: String) -> Step<Address> {
+    turn.give_back(&format!("{} {house}", state.street));
     Ok(Next::End)
 }
 
-async fn wait_for_address(_: &mut Turn, _: String, _: String, _: String) -> Step<Order> {
+async fn wait_for_address(_: &mut Turn, _: Delivery, _: String) -> Step<Order> {
     Ok(Next::Stay)
 }
 

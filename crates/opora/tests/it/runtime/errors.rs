@@ -18,7 +18,12 @@ use crate::stage::{BOT, Running, Stage, memory, until, until_some};
 #[states(dialogue = "trial")]
 #[serde(tag = "at", rename_all = "snake_case")]
 enum Trial {
-    Open { draft: String },
+    Open(Open),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Open {
+    draft: String,
 }
 
 /// How often handlers still fail, and how often they were asked.
@@ -29,15 +34,15 @@ struct Mood {
 }
 
 async fn begin(_: &mut Turn, command: Command) -> Step<Trial> {
-    Ok(Next::Go(Trial::Open { draft: command.argument }))
+    Ok(Next::Go(Trial::Open(Open { draft: command.argument })))
 }
 
-async fn ask(turn: &mut Turn, draft: String) -> Result<(), BoxError> {
-    turn.say(format!("And then? {draft}"));
+async fn ask(turn: &mut Turn, state: Open) -> Result<(), BoxError> {
+    turn.say(format!("And then? {}", state.draft));
     Ok(())
 }
 
-async fn text_comes(turn: &mut Turn, draft: String, text: String) -> Step<Trial> {
+async fn text_comes(turn: &mut Turn, Open { draft }: Open, text: String) -> Step<Trial> {
     turn.say("This must never be seen when the turn fails.");
     let mood = turn.context::<Arc<Mood>>();
     mood.asked.fetch_add(1, Ordering::SeqCst);

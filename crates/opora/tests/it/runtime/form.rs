@@ -7,7 +7,12 @@ use opora::prelude::*;
 #[serde(tag = "at", rename_all = "snake_case")]
 pub enum Form {
     Name,
-    Age { name: String },
+    Age(Age),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Age {
+    name: String,
 }
 
 /// What the dialogue asks first.
@@ -22,11 +27,11 @@ pub async fn start(turn: &mut Turn, _: Command) -> Step<Form> {
 
 async fn name(turn: &mut Turn, name: String) -> Step<Form> {
     turn.say(AGE);
-    Ok(Next::Go(Form::Age { name }))
+    Ok(Next::Go(Form::Age(Age { name })))
 }
 
-async fn age(turn: &mut Turn, name: String, age: String) -> Step<Form> {
-    turn.say(format!("{name} is {age}."));
+async fn age(turn: &mut Turn, state: Age, age: String) -> Step<Form> {
+    turn.say(format!("{} is {age}.", state.name));
     Ok(Next::End)
 }
 

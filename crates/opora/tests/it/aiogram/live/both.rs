@@ -19,8 +19,14 @@ use crate::stage::{BOT, Person, Running, Stage, until};
 /// What both bots know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 pub enum Talk {
-    Counting { count: i64, note: String },
+    Counting(Counting),
     Paused { count: i64 },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counting {
+    pub count: i64,
+    pub note: String,
 }
 
 /// The chat in which a test sees what turns did, once they have committed.
@@ -34,11 +40,11 @@ pub fn mapping() -> Mapping<Talk> {
     Mapping::new()
         .state("Talk:counting", |data| {
             let note = data.read::<Option<String>>("note")?.unwrap_or_default();
-            Ok(Talk::Counting { count: data.read("count")?, note })
+            Ok(Talk::Counting(Counting { count: data.read("count")?, note }))
         })
         .state("Talk:paused", |data| Ok(Talk::Paused { count: data.read("count")? }))
         .write(|state, data| match state {
-            Talk::Counting { count, note } => {
+            Talk::Counting(Counting { count, note }) => {
                 data.set("count", count)?;
                 data.set("note", note)?;
                 Ok("Talk:counting")
@@ -49,10 +55,10 @@ pub fn mapping() -> Mapping<Talk> {
 
 async fn start(turn: &mut Turn, _: Command) -> Step<Talk> {
     tell(turn, "started");
-    Ok(Next::Go(Talk::Counting { count: 0, note: String::new() }))
+    Ok(Next::Go(Talk::Counting(Counting { count: 0, note: String::new() })))
 }
 
-async fn counting(turn: &mut Turn, count: i64, note: String, text: String) -> Step<Talk> {
+async fn counting(turn: &mut Turn, Counting { count, note }: Counting, text: String) -> Step<Talk> {
     let count = count + 1;
     if text == "wait" {
         turn.context::<Gate>().0.notified().await;
@@ -65,13 +71,13 @@ async fn counting(turn: &mut Turn, count: i64, note: String, text: String) -> St
             turn.say("here");
             Next::Stay
         }
-        _ => Next::Go(Talk::Counting { count, note }),
+        _ => Next::Go(Talk::Counting(Counting { count, note })),
     })
 }
 
 async fn paused(turn: &mut Turn, count: i64, _: String) -> Step<Talk> {
     tell(turn, "goes on");
-    Ok(Next::Go(Talk::Counting { count, note: "again".into() }))
+    Ok(Next::Go(Talk::Counting(Counting { count, note: "again".into() })))
 }
 
 fn tell(turn: &mut Turn, what: &str) {

@@ -14,7 +14,7 @@ use opora::testing::holder;
 use opora_testkit::redis_server::RedisServer;
 use serde_json::json;
 
-use super::both::{Both, PRIVATE, Talk, mapping};
+use super::both::{Both, Counting, PRIVATE, Talk, mapping};
 use crate::stage::{BOT, Stage, until};
 
 /// Aiogram's keys of one person, and a store on them whose instance holds the lease.
@@ -77,7 +77,7 @@ pub fn anna() -> DialogueKey {
 }
 
 pub fn set(count: i64, entry: Version) -> StateChange {
-    let talk = Talk::Counting { count, note: "n".into() };
+    let talk = Talk::Counting(Counting { count, note: "n".into() });
     StateChange::Set(WrittenState::of(&talk).unwrap().stored(entry, None).unwrap())
 }
 

@@ -206,8 +206,8 @@ impl World {
         &self.actors[&actor]
     }
 
-    /// Does what is written: `/command` and `"text` are said, `@` is a position, everything else is the data of a button. Names in braces
-    /// stand for numbers of the actors' own.
+    /// Does what is written: `/command` and `"text` are said, `@` is a position, everything else is the data of a
+    /// button. Names in braces stand for numbers of the actors' own.
     pub async fn does(&self, actor: Actor, step: &str) {
         self.yard.firm.stage.clock().advance(BETWEEN_INPUTS);
         let step = self.own.iter().fold(step.to_owned(), |step, (name, id)| step.replace(&format!("{{{name}}}"), id));
