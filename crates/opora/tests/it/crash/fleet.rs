@@ -193,11 +193,18 @@ macro_rules! come_and_go {
 
 come_and_go! {
     three_instances_on_redis_serve_people_while_they_are_killed_and_replaced: 3 Example on Redis,
-    five_instances_on_redis_serve_people_while_they_are_killed_and_replaced: 5 Example on Redis,
     three_instances_on_postgres_serve_people_while_they_are_killed_and_replaced: 3 Example on Postgres,
     two_instances_on_redis_fetch_every_file_once_while_they_are_killed_and_replaced: 2 Errand on Redis,
     two_instances_on_redis_and_postgres_write_once_while_they_are_killed_and_replaced: 2 Registration on RedisAndPostgres,
     three_instances_on_postgres_write_once_while_they_are_killed_and_replaced: 3 Registration on Postgres,
+}
+
+mod all_of_five_instances {
+    use super::*;
+
+    come_and_go! {
+        five_instances_on_redis_serve_people_while_they_are_killed_and_replaced: 5 Example on Redis,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -183,21 +183,6 @@ async fn of_three_instances_on_postgres_one_leads_and_another_follows_at_once() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_five_instances_one_leads_and_another_follows_at_once() {
-    one_leads_and_another_follows(Kind::Sqlite, Bot::Example, 5).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_five_instances_on_redis_one_leads_and_another_follows_at_once() {
-    one_leads_and_another_follows(Kind::Redis, Bot::Example, 5).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_five_instances_on_postgres_one_leads_and_another_follows_at_once() {
-    one_leads_and_another_follows(Kind::Postgres, Bot::Example, 5).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_instances_on_redis_that_follow_each_other_fetch_every_file_once() {
     one_leads_and_another_follows(Kind::Redis, Bot::Errand, 3).await;
 }
@@ -205,6 +190,16 @@ async fn three_instances_on_redis_that_follow_each_other_fetch_every_file_once()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_instances_on_redis_and_postgres_that_follow_each_other_write_once() {
     one_leads_and_another_follows(Kind::RedisAndPostgres, Bot::Registration, 3).await;
+}
+
+mod all_of_five_instances {
+    use super::*;
+
+    on_every_store! { one_leads_and_another_follows_at_once, }
+
+    async fn one_leads_and_another_follows_at_once(kind: Kind) {
+        one_leads_and_another_follows(kind, Bot::Example, 5).await;
+    }
 }
 
 /// Each leads in its turn, until one is left.
