@@ -13,6 +13,7 @@ mod packages;
 mod plan;
 mod process;
 mod report;
+mod scratch;
 mod servers;
 mod soak;
 mod test_run;

@@ -17,7 +17,7 @@ use crate::interruption::Interruption;
 use crate::plan::{self, Step};
 use crate::report::{Done, Report};
 use crate::servers::{Durability, Servers};
-use crate::{clients, dependencies, packages, tidy, tools};
+use crate::{clients, dependencies, packages, scratch, tidy, tools};
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
@@ -132,7 +132,8 @@ impl TestRun<'_> {
 
     fn tests(&self) -> Result<Done> {
         // Tests wait for servers, browsers and processes half of the time, so more run at once than there are cores.
-        let threads = thread::available_parallelism().map_or(1, NonZero::get) * 3 / 2;
+        let threads = thread::available_parallelism().map_or(1, NonZero::get) * 2;
+        let scratch = scratch::in_memory();
         let mut command = self.commands.cargo(&["nextest", "run", "--workspace"]);
         command.args(["--test-threads", &threads.to_string()]);
         if self.options.all {
@@ -142,6 +143,9 @@ impl TestRun<'_> {
             command.args(["--filterset", filter]);
         }
         command.args(&self.options.nextest_arguments);
+        if let Some(scratch) = &scratch {
+            command.env("TMPDIR", scratch.path());
+        }
         self.show(command)
     }
 

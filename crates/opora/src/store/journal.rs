@@ -26,7 +26,7 @@ use tokio::sync::watch;
 use self::book::Book;
 use self::copies::Copies;
 use super::open::existing_database;
-use super::redis::{Address, JournalPlace, LoggedRedis, NotReached, RedisBackend};
+use super::redis::{AWAY_AFTER, Address, JournalPlace, LoggedRedis, NotReached, RedisBackend};
 use super::sent_log::SentLog;
 use super::settings::setting;
 use super::{DecidedStore, Epoch, OpenError, RedisStore, SqlDatabase, Store, StoreError, StoreResult};
@@ -99,7 +99,7 @@ impl Journal {
         let parsed = Address::parse(address)?;
         let Some(JournalPlace::File(path)) = &parsed.journal else { return Err(StoreError::Unsupported(NO_FILE)) };
         let redis = open_if_there(address).await?;
-        Self::make(address.to_owned(), parsed.to_string(), redis, Book::open(path).await?)
+        Self::make(address.to_owned(), parsed.to_string(), parsed.away_after, redis, Book::open(path).await?)
     }
 
     /// Opens the Redis at an address that names the database beside it as the journal: `redis://host?journal=database`. The
@@ -114,7 +114,8 @@ impl Journal {
         let database = Arc::new(database.into());
         DecidedStore::make_tables(&database).await?;
         let book = Book::beside(database).await?;
-        Self::make(address.to_owned(), parsed.to_string(), open_if_there(address).await?, book)
+        let redis = open_if_there(address).await?;
+        Self::make(address.to_owned(), parsed.to_string(), parsed.away_after, redis, book)
     }
 
     /// Refuses a database in which something is written down that only a journal brings to Redis.
@@ -135,10 +136,16 @@ impl Journal {
 
     /// Keeps a journal in a file before a Redis that is open.
     pub async fn before(redis: RedisStore, path: &Path) -> StoreResult<Self> {
-        Self::make(String::new(), redis.0.place(), Some(redis.0), Book::open(path).await?)
+        Self::make(String::new(), redis.0.place(), AWAY_AFTER, Some(redis.0), Book::open(path).await?)
     }
 
-    fn make(address: String, place: String, redis: Option<LoggedRedis>, book: Book) -> StoreResult<Self> {
+    fn make(
+        address: String,
+        place: String,
+        away_after: Duration,
+        redis: Option<LoggedRedis>,
+        book: Book,
+    ) -> StoreResult<Self> {
         let there = redis.map(|redis| There::of(redis, &book));
         let shared = Arc::new(Shared {
             address,
@@ -159,7 +166,7 @@ impl Journal {
             is_closed: AtomicBool::new(false),
             clock: Clock::machine(),
         });
-        tokio::spawn(watching::watch(Arc::downgrade(&shared)));
+        tokio::spawn(watching::watch(Arc::downgrade(&shared), away_after));
         Ok(Self(shared))
     }
 }

@@ -28,7 +28,7 @@ use super::{
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 
-pub(crate) use self::address::{Address, JournalPlace};
+pub(crate) use self::address::{AWAY_AFTER, Address, JournalPlace};
 #[cfg(feature = "aiogram")]
 pub use self::aiogram::AiogramStore;
 pub(super) use self::decisions::CarriedOut;

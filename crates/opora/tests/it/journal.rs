@@ -24,6 +24,8 @@ mod steps;
 mod writes;
 
 const ONE_MOMENT: &str = "One moment, please: I will answer as soon as I can.";
+/// Short, so that no test waits for it.
+const AWAY_AFTER_MS: &str = "away_after_ms=100";
 
 /// Makes a test of each of these for a journal in a file of its own, and for one beside tables in either database.
 macro_rules! on_every_journal {
@@ -97,12 +99,12 @@ impl Scene {
     }
 
     async fn store(&self) -> Arc<dyn Store> {
-        let redis = format!("redis://127.0.0.1:{}/0", self.proxy.port);
+        let redis = format!("redis://127.0.0.1:{}/0?{AWAY_AFTER_MS}", self.proxy.port);
         let data = self.folder.path().display();
         let opened = match &self.tables {
-            None => store::open(&format!("{redis}?journal={}", self.journal().display())).await,
+            None => store::open(&format!("{redis}&journal={}", self.journal().display())).await,
             Some(tables) => {
-                let address = format!("{redis}?journal=database&data={data}");
+                let address = format!("{redis}&journal=database&data={data}");
                 store::open_with_database(&address, Some(&tables.url())).await
             }
         };

@@ -10,21 +10,22 @@ use crate::store::StoreError;
 use crate::store::redis::RedisBackend;
 use crate::store::sent_log::SentLog;
 
-/// How often it is asked.
-const LOOKS_EVERY: Duration = Duration::from_millis(250);
+/// How often it is asked, at least.
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+/// Redis is asked this often in the time after which it is away.
+const QUESTIONS_BEFORE_AWAY: u32 = 4;
 /// How long an answer may take.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
-/// After so long without an answer it is away.
-const AWAY_AFTER: Duration = Duration::from_millis(1_200);
 /// So many answers in a row say that it is back.
 const ANSWERS_FOR_BACK: u32 = 3;
 
-/// Watches for as long as the journal is held.
-pub(super) async fn watch(shared: Weak<Shared>) {
+/// Watches for as long as the journal is held. A Redis that has not answered for `away_after` is away.
+pub(super) async fn watch(shared: Weak<Shared>, away_after: Duration) {
+    let pause = (away_after / QUESTIONS_BEFORE_AWAY).min(LONGEST_PAUSE);
     let mut silence: Option<Stopwatch> = None;
     let mut answers: u32 = 0;
     loop {
-        tokio::time::sleep(LOOKS_EVERY).await;
+        tokio::time::sleep(pause).await;
         let Some(shared) = shared.upgrade() else { return };
         if shared.is_closed.load(Ordering::Acquire) {
             return;
@@ -38,7 +39,7 @@ pub(super) async fn watch(shared: Weak<Shared>) {
             (silence, answers) = (silence.or(Some(asked)), 0);
         }
         let is_away = shared.is_away();
-        if !is_away && silence.is_some_and(|silence| silence.elapsed() >= AWAY_AFTER) {
+        if !is_away && silence.is_some_and(|silence| silence.elapsed() >= away_after) {
             tracing::error!(redis = %shared.place, journal = %shared.book.name(), "Redis is away: the journal goes on");
             shared.away.send_replace(true);
         } else if is_away && answers >= ANSWERS_FOR_BACK {

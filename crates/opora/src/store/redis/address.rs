@@ -1,12 +1,15 @@
 //! Where a Redis is: `redis://[user][:password@]host[:port][/database][?setting=value&…]`, or `rediss://` with TLS.
 //!
 //! Settings: `prefix` begins all keys; `keep_days` is how long they outlive a bot that never comes back, 0 for ever; `ca`,
-//! `cert` and `key` name the files of TLS; `data`, `journal` and `after_loss` say what an instance keeps beside it.
+//! `cert` and `key` name the files of TLS; `data`, `journal` and `after_loss` say what an instance keeps beside it;
+//! `away_after_ms` says when the journal takes over.
 //!
 //! The password goes to the server and nowhere else: what is shown of an address has none.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 
@@ -16,13 +19,16 @@ use crate::store::open::shows_a_secret;
 use crate::store::{StoreError, StoreResult};
 
 /// What may be set.
-const SETTINGS: &str =
-    "only prefix, keep_days, ca, cert, key, data, journal and after_loss (stop or go_on) may stand behind its `?`";
+const SETTINGS: &str = "only prefix, keep_days, ca, cert, key, data, journal, away_after_ms and after_loss (stop or go_on) may stand behind \
+     its `?`";
 
 /// The first part of all keys, unless an address names another.
 const PREFIX: &str = "opora";
 /// How long keys outlive a bot that never comes back, unless an address says otherwise.
 const KEEP_DAYS: u32 = 400;
+/// How long Redis may fail to answer before the journal takes over, unless an address says otherwise.
+pub(crate) const AWAY_AFTER: Duration = Duration::from_millis(1_200);
+const AWAY_AFTER_MS_RANGE: RangeInclusive<u64> = 10..=60_000;
 /// As long as Redis can count, about.
 const KEEP_DAYS_MOST: u32 = 100_000;
 
@@ -34,6 +40,8 @@ pub(crate) struct Address {
     pub(super) data: Option<PathBuf>,
     /// What keeps the bot going while this Redis is away.
     pub(crate) journal: Option<JournalPlace>,
+    /// How long Redis may fail to answer before the journal takes over.
+    pub(crate) away_after: Duration,
     pub(super) after_loss: AfterLoss,
     pub(super) keep_days: u32,
     pub(super) files: Files,
@@ -70,6 +78,7 @@ impl Address {
         let mut data = None;
         let mut journal = None;
         let mut after_loss = AfterLoss::default();
+        let mut away_after = AWAY_AFTER;
         for (setting, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*setting {
                 "prefix" => prefix = value.into_owned(),
@@ -80,6 +89,7 @@ impl Address {
                 "data" if !value.is_empty() => data = Some(PathBuf::from(&*value)),
                 "journal" if value == "database" => journal = Some(JournalPlace::Database),
                 "journal" if !value.is_empty() => journal = Some(JournalPlace::File(PathBuf::from(&*value))),
+                "away_after_ms" => away_after = milliseconds(&value)?,
                 "after_loss" if value == "go_on" => after_loss = AfterLoss::GoOn,
                 "after_loss" if value == "stop" => after_loss = AfterLoss::Stop,
                 _ => return Err(bad(SETTINGS)),
@@ -95,7 +105,7 @@ impl Address {
         // The reader's own words could repeat a part of the address.
         let info = plain.into_connection_info().ok().filter(|_| is_redis && !plain.contains('#'));
         let info = info.ok_or_else(|| bad("redis://[user:password@]host[:port][/database] was expected"))?;
-        Ok(Self { info, prefix, data, journal, after_loss, keep_days, files })
+        Ok(Self { info, prefix, data, journal, away_after, after_loss, keep_days, files })
     }
 
     /// Where files about this Redis are kept: in the folder that is named, else beside the journal.
@@ -139,6 +149,11 @@ fn days(text: &str) -> StoreResult<u32> {
     days.ok_or_else(|| bad("keep_days is a number of days, 0 for ever"))
 }
 
+fn milliseconds(text: &str) -> StoreResult<Duration> {
+    let milliseconds = text.parse().ok().filter(|milliseconds| AWAY_AFTER_MS_RANGE.contains(milliseconds));
+    milliseconds.map(Duration::from_millis).ok_or_else(|| bad("away_after_ms is a number of milliseconds, 10 to 60000"))
+}
+
 fn bad(why: &str) -> StoreError {
     StoreError::Unavailable(format!("the address of Redis cannot be used: {why}").into())
 }
@@ -167,6 +182,8 @@ mod tests {
         let names = named.map(|file| file.as_ref().and_then(|file| file.to_str()));
         assert_eq!((names, address.keep_days), ([Some("/etc/my ca.pem"), Some("c.pem"), Some("k.pem")], 0));
         assert_eq!(Address::parse("redis://h").unwrap().keep_days, KEEP_DAYS);
+        assert_eq!(Address::parse("redis://h").unwrap().away_after, AWAY_AFTER);
+        assert_eq!(Address::parse("redis://h?away_after_ms=10").unwrap().away_after, Duration::from_millis(10));
     }
 
     #[test]
@@ -178,6 +195,8 @@ mod tests {
             "redis://h?prefix={s3cret}",
             "redis://h?s3cret=1",
             "redis://h?keep_days=s3cret",
+            "redis://h?away_after_ms=s3cret",
+            "redis://h?away_after_ms=0&prefix=s3cret",
             "redis://h?ca=s3cret",
             "rediss://h?key=s3cret",
             "redis://user:1/s3cret@h/0",

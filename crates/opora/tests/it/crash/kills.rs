@@ -106,7 +106,7 @@ fn every_failpoint_is_killed_at() {
 
 /// Kills a bot with a store of this kind at a failpoint, again and again, while people talk to it.
 pub async fn survives_kills_at(failpoint: &str, bot: Bot, kind: Kind) {
-    let (kills, people) = (environment::kills().unwrap_or(2), environment::people().unwrap_or(30));
+    let (kills, people) = (environment::kills().unwrap_or(2), environment::people().unwrap_or(12));
     let stage = Stage::on(kind).await;
     bot.is_troubled(&stage, people).await;
     let start = |failpoints: &str| match bot {

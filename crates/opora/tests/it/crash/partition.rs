@@ -52,7 +52,7 @@ async fn is_followed_and_writes_nothing_more(kind: Kind, cut: Cut) {
     let state_url = part.state_url.replace(&format!(":{port}"), &format!(":{}", proxy.port));
     let old = Process::playing(&Part { state_url, ..part.clone() });
     old.leads().await;
-    let crowd = Crowd::begin(&stage, 30, MANNER).await;
+    let crowd = Crowd::begin(&stage, 12, MANNER).await;
     let new = Process::playing(&part);
     new.tells("stands by").await;
     assert!(stage.goes_on(60, PATIENCE).await);

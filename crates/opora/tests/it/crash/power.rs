@@ -27,7 +27,7 @@ async fn a_redis_that_flushes_before_it_answers_loses_no_turn_with_its_power() {
 /// Nobody stands still here: Redis goes in the midst of its writes, and what it had not answered is asked of it again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn under_load_too_a_redis_that_flushes_before_it_answers_loses_nothing_with_its_power() {
-    let (falls, people) = (environment::kills().unwrap_or(5), environment::people().unwrap_or(30));
+    let (falls, people) = (environment::kills().unwrap_or(5), environment::people().unwrap_or(12));
     let stage = Stage::on(Kind::RedisAlways).await;
     // Its lease is to outlast the falls: who loses it may repeat what it was about to send.
     let process = Process::playing(&Part { lease_ms: 30_000, ..Part::of(&stage, Story::Registration) });

@@ -109,7 +109,8 @@ async fn killed(stage: &Arc<Stage>, kill: Kill<'_>) -> (Account, Vec<Diary>) {
     process.kill().await;
     let in_the_act = stage.in_the_act().await;
     let process = Process::playing(&part(String::new()));
-    let diaries = crowd.finish().await;
+    process.leads().await;
+    let diaries = crowd.finish_with(bug.is_some(), stage).await;
     process.stop(stage).await;
     (Account::of(stage, story, &diaries, in_the_act).await, diaries)
 }
@@ -126,11 +127,12 @@ async fn killed_before_it_settles(bug: Option<Bug>) -> Account {
     process.kill().await;
     let in_the_act = stage.in_the_act().await;
     let process = Process::playing(&part(String::new()));
-    let diaries = crowd.finish().await;
+    process.leads().await;
+    let diaries = crowd.finish_with(bug.is_some(), &stage).await;
     process.stop(&stage).await;
     Account::of(&stage, story, &diaries, in_the_act).await
 }
 
 fn manner(story: Story) -> Manner {
-    Manner { story, patience: Duration::from_secs(6), thought: Duration::from_millis(10) }
+    Manner { story, patience: PATIENCE, thought: Duration::from_millis(10) }
 }

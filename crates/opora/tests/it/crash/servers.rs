@@ -159,7 +159,7 @@ const AWAY: &str = "the store is away; the turn waits";
 
 /// Kills a server in the middle of everything and starts it again, while the bot lives on.
 async fn outlives_kills_of(server: Server, kind: Kind) {
-    let (kills, people) = (environment::kills().unwrap_or(3), environment::people().unwrap_or(30));
+    let (kills, people) = (environment::kills().unwrap_or(3), environment::people().unwrap_or(12));
     let stage = Stage::on(kind).await;
     // Its lease is to outlast the kills: who loses it may repeat what it was about to send.
     let part = Part { lease_ms: 30_000, ..Part::of(&stage, Story::Registration) };
@@ -205,7 +205,7 @@ async fn outlives_kills_of(server: Server, kind: Kind) {
 
 /// The server is away until the bot has given up its lease.
 async fn leads_again_after_its_lease(kind: Kind) {
-    let (stage, people) = (Stage::on(kind).await, 30);
+    let (stage, people) = (Stage::on(kind).await, 12);
     let process = Process::playing(&Part::of(&stage, Story::Registration));
     process.leads().await;
     let crowd = Crowd::begin(&stage, people, MANNER).await;

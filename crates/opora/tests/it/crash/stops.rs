@@ -15,7 +15,7 @@ const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_under_load_goes_in_order_and_repeats_nothing() {
     let stage = Stage::new().await;
-    let crowd = Crowd::begin(&stage, 30, MANNER).await;
+    let crowd = Crowd::begin(&stage, 12, MANNER).await;
     for _ in 0..3 {
         let mut process = Process::registration(&stage, "");
         assert!(stage.goes_on(80, PATIENCE).await);
@@ -56,7 +56,7 @@ async fn a_second_signal_cuts_the_stop_short() {
 /// Stops a bot one turn of which hangs; people are served on by the next one. Gives what it told and how long it took.
 async fn stopped_with_a_turn_that_hangs(deadline: Duration, signals: usize) -> (Vec<String>, Duration) {
     let stage = Stage::new().await;
-    let crowd = Crowd::begin(&stage, 20, MANNER).await;
+    let crowd = Crowd::begin(&stage, 12, MANNER).await;
     let mut part = Part::of(&stage, Story::Registration);
     part.stop_ms = deadline.as_millis().try_into().unwrap();
     part.failpoints = "turn.before_commit=pause@40".to_owned();

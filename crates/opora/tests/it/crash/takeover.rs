@@ -11,7 +11,7 @@ use super::bots::{Part, writers, written_by};
 use super::bugs::Bug;
 use super::keeper::Kind;
 use super::kills::Bot;
-use super::people::{Crowd, Manner, Story};
+use super::people::{Crowd, Manner, SILENCE, Story};
 use super::process::Process;
 use super::stage::{PATIENCE, Stage, until, until_so};
 
@@ -62,7 +62,7 @@ async fn in_the_long_form_a_leader_on_postgres_that_was_paused_within_a_transact
 }
 
 async fn is_fenced_and_nobody_is_hurt(kind: Kind, moment: Moment) {
-    let (account, told) = paused_past_its_lease(kind, moment, None, PATIENCE).await;
+    let (account, told) = paused_past_its_lease(kind, moment, None).await;
     account.is_clean();
     assert!(
         told.iter().any(|line| line.contains("lost the lease") || line.contains("does not lead any more")),
@@ -84,16 +84,11 @@ async fn a_store_that_compares_no_versions_is_found_out() {
 }
 
 async fn with_a_bug(bug: Bug) -> (Account, Vec<String>) {
-    paused_past_its_lease(Kind::Sqlite, Moment::BetweenWrites, Some(bug), Duration::from_secs(5)).await
+    paused_past_its_lease(Kind::Sqlite, Moment::BetweenWrites, Some(bug)).await
 }
 
 /// Stops the leader in the middle of everything until a standby leads, then lets it go on; gives what it told.
-async fn paused_past_its_lease(
-    kind: Kind,
-    moment: Moment,
-    bug: Option<Bug>,
-    patience: Duration,
-) -> (Account, Vec<String>) {
+async fn paused_past_its_lease(kind: Kind, moment: Moment, bug: Option<Bug>) -> (Account, Vec<String>) {
     let stage = Stage::on(kind).await;
     // A leader that cannot renew in time stops by itself: one that is to lead until it is paused, or to work on in spite of
     // another, needs time enough on a machine with a lot to do.
@@ -103,7 +98,9 @@ async fn paused_past_its_lease(
     let old = Process::playing(&Part { failpoints: failpoints.to_owned(), ..part.clone() });
     old.leads().await;
     let thought = Duration::from_millis(100);
-    let crowd = Crowd::begin(&stage, 30, Manner { story: Story::Registration, patience, thought }).await;
+    // A bug shows the sooner the more people there are.
+    let people = if bug.is_some() { 30 } else { 12 };
+    let crowd = Crowd::begin(&stage, people, Manner { story: Story::Registration, patience: PATIENCE, thought }).await;
     let new = Process::playing(&part);
     new.tells("stands by").await;
     let store = stage.store().await;
@@ -125,9 +122,11 @@ async fn paused_past_its_lease(
         old.tells("does not lead any more").await;
         assert!(stage.goes_on(200, PATIENCE).await);
     } else {
-        until("the old leader works on", || old.count("input handled") > handled + 20).await;
+        until("the old leader works on", || old.count("input handled") > handled).await;
+        // The bug leaves people without an answer, so it may not come to so many.
+        while old.count("input handled") <= handled + 20 && stage.goes_on(1, SILENCE).await {}
     }
-    let diaries = crowd.finish().await;
+    let diaries = crowd.finish_with(bug.is_some(), &stage).await;
     store.close().await.unwrap();
     let told = old.told();
     old.kill().await;
@@ -184,21 +183,6 @@ async fn of_three_instances_on_postgres_one_leads_and_another_follows_at_once() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_five_instances_one_leads_and_another_follows_at_once() {
-    one_leads_and_another_follows(Kind::Sqlite, Bot::Example, 5).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_five_instances_on_redis_one_leads_and_another_follows_at_once() {
-    one_leads_and_another_follows(Kind::Redis, Bot::Example, 5).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_five_instances_on_postgres_one_leads_and_another_follows_at_once() {
-    one_leads_and_another_follows(Kind::Postgres, Bot::Example, 5).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_instances_on_redis_that_follow_each_other_fetch_every_file_once() {
     one_leads_and_another_follows(Kind::Redis, Bot::Errand, 3).await;
 }
@@ -208,9 +192,19 @@ async fn three_instances_on_redis_and_postgres_that_follow_each_other_write_once
     one_leads_and_another_follows(Kind::RedisAndPostgres, Bot::Registration, 3).await;
 }
 
+mod all_of_five_instances {
+    use super::*;
+
+    on_every_store! { one_leads_and_another_follows_at_once, }
+
+    async fn one_leads_and_another_follows_at_once(kind: Kind) {
+        one_leads_and_another_follows(kind, Bot::Example, 5).await;
+    }
+}
+
 /// Each leads in its turn, until one is left.
 async fn one_leads_and_another_follows(kind: Kind, bot: Bot, count: usize) {
-    let (stage, people) = (Stage::on(kind).await, 20);
+    let (stage, people) = (Stage::on(kind).await, 12);
     let start = || match bot {
         Bot::Example => Process::registration(&stage, ""),
         // As long as the example's: nobody is to lose it but by a kill.

@@ -27,7 +27,7 @@ const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, 
 async fn updates_that_come_again_or_late_are_taken_once(kind: Kind) {
     let stage = Stage::on(kind).await;
     let running = Inside::run(registration_bot(&stage).await);
-    let crowd = Crowd::begin(&stage, 20, MANNER).await;
+    let crowd = Crowd::begin(&stage, 12, MANNER).await;
     for round in 0..10 {
         stage.fault(json!({"updates": "duplicate", "times": 5})).await;
         stage.fault(json!({"updates": "duplicate", "times": 5, "delay_ms": 30})).await;
@@ -57,7 +57,7 @@ async fn a_webhook_that_cannot_store_is_called_again_and_nothing_is_taken_twice(
     let stage = Stage::on(kind).await;
     let store = Arc::new(FaultyStore::new(stage.store().await));
     let running = by_webhook(&stage, Arc::clone(&store)).await;
-    let crowd = Crowd::begin(&stage, 20, MANNER).await;
+    let crowd = Crowd::begin(&stage, 12, MANNER).await;
     for trouble in [Trouble::Before, Trouble::After, Trouble::Delay(Duration::from_millis(200))] {
         // Where several instances may take updates, they deliver them.
         let stores = if store.supports_multiple_instances() { "deliver" } else { "receive" };
@@ -75,10 +75,12 @@ async fn a_store_whose_answers_get_lost_is_asked_again_and_nothing_happens_twice
     let stage = Stage::on(kind).await;
     let store = Arc::new(FaultyStore::new(stage.store().await));
     let running = Inside::run(registration_over(&stage, store.clone()).await);
-    let crowd = Crowd::begin(&stage, 20, MANNER).await;
+    let crowd = Crowd::begin(&stage, 12, MANNER).await;
     for method in ["receive", "commit", "settle", "open", "unsent"] {
+        // Turns meet these side by side. Of the other methods one caller meets all failures, and waits longer after each.
+        let times = if ["commit", "open"].contains(&method) { 3 } else { 1 };
         for trouble in [Trouble::Before, Trouble::After] {
-            store.fail_next(method, 3, trouble);
+            store.fail_next(method, times, trouble);
         }
         assert!(stage.goes_on(40, PATIENCE).await);
     }

@@ -466,11 +466,11 @@ async fn a_renewal_of_a_short_lease_does_not_wait_for_a_database_that_is_silent(
     let tables = format!("postgres://postgres@127.0.0.1:{}/postgres", proxy.port);
     let address = format!("{}?journal=database", redis.url());
     let store = store::open_with_database(&address, Some(&tables)).await.unwrap();
-    let claimed = store.claim(BOT, &Holder { ttl_ms: 1_000, ..holder("short") }, None).await.unwrap();
+    let claimed = store.claim(BOT, &Holder { ttl_ms: 2_000, ..holder("short") }, None).await.unwrap();
     let LeaseAnswer::Granted(epoch) = claimed else { panic!("{claimed:?}") };
     proxy.hold();
     // It is renewed after half of its time, and has the other half for that.
-    let renewed = tokio::time::timeout(Duration::from_millis(500), store.renew(BOT, epoch)).await;
+    let renewed = tokio::time::timeout(Duration::from_secs(1), store.renew(BOT, epoch)).await;
     assert!(matches!(renewed, Ok(Ok(()))), "{renewed:?}");
     proxy.let_pass();
     store.close().await.unwrap();

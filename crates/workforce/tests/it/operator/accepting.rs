@@ -203,7 +203,7 @@ async fn another_database_is_accepted_beside_a_redis() {
     let (pair, space) = (Pair::new(), PostgresSpace::new().await);
     let watched = format!("{}&data={}", space.url, pair.data());
     let store = open_with_database(&pair.redis(), Some(&watched)).await.unwrap();
-    leads(&store).await.unwrap();
+    leads(&store).await.unwrap().release().await;
     store.close().await.unwrap();
     query(&space.url, "UPDATE opora_generation SET generation = 'another'").await;
     let refused = open_with_database(&pair.redis(), Some(&watched)).await.map(drop).unwrap_err();
