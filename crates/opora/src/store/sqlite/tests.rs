@@ -6,9 +6,9 @@ use super::SqliteStore;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Committed, DomainWrites, Effect, Epoch, Incoming, LeaseAnswer, Mark, Opened, Origin, OutboxId,
-    Outgoing, Place, Receipt, Settled, Settlement, StateChange, Store, StoreResult, Stored, Taken, TimerChange,
-    Transition, Version,
+    Commit, Committed, DomainWrites, Effect, Epoch, Incoming, LeaseAnswer, Mark, Opened, Origin, OutboxId, Outgoing,
+    Place, Receipt, Settled, Settlement, StateChange, Store, StoreResult, Stored, Taken, TimerChange, Transition,
+    Version,
 };
 use crate::testing::holder;
 
