@@ -135,7 +135,7 @@ impl Life {
             match self.term(leadership, stop, fleet).await? {
                 TermEnd::Stopped => return Ok(()),
                 TermEnd::Reclaim => {
-                    tracing::info!(bot = self.bot, "claims its lease again: the store goes on in another place")
+                    tracing::info!(bot = self.bot, "claims its lease again, for its store has moved")
                 }
                 TermEnd::Lost => tracing::warn!(bot = self.bot, "does not lead any more; stands by"),
                 TermEnd::Unauthorized(reason) => return Err(BotError::Unauthorized(reason)),

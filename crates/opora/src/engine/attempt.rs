@@ -40,6 +40,8 @@ impl Engine {
         failpoints::hit(failpoints::TURN_BEFORE_HANDLER).await;
         let watch = Stopwatch::start();
         let now = self.clock.now();
+        let shared_update = work.event.update().filter(|_| self.store.is_shared_with_other_programs());
+        let place = shared_update.and_then(|update| letters::place(update));
         let moment = Moment {
             key: work.key.clone(),
             version,
@@ -48,11 +50,7 @@ impl Engine {
             now,
             refusal: work.refusal.clone(),
             context: Arc::clone(&self.context),
-            place: work
-                .event
-                .update()
-                .filter(|_| self.store.is_shared_with_other_programs())
-                .and_then(|update| letters::place(update)),
+            place,
         };
         work.letters.iter().for_each(|letter| letter.in_hand(true));
         let handled = self.handle(moment).await;

@@ -38,7 +38,7 @@ async fn forget(scene: &Scene, user: i64) -> u64 {
 }
 
 async fn failed(scene: &Scene) -> Vec<FailedRow> {
-    scene.store().operator().failed(BOT, None, ALL).await.expect("answered")
+    scene.operator().failed(BOT, None, ALL).await.expect("answered")
 }
 
 /// The users and chats of everything that there is, each once.

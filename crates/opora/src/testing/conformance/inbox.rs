@@ -166,7 +166,7 @@ pub async fn each_bot_has_its_own_inbox(subject: Subject) {
     assert_eq!(scene.inbox().await.len(), 1);
     let theirs = scene.store().waiting(OTHER_BOT, Seq(0), ALL).await.expect("answered");
     assert_eq!(theirs.into_iter().map(|row| row.incoming).collect::<Vec<_>>(), [foreign]);
-    let mut bots = scene.store().operator().bots().await.expect("answered");
+    let mut bots = scene.operator().bots().await.expect("answered");
     bots.sort_unstable();
     assert_eq!(bots, [BOT, OTHER_BOT]);
 }

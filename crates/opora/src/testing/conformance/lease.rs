@@ -63,7 +63,7 @@ pub async fn a_released_lease_is_free_at_once(subject: Subject) {
 /// The operator's word ends a lease, and with it what its holder may do.
 pub async fn a_cleared_lease_fences_its_holder(subject: Subject) {
     let scene = Scene::open(subject).await;
-    scene.store().operator().clear_lease(BOT).await.expect("cleared");
+    scene.operator().clear_lease(BOT).await.expect("cleared");
     assert_eq!(scene.store().lease(BOT).await.expect("answered"), None);
     fenced(scene.store().renew(BOT, scene.epoch).await);
     fenced(scene.store().receive(scene.epoch, Vec::new()).await);
@@ -77,7 +77,7 @@ pub async fn epochs_rise_with_every_owner(subject: Subject) {
     let second = scene.take_over().await;
     scene.store().release(BOT, second).await.expect("released");
     let third = granted(scene.store().claim(BOT, &holder("third"), None).await);
-    scene.store().operator().clear_lease(BOT).await.expect("cleared");
+    scene.operator().clear_lease(BOT).await.expect("cleared");
     let fourth = granted(scene.store().claim(BOT, &holder("fourth"), None).await);
     scene.restart().await;
     let epochs = [first, second, third, fourth, scene.epoch];

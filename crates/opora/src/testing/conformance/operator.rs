@@ -70,12 +70,12 @@ pub async fn a_list_shows_what_the_filter_asks_for(subject: Subject) {
 pub async fn a_reset_ends_a_conversation(subject: Subject) {
     let scene = Scene::open(subject).await;
     let anna = person(101);
-    assert!(!scene.store().operator().reset(&anna, at(1)).await.expect("answered"), "nothing to end");
+    assert!(!scene.operator().reset(&anna, at(1)).await.expect("answered"), "nothing to end");
     scene.turn(&anna, |commit| commit.state = set("open")).await;
     let running = scene.version(&anna).await;
-    assert!(scene.store().operator().reset(&anna, at(2)).await.expect("answered"));
+    assert!(scene.operator().reset(&anna, at(2)).await.expect("answered"));
     assert_eq!(scene.state(&anna).await, (Version(running.0 + 1), None));
-    assert!(!scene.store().operator().reset(&anna, at(3)).await.expect("answered"));
+    assert!(!scene.operator().reset(&anna, at(3)).await.expect("answered"));
     let mut late = Commit::new(anna.clone(), running, at(4));
     late.state = set("late");
     overtaken(scene.try_commit(late).await);
@@ -89,7 +89,7 @@ pub async fn an_export_can_be_imported(subject: Subject) {
     let places = vec![place("survey", "asked"), place("menu", "open")];
     let stored = Some(Stored { places, expires_at: Some(at(50)), ..state("carried") });
     let row = ConversationRow { key: anna.clone(), version: Version(41), stored, updated_at: at(7) };
-    assert!(scene.store().operator().import(&row, false).await.expect("answered"));
+    assert!(scene.operator().import(&row, false).await.expect("answered"));
     scene.restart().await;
     assert_eq!(scene.store().list(&Filter::default(), None, ALL).await.expect("answered"), [row]);
     assert_eq!(scene.expired(at(50)).await, std::slice::from_ref(&anna));
@@ -103,7 +103,7 @@ pub async fn an_import_is_noticed_by_a_turn(subject: Subject) {
     let began = scene.version(&anna).await;
     let stored = Some(state("carried"));
     let row = ConversationRow { key: anna.clone(), version: began, stored, updated_at: at(7) };
-    assert!(scene.store().operator().import(&row, false).await.expect("answered"));
+    assert!(scene.operator().import(&row, false).await.expect("answered"));
     let mut late = Commit::new(anna.clone(), began, at(8));
     late.state = set("late");
     overtaken(scene.try_commit(late).await);
@@ -121,15 +121,12 @@ pub async fn an_import_replaces_only_when_told(subject: Subject) {
         stored: Some(state(value)),
         updated_at: at(7),
     };
-    assert!(!scene.store().operator().import(&row("theirs"), false).await.expect("answered"));
+    assert!(!scene.operator().import(&row("theirs"), false).await.expect("answered"));
     assert_eq!(scene.state(&anna).await, (Version(1), Some(state("mine"))));
-    assert!(scene.store().operator().import(&row("theirs"), true).await.expect("answered"));
+    assert!(scene.operator().import(&row("theirs"), true).await.expect("answered"));
     assert_eq!(scene.state(&anna).await.1, Some(state("theirs")));
     scene.turn(&anna, |commit| commit.state = StateChange::Clear).await;
-    assert!(
-        scene.store().operator().import(&row("again"), false).await.expect("answered"),
-        "an ended one is in nobody's way"
-    );
+    assert!(scene.operator().import(&row("again"), false).await.expect("answered"), "an ended one is in nobody's way");
 }
 
 /// An import of an old export does not bring old versions back.
@@ -141,7 +138,7 @@ pub async fn an_import_does_not_turn_versions_back(subject: Subject) {
     }
     let running = scene.version(&anna).await;
     let old = ConversationRow { key: anna.clone(), version: Version(2), stored: Some(state("old")), updated_at: at(7) };
-    assert!(scene.store().operator().import(&old, true).await.expect("answered"));
+    assert!(scene.operator().import(&old, true).await.expect("answered"));
     assert!(scene.version(&anna).await > running);
     overtaken(scene.try_commit(Commit::new(anna.clone(), running, at(8))).await);
 }
@@ -192,7 +189,7 @@ pub async fn transitions_are_recorded_in_order(subject: Subject) {
     let to = |state| Some(place("survey", state));
     assert_eq!(told, [(Version(1), to("asked")), (Version(3), to("checked")), (Version(5), to("confirmed"))]);
     assert_eq!((&*rows[0].by, rows[0].took_us, &rows[0].from), ("text", 12, &None));
-    let page = scene.store().operator().transitions(BOT, rows[0].id, 1).await.expect("answered");
+    let page = scene.operator().transitions(BOT, rows[0].id, 1).await.expect("answered");
     assert_eq!(page, rows[1..2]);
 }
 
@@ -209,11 +206,11 @@ pub async fn the_transitions_of_a_conversation_are_read_apart(subject: Subject) 
     let mut all = scene.transitions().await;
     all.retain(|row| row.key == anna);
     assert_eq!(all.len(), 3);
-    let of_anna = scene.store().operator().transitions_of(&anna, 0, ALL).await.expect("answered");
+    let of_anna = scene.operator().transitions_of(&anna, 0, ALL).await.expect("answered");
     assert_eq!(of_anna, all);
-    let page = scene.store().operator().transitions_of(&anna, all[0].id, 1).await.expect("answered");
+    let page = scene.operator().transitions_of(&anna, all[0].id, 1).await.expect("answered");
     assert_eq!(page, all[1..2]);
-    assert_eq!(scene.store().operator().transitions_of(&person(103), 0, ALL).await.expect("answered"), []);
+    assert_eq!(scene.operator().transitions_of(&person(103), 0, ALL).await.expect("answered"), []);
 }
 
 /// Whoever left anything here is listed.

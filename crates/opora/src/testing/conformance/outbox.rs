@@ -104,7 +104,7 @@ pub async fn failed_messages_are_shown_in_pages(subject: Subject) {
     settle(&scene, ids[3], Settlement::Sent { labelled: None }).await;
     scene.restart().await;
     let page = async |after: Option<&FailedRow>, limit| {
-        scene.store().operator().failed(BOT, after.map(FailedRow::place), limit).await.expect("answered")
+        scene.operator().failed(BOT, after.map(FailedRow::place), limit).await.expect("answered")
     };
     let first = page(None, 3).await;
     assert_eq!(first.iter().map(|row| row.id).collect::<Vec<_>>(), ids[..3]);
@@ -134,7 +134,7 @@ pub async fn a_secret_that_failed_is_not_kept(subject: Subject) {
         settle(&scene, *id, Settlement::Failed("403: blocked".into())).await;
     }
     scene.restart().await;
-    let rows = scene.store().operator().failed(BOT, None, ALL).await.expect("answered");
+    let rows = scene.operator().failed(BOT, None, ALL).await.expect("answered");
     let no_body = Outgoing { body: Outgoing::NO_BODY.into(), ..secret("") };
     let kept: Vec<_> = rows.iter().map(|row| (row.id, &row.outgoing, &*row.reason)).collect();
     assert_eq!(kept, [(ids[1], &no_body, "403: blocked"), (ids[2], &plain, "403: blocked")]);

@@ -81,9 +81,9 @@ pub async fn a_parked_turn_is_found_by_its_number(subject: Subject) {
     let scene = Scene::open(subject).await;
     park(&scene, Vec::new(), parked(&person(101), at(1))).await;
     let id = park(&scene, Vec::new(), parked(&person(102), at(2))).await.id;
-    let found = scene.store().operator().parked_one(id).await.expect("answered");
+    let found = scene.operator().parked_one(id).await.expect("answered");
     assert_eq!(found, Some(Parked { id, ..parked(&person(102), at(2)) }));
-    assert_eq!(scene.store().operator().parked_one(ParkedId(-1)).await.expect("answered"), None);
+    assert_eq!(scene.operator().parked_one(ParkedId(-1)).await.expect("answered"), None);
 }
 
 /// The operator sees what happened first first.
@@ -108,8 +108,8 @@ pub async fn a_parked_turn_runs_again_when_asked(subject: Subject) {
     park(&scene, Vec::new(), parked(&anna, at(2))).await;
     let id = scene.parked().await[1].id;
     assert_eq!(scene.store().parked_to_retry(BOT, ALL).await.expect("answered"), []);
-    assert!(scene.store().operator().retry_parked(id).await.expect("answered"));
-    assert!(!scene.store().operator().retry_parked(ParkedId(-1)).await.expect("answered"));
+    assert!(scene.operator().retry_parked(id).await.expect("answered"));
+    assert!(!scene.operator().retry_parked(ParkedId(-1)).await.expect("answered"));
     scene.restart().await;
     let wanted = scene.store().parked_to_retry(BOT, ALL).await.expect("answered");
     assert_eq!(wanted.iter().map(|row| (row.id, row.retry)).collect::<Vec<_>>(), [(id, true)]);
@@ -139,7 +139,7 @@ pub async fn a_parked_turn_can_be_parked_again(subject: Subject) {
     let anna = person(101);
     park(&scene, Vec::new(), parked(&anna, at(1))).await;
     let id = scene.parked().await[0].id;
-    assert!(scene.store().operator().retry_parked(id).await.expect("answered"));
+    assert!(scene.operator().retry_parked(id).await.expect("answered"));
     park(&scene, vec![Taken::Parked(id)], Parked { attempts: 6, ..parked(&anna, at(9)) }).await;
     let rows = scene.parked().await;
     assert_eq!(rows.iter().map(|row| (row.attempts, row.retry)).collect::<Vec<_>>(), [(6, false)]);

@@ -6,10 +6,10 @@ use super::Subject;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Committed, ConversationRow, Effect, EffectId, EffectRow, Epoch, Filter, IfUnsure, InboxRow, Incoming,
-    Lease, LeaseAnswer, Mark, Opened, Origin, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Place, Receipt, Seq,
-    StateChange, Statistics, Store, StoreError, StoreResult, Stored, Taken, TimerChange, TimerRow, Transition,
-    TransitionRow, Version,
+    Commit, Committed, ConversationRow, Effect, EffectId, EffectRow, Epoch, Filter, IfUnsure, InboxRow,
+    Incoming, Lease, LeaseAnswer, Mark, Opened, OperatorStore, Origin, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
+    Place, Receipt, Seq, StateChange, Statistics, Store, StoreError, StoreResult, Stored, Taken, TimerChange, TimerRow,
+    Transition, TransitionRow, Version,
 };
 
 pub(super) use crate::testing::holder;
@@ -53,6 +53,10 @@ impl Scene {
 
     pub(super) fn store(&self) -> &Arc<dyn Store> {
         self.subject.store()
+    }
+
+    pub(super) fn operator(&self) -> &dyn OperatorStore {
+        self.store().operator()
     }
 
     /// Another instance takes the lease over; answers its epoch.
@@ -144,7 +148,7 @@ impl Scene {
     }
 
     pub(super) async fn transitions(&self) -> Vec<TransitionRow> {
-        self.store().operator().transitions(BOT, 0, ALL).await.expect("transitions can be read")
+        self.operator().transitions(BOT, 0, ALL).await.expect("transitions can be read")
     }
 
     pub(super) async fn parked(&self) -> Vec<Parked> {
