@@ -45,8 +45,6 @@ pub use self::settings::{setting, with_setting, without_setting};
 pub use self::sql::failure::is_passing;
 pub use self::sqlite::{Restored, SqliteStore};
 pub(crate) use self::state_cache::StateCache;
-#[cfg(any(feature = "postgres", feature = "redis"))]
-pub use self::witness::{FileWitness, WitnessKeeper};
 pub use self::writes::{Database, DomainWrites, Refusal, WriteError};
 
 #[cfg(feature = "redis")]

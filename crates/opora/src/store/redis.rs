@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 
-use self::keys::Keys;
+use self::keys::{Keys, Thing};
 use self::numbers::Numbers;
 use self::rounds::Rounds;
 use self::server::Server;
@@ -23,7 +23,7 @@ use super::{
     Answer, Bounds, Cleaned, Commit, Committed, ConversationRow, Delivered, DomainWrites, EffectId, EffectRow, Epoch,
     Filter, Holder, InboxRow, Incoming, Lease, LeaseAnswer, Mark, News, Opened, OperatorStore, OutboxId, OutboxRow,
     Outgoing, Parked, ParkedId, Receipt, Seq, SetAside, Settled, Statistics, Store, StoreError, StoreLayer,
-    StoreResult, Taken, TimerRow, WitnessKeeper,
+    StoreResult, Taken, TimerRow,
 };
 use crate::clock::Millis;
 use crate::key::DialogueKey;
@@ -123,21 +123,12 @@ impl RedisStore {
 
     /// The same, with a say in how the server's side is kept.
     pub async fn open_with(address: &str, code: RedisCode) -> StoreResult<Self> {
-        Self::make(address, code, Vec::new()).await
-    }
-
-    /// The same, and what is seen of this Redis is kept here as well: beside the file in `?data=`, a table for instance.
-    pub async fn open_witnessed(address: &str, keepers: Vec<Arc<dyn WitnessKeeper>>) -> StoreResult<Self> {
-        Self::make(address, RedisCode::default(), keepers).await
+        Ok(Self(SentLog::around(RedisBackend::make(address, code).await?)))
     }
 
     /// Opens the store as it is, for tools beside a bot: one that was never made, or that has another form, is refused.
     pub async fn open_existing(address: &str) -> StoreResult<Self> {
         Ok(Self(SentLog::around(RedisBackend::find(address).await?)))
-    }
-
-    async fn make(address: &str, code: RedisCode, keepers: Vec<Arc<dyn WitnessKeeper>>) -> StoreResult<Self> {
-        Ok(Self(SentLog::around(RedisBackend::make(address, code, keepers).await?)))
     }
 
     /// Tells this content from another: it is made with the first opening, and a Redis that was emptied gets a new one.
@@ -228,7 +219,7 @@ impl Store for RedisBackend {
     }
 
     fn backlog(&self, bot: i64, limit: usize) -> Answer<'_, usize> {
-        Box::pin(self.backlog_of(bot, limit))
+        Box::pin(async move { Ok(self.count(bot, Thing::Inbox).await?.min(limit)) })
     }
 
     fn announce(&self, bot: i64, keys: Vec<DialogueKey>) -> Answer<'_, ()> {
@@ -240,7 +231,7 @@ impl Store for RedisBackend {
     }
 
     fn waiting(&self, bot: i64, after: Seq, limit: usize) -> Answer<'_, Vec<InboxRow>> {
-        Box::pin(self.inputs(bot, after, limit))
+        Box::pin(self.rows_after(bot, Thing::Inbox, after.0, limit, move |row| rows::read_input(bot, row)))
     }
 
     fn waiting_for<'a>(&'a self, key: &'a DialogueKey, after: Seq, limit: usize) -> Answer<'a, Vec<InboxRow>> {
@@ -294,7 +285,7 @@ impl Store for RedisBackend {
     }
 
     fn effects(&self, bot: i64, after: EffectId, limit: usize) -> Answer<'_, Vec<EffectRow>> {
-        Box::pin(self.asked_effects(bot, after, limit))
+        Box::pin(self.rows_after(bot, Thing::Effects, after.0, limit, move |row| rows::read_effect(bot, row)))
     }
 
     fn finish_effect<'a>(&'a self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> Answer<'a, Receipt> {

@@ -1,6 +1,5 @@
 //! What was seen of a server, in a small file that is replaced whole.
 
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,24 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-
 /// Ends the names of files that are to replace another.
 const UNFINISHED: &str = ".new";
 /// One that is older than what it was to replace by so much was left by a process that was killed.
 const LEFT_AFTER: Duration = Duration::from_secs(60);
 
-/// Keeps what an instance has seen of a Redis where a restart finds it again: a file, or a table beside.
-pub trait WitnessKeeper: Send + Sync + fmt::Debug + 'static {
-    /// What was kept last, if anything was.
-    fn load(&self) -> BoxFuture<'_, io::Result<Option<String>>>;
-    /// Keeps this instead.
-    fn keep(&self, text: String) -> BoxFuture<'_, io::Result<()>>;
-}
-
 /// A file in an instance's data directory, one for each store.
 #[derive(Clone, Debug)]
-pub struct FileWitness {
+pub(super) struct FileWitness {
     path: PathBuf,
     /// What killed processes have left beside it was looked for.
     is_swept: Arc<AtomicBool>,
@@ -33,13 +22,12 @@ pub struct FileWitness {
 
 impl FileWitness {
     /// The file of a store; its name is a hash of the address, in which the password has no part.
-    pub(in crate::store) fn of(directory: &Path, name: &str) -> Self {
+    pub(super) fn of(directory: &Path, name: &str) -> Self {
         Self { path: directory.join(format!("{name}.json")), is_swept: Arc::default() }
     }
-}
 
-impl WitnessKeeper for FileWitness {
-    fn load(&self) -> BoxFuture<'_, io::Result<Option<String>>> {
+    /// What was kept last, if anything was.
+    pub(super) async fn load(&self) -> io::Result<Option<String>> {
         let path = self.path.clone();
         let is_swept = self.is_swept.swap(true, Ordering::Relaxed);
         off_the_runtime(move || {
@@ -53,18 +41,18 @@ impl WitnessKeeper for FileWitness {
                 Err(error) => Err(error),
             }
         })
+        .await
     }
 
-    fn keep(&self, text: String) -> BoxFuture<'_, io::Result<()>> {
+    /// Keeps this instead.
+    pub(super) async fn keep(&self, text: String) -> io::Result<()> {
         let path = self.path.clone();
-        off_the_runtime(move || replace(&path, &text))
+        off_the_runtime(move || replace(&path, &text)).await
     }
 }
 
-fn off_the_runtime<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> BoxFuture<'static, io::Result<T>> {
-    Box::pin(async { tokio::task::spawn_blocking(work).await.map_err(io::Error::other)? })
+async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
 }
 
 /// Whoever reads sees the old text or the new one, also after a crash.

@@ -16,7 +16,8 @@ use super::address::{Address, TlsFiles};
 use super::schema;
 use crate::store::hash::hash_of;
 use crate::store::sql::failure::{GroupFailed, unavailable};
-use crate::store::{BoxError, FileWitness, StoreError, StoreResult};
+use crate::store::witness::FileWitness;
+use crate::store::{BoxError, StoreError, StoreResult};
 
 // A connection that is half dead answers nothing and ends nothing: only these limits find it out. Together with the pause
 // before a turn is tried again they stay below ten seconds.

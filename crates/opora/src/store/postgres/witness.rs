@@ -19,7 +19,7 @@ use super::server::Server;
 use super::{PostgresStore, schema};
 use crate::store::sql::columns::Columns;
 use crate::store::sql::failure::unavailable;
-use crate::store::{Epoch, Holder, StoreError, StoreResult, WitnessKeeper};
+use crate::store::{Epoch, Holder, StoreError, StoreResult};
 
 /// How long it is waited for word of that, unless a holder of the lease has less time.
 pub(super) const VERIFIED_WITHIN_MS: u64 = 1_000;

@@ -95,7 +95,7 @@ impl AiogramStore {
         layout: AiogramLayout,
         translate: impl Translate + 'static,
     ) -> StoreResult<Self> {
-        let redis = RedisBackend::make(address, RedisCode::default(), Vec::new()).await?;
+        let redis = RedisBackend::make(address, RedisCode::default()).await?;
         Ok(Self::on(redis, layout, Some(Box::new(translate))))
     }
 
@@ -108,7 +108,7 @@ impl AiogramStore {
     /// Opens it without knowing what its states mean.
     pub(crate) async fn open_raw(address: &str) -> StoreResult<Self> {
         let (address, layout) = settings(address)?;
-        Ok(Self::on(RedisBackend::make(&address, RedisCode::default(), Vec::new()).await?, layout, None))
+        Ok(Self::on(RedisBackend::make(&address, RedisCode::default()).await?, layout, None))
     }
 
     /// Whether an address names this layout.

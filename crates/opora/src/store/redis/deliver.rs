@@ -31,12 +31,12 @@ impl RedisBackend {
         Ok(put.places(batch.len())?.into_iter().map(delivered).collect())
     }
 
-    pub(super) async fn backlog_of(&self, bot: i64, limit: usize) -> StoreResult<usize> {
+    /// How many rows a bot's list has in all partitions.
+    pub(super) async fn count(&self, bot: i64, list: Thing) -> StoreResult<usize> {
         let rooms = self.keys.rooms(bot);
-        let counts = (0..PARTITIONS).map(async |partition| {
-            self.wire.ask::<usize>(redis::cmd("ZCARD").arg(rooms.one(partition, Thing::Inbox))).await
-        });
-        Ok(try_join_all(counts).await?.into_iter().sum::<usize>().min(limit))
+        let counts = (0..PARTITIONS)
+            .map(async |partition| self.wire.ask::<usize>(redis::cmd("ZCARD").arg(rooms.one(partition, list))).await);
+        Ok(try_join_all(counts).await?.into_iter().sum())
     }
 
     pub(super) async fn publish(&self, bot: i64, keys: Vec<DialogueKey>) -> StoreResult<()> {

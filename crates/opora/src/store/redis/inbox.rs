@@ -14,7 +14,7 @@ use super::rows::{self, unreadable};
 use super::wire::{Call, all_or_none};
 use crate::key::DialogueKey;
 use crate::store::{
-    BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Mark, Origin, Receipt, Seq, StoreError, StoreResult,
+    BoxError, EffectId, Epoch, InboxRow, Incoming, Mark, Origin, Receipt, Seq, StoreError, StoreResult,
 };
 
 /// The two would lie in different partitions, and could not be exchanged in one step.
@@ -121,17 +121,9 @@ impl RedisBackend {
         Ok(Put { places, answers })
     }
 
-    pub(super) async fn inputs(&self, bot: i64, after: Seq, limit: usize) -> StoreResult<Vec<InboxRow>> {
-        self.rows_after(bot, Thing::Inbox, after.0, limit, |row| rows::read_input(bot, row)).await
-    }
-
     pub(super) async fn inputs_of(&self, key: &DialogueKey, after: Seq, limit: usize) -> StoreResult<Vec<InboxRow>> {
         let rows = self.rows_of(key, (Thing::Queue, Thing::Inbox), after.0, limit).await?;
         rows.iter().map(|row| rows::read_input(key.bot, row).map_err(unreadable)).collect()
-    }
-
-    pub(super) async fn asked_effects(&self, bot: i64, after: EffectId, limit: usize) -> StoreResult<Vec<EffectRow>> {
-        self.rows_after(bot, Thing::Effects, after.0, limit, |row| rows::read_effect(bot, row)).await
     }
 
     pub(super) async fn finish(&self, epoch: Epoch, effect: EffectId, outcome: Incoming) -> StoreResult<Receipt> {

@@ -90,12 +90,7 @@ impl RedisBackend {
 
     /// The oldest parked turns of a bot beyond a number.
     async fn surplus_parked(&self, bot: i64, most: usize) -> StoreResult<Vec<ParkedId>> {
-        let rooms = self.keys.rooms(bot);
-        let sizes = (0..PARTITIONS).map(async |partition| {
-            self.wire.ask::<usize>(redis::cmd("ZCARD").arg(rooms.one(partition, Thing::Parked))).await
-        });
-        let all: usize = try_join_all(sizes).await?.into_iter().sum();
-        let surplus = all.saturating_sub(most).min(CLEAN_LIMIT);
+        let surplus = self.count(bot, Thing::Parked).await?.saturating_sub(most).min(CLEAN_LIMIT);
         if surplus == 0 {
             return Ok(Vec::new());
         }

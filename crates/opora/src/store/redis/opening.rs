@@ -15,7 +15,8 @@ use super::server::Server;
 use super::wire::{Call, Wire};
 use super::witness::{Witness, generation, judge, look};
 use super::{RedisBackend, RedisCode};
-use crate::store::{FileWitness, StoreError, StoreResult, WitnessKeeper};
+use crate::store::witness::FileWitness;
+use crate::store::{StoreError, StoreResult};
 
 /// The form of the keys and rows that this version reads and writes.
 const LAYOUT: &str = "1";
@@ -27,25 +28,23 @@ const NOT_THERE: &str = "there is no store in this Redis (under this prefix and 
 
 impl RedisBackend {
     /// Makes what is missing. Whoever names a journal relies on one: an address with it is refused where there is none.
-    pub(super) async fn make(
-        address: &str,
-        code: RedisCode,
-        keepers: Vec<Arc<dyn WitnessKeeper>>,
-    ) -> StoreResult<Self> {
+    pub(super) async fn make(address: &str, code: RedisCode) -> StoreResult<Self> {
         if Address::parse(address)?.journal.is_some() {
             return Err(StoreError::Unsupported(JOURNAL_ELSEWHERE));
         }
-        Self::make_behind(address, code, keepers).await
+        Self::make_behind(address, code).await
     }
 
     /// The same, for a journal that stands before it.
     pub(in crate::store) async fn open_behind_journal(address: &str) -> StoreResult<Self> {
-        Self::make_behind(address, RedisCode::default(), Vec::new()).await
+        Self::make_behind(address, RedisCode::default()).await
     }
 
-    async fn make_behind(address: &str, code: RedisCode, keepers: Vec<Arc<dyn WitnessKeeper>>) -> StoreResult<Self> {
+    async fn make_behind(address: &str, code: RedisCode) -> StoreResult<Self> {
         let (wire, keys, server) = reach(address, code).await?;
-        let witness = witness_of(&wire.address, keepers).await?;
+        let folder = wire.address.folder();
+        let file = folder.map(|folder| FileWitness::of(folder, &wire.address.file_name()));
+        let witness = Witness::load(file, wire.address.after_loss).await.map_err(no_witness)?;
         let expected = witness.generation();
         if !expected.is_empty() && expected != generation(&wire, &keys).await? {
             nothing_is_lost(&wire, &keys, &witness).await?;
@@ -67,7 +66,7 @@ impl RedisBackend {
         let (wire, keys, server) = reach(address, RedisCode::default()).await?;
         check_layout(&wire, &keys).await?;
         // A tool has seen nothing, and keeps nothing.
-        let witness = Witness::load(Vec::new(), wire.address.after_loss).await.map_err(no_witness)?;
+        let witness = Witness::load(None, wire.address.after_loss).await.map_err(no_witness)?;
         Self::with_generation(wire, keys, server, witness).await
     }
 
@@ -125,14 +124,6 @@ pub(super) async fn reach(address: &str, code: RedisCode) -> StoreResult<(Wire, 
         }
         other => other,
     })
-}
-
-/// What was seen before: by a file, if the address says where, and by whoever else keeps it.
-async fn witness_of(address: &Address, mut keepers: Vec<Arc<dyn WitnessKeeper>>) -> StoreResult<Arc<Witness>> {
-    if let Some(folder) = address.folder() {
-        keepers.insert(0, Arc::new(FileWitness::of(folder, &address.file_name())));
-    }
-    Witness::load(keepers, address.after_loss).await.map_err(no_witness)
 }
 
 fn no_witness(error: std::io::Error) -> StoreError {

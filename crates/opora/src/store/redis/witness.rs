@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address::AfterLoss;
 use crate::clock::{Clock, Millis};
-use crate::store::WitnessKeeper;
+use crate::store::witness::FileWitness;
 
 pub use self::judge::RedisLoss;
 pub(super) use self::judge::{generation, judge, look};
@@ -71,7 +71,7 @@ pub(super) struct Witness {
     generation: Mutex<String>,
     epoch: AtomicI64,
     bots: RwLock<HashMap<i64, Arc<Seen>>>,
-    keepers: Vec<Arc<dyn WitnessKeeper>>,
+    file: Option<FileWitness>,
     // How often a loss was accepted by this opening of the store.
     pub(super) accepted: AtomicU64,
     // For the log: whether keeping fails.
@@ -80,35 +80,32 @@ pub(super) struct Witness {
 }
 
 impl Witness {
-    /// Reads what the keepers have, and keeps what is seen from now on.
-    pub(super) async fn load(
-        keepers: Vec<Arc<dyn WitnessKeeper>>,
-        after_loss: AfterLoss,
-    ) -> Result<Arc<Self>, io::Error> {
-        let mut record = Record::default();
-        for keeper in &keepers {
-            let Some(text) = keeper.load().await? else { continue };
-            match serde_json::from_str(&text) {
-                Ok(kept) => record.add(kept),
-                Err(error) => {
-                    tracing::error!(%error, "what was seen of Redis before cannot be read: its loss may go unnoticed");
-                }
-            }
-        }
+    /// Reads what the file has, if there is one, and keeps there what is seen from now on.
+    pub(super) async fn load(file: Option<FileWitness>, after_loss: AfterLoss) -> io::Result<Arc<Self>> {
+        let kept = match &file {
+            Some(file) => file.load().await?,
+            None => None,
+        };
+        let record = kept.map_or_else(Record::default, |kept| {
+            serde_json::from_str(&kept).unwrap_or_else(|error| {
+                tracing::error!(%error, "what was seen of Redis before cannot be read: its loss may go unnoticed");
+                Record::default()
+            })
+        });
         let clock = Clock::machine();
         let seen = |(bot, of_bot): (i64, &BotRecord)| (bot, Arc::new(Seen::of(of_bot, clock.now())));
         let witness = Arc::new(Self {
             generation: Mutex::new(record.generation.clone()),
             epoch: AtomicI64::new(record.epoch),
             bots: RwLock::new(record.bots.iter().map(|(bot, of_bot)| seen((*bot, of_bot))).collect()),
-            keepers,
+            file,
             clock: clock.clone(),
             after_loss,
             accepted: AtomicU64::new(0),
             is_failing: AtomicBool::new(false),
             kept: Mutex::default(),
         });
-        if !witness.keepers.is_empty() {
+        if witness.file.is_some() {
             tokio::spawn(keep_on(Arc::downgrade(&witness)));
         }
         Ok(witness)
@@ -185,23 +182,19 @@ impl Witness {
 
     /// Keeps what was seen, if that is news.
     pub(super) async fn keep(&self) {
+        let Some(file) = &self.file else { return };
         let record = self.record();
         if self.kept.lock().as_ref() == Some(&record) {
             return;
         }
-        let mut failed = None;
-        for keeper in &self.keepers {
-            if let Err(error) = add_to(&**keeper, record.clone()).await {
-                failed = Some(error);
-            }
-        }
-        let was_failing = self.is_failing.swap(failed.is_some(), Ordering::Relaxed);
-        match failed {
-            None => *self.kept.lock() = Some(record),
-            Some(error) if !was_failing => {
+        let kept = add_to(file, record.clone()).await;
+        let was_failing = self.is_failing.swap(kept.is_err(), Ordering::Relaxed);
+        match kept {
+            Ok(()) => *self.kept.lock() = Some(record),
+            Err(error) if !was_failing => {
                 tracing::error!(%error, "cannot keep what was seen of Redis: its loss may go unnoticed");
             }
-            Some(_) => {}
+            Err(_) => {}
         }
     }
 }
@@ -235,13 +228,13 @@ impl BotRecord {
 }
 
 /// Adds a record to what is kept: another instance of this machine may keep there what it has seen.
-async fn add_to(keeper: &dyn WitnessKeeper, mut record: Record) -> io::Result<()> {
+async fn add_to(file: &FileWitness, mut record: Record) -> io::Result<()> {
     // What cannot be read is replaced.
-    let kept = keeper.load().await.ok().flatten();
+    let kept = file.load().await.ok().flatten();
     if let Some(kept) = kept.and_then(|kept| serde_json::from_str(&kept).ok()) {
         record.add(kept);
     }
-    keeper.keep(serde_json::to_string(&record)?).await
+    file.keep(serde_json::to_string(&record)?).await
 }
 
 /// Keeps what is seen for as long as somebody holds it.
@@ -255,59 +248,31 @@ async fn keep_on(witness: Weak<Witness>) {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::future::BoxFuture;
-
     use super::*;
-    use crate::store::FileWitness;
-
-    /// Keeps what it is given, or nothing.
-    #[derive(Debug, Default)]
-    struct Shelf {
-        is_broken: AtomicBool,
-        kept: Mutex<Option<String>>,
-    }
-
-    impl WitnessKeeper for Shelf {
-        fn load(&self) -> BoxFuture<'_, io::Result<Option<String>>> {
-            Box::pin(async { Ok(self.kept.lock().clone()) })
-        }
-
-        fn keep(&self, text: String) -> BoxFuture<'_, io::Result<()>> {
-            Box::pin(async move {
-                if self.is_broken.load(Ordering::Relaxed) {
-                    return Err(io::Error::other("no room"));
-                }
-                *self.kept.lock() = Some(text);
-                Ok(())
-            })
-        }
-    }
 
     #[tokio::test]
-    async fn a_keeper_that_fails_keeps_no_other_from_it_and_is_made_up_for() {
-        let broken = Arc::new(Shelf::default());
-        let sound = Arc::new(Shelf::default());
-        broken.is_broken.store(true, Ordering::Relaxed);
-        let keepers: Vec<Arc<dyn WitnessKeeper>> = vec![broken.clone(), sound.clone()];
-        let witness = Witness::load(keepers, AfterLoss::default()).await.unwrap();
-        for number in 1..=3 {
-            witness.note(7, 0, number);
-            witness.keep().await;
-            let kept = sound.kept.lock().clone().unwrap();
-            let kept: Record = serde_json::from_str(&kept).unwrap();
-            assert_eq!(kept.bots[&7].commits[0], number);
-        }
-        broken.is_broken.store(false, Ordering::Relaxed);
+    async fn a_file_that_could_not_be_written_is_written_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        let kept = async || FileWitness::of(&data, "redis").load().await.ok().flatten();
+        let witness = Witness::load(Some(FileWitness::of(&data, "redis")), AfterLoss::default()).await.unwrap();
+        // A file is in the way of the folder.
+        std::fs::write(&data, "").unwrap();
+        witness.note(7, 0, 1);
         witness.keep().await;
-        assert_eq!(*broken.kept.lock(), *sound.kept.lock(), "also where nothing new was seen");
+        assert_eq!(kept().await, None);
+        std::fs::remove_file(&data).unwrap();
+        witness.keep().await;
+        let kept: Record = serde_json::from_str(&kept().await.unwrap()).unwrap();
+        assert_eq!(kept.bots[&7].commits[0], 1, "also where nothing new was seen");
     }
 
     #[tokio::test]
     async fn two_that_keep_in_one_file_forget_nothing_of_each_other() {
         let folder = tempfile::tempdir().unwrap();
         let one = async || {
-            let keeper = Arc::new(FileWitness::of(folder.path(), "redis"));
-            let witness = Witness::load(vec![keeper], AfterLoss::default()).await.unwrap();
+            let file = FileWitness::of(folder.path(), "redis");
+            let witness = Witness::load(Some(file), AfterLoss::default()).await.unwrap();
             witness.expect_generation("a");
             witness
         };
@@ -327,14 +292,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_cannot_be_read_stops_nobody_and_is_replaced() {
-        let shelf = Arc::new(Shelf::default());
+        let folder = tempfile::tempdir().unwrap();
+        let file = FileWitness::of(folder.path(), "redis");
         for broken in ["", "{\"generation\":\"a\",\"ep"] {
-            *shelf.kept.lock() = Some(broken.to_owned());
-            let witness = Witness::load(vec![shelf.clone()], AfterLoss::default()).await.unwrap();
+            file.keep(broken.to_owned()).await.unwrap();
+            let witness = Witness::load(Some(file.clone()), AfterLoss::default()).await.unwrap();
             assert_eq!(witness.record(), Record::default());
             witness.note(7, 0, 1);
             witness.keep().await;
-            let kept: Record = serde_json::from_str(shelf.kept.lock().as_ref().unwrap()).unwrap();
+            let kept: Record = serde_json::from_str(&file.load().await.unwrap().unwrap()).unwrap();
             assert_eq!(kept, witness.record());
         }
     }
@@ -342,7 +308,7 @@ mod tests {
     #[tokio::test]
     async fn what_a_leader_has_seen_is_taken_over_unless_it_is_of_another_content() {
         let witness = async |generation: &str| {
-            let witness = Witness::load(Vec::new(), AfterLoss::default()).await.unwrap();
+            let witness = Witness::load(None, AfterLoss::default()).await.unwrap();
             witness.expect_generation(generation);
             witness
         };

@@ -15,7 +15,8 @@ use crate::store::redis::keys::{Keys, PARTITIONS, Thing};
 use crate::store::redis::opening::reach;
 use crate::store::redis::wire::{Call, Wire};
 use crate::store::redis::{RedisBackend, RedisCode, RedisStore};
-use crate::store::{FileWitness, StoreError, StoreResult, WitnessKeeper};
+use crate::store::witness::FileWitness;
+use crate::store::{StoreError, StoreResult};
 
 /// Why there is nothing to compare with.
 const NO_WITNESS: &str = "nothing is kept in that directory of what was seen of this Redis";
@@ -56,13 +57,13 @@ struct Beside {
 
 impl Beside {
     async fn open(address: &str, data: &Path) -> StoreResult<Self> {
-        let keeper = FileWitness::of(data, &Address::parse(address)?.file_name());
-        let kept = keeper.load().await.map_err(|error| StoreError::Unavailable(error.into()))?;
+        let file = FileWitness::of(data, &Address::parse(address)?.file_name());
+        let kept = file.load().await.map_err(|error| StoreError::Unavailable(error.into()))?;
         if kept.is_none() {
             return Err(StoreError::Unsupported(NO_WITNESS));
         }
         let (wire, keys, _) = reach(address, RedisCode::default()).await?;
-        let witness = Witness::load(vec![Arc::new(keeper)], Default::default()).await;
+        let witness = Witness::load(Some(file), Default::default()).await;
         Ok(Self { wire, keys, witness: witness.map_err(|error| StoreError::Unavailable(error.into()))? })
     }
 
