@@ -1,5 +1,4 @@
-//! A PostgreSQL for a test: the one that the caller gave, in a schema or a database of the test's own, or one that the test
-//! starts.
+//! A PostgreSQL for a test: the one that the caller gave, in a schema of the test's own, or one that the test starts.
 //!
 //! PostgreSQL refuses to run as root. Where we are root it runs as `postgres`, or as `nobody` if there is no such user.
 
@@ -14,8 +13,6 @@ use sqlx::{Connection, PgConnection};
 
 use crate::server_process::random_number;
 use crate::{environment, server_process};
-
-mod template;
 
 const NAME: &str = "postgres";
 const STARTS_WITHIN: Duration = Duration::from_secs(30);
@@ -32,18 +29,11 @@ pub struct PostgresServer {
 /// Tables of one test in a PostgreSQL that it may share with others. They go with the test.
 #[derive(Debug)]
 pub struct PostgresSpace {
-    /// The address with the schema, or of the database.
+    /// The address with the schema.
     pub url: String,
     plain: String,
-    place: Place,
+    schema: String,
     server: Option<PostgresServer>,
-}
-
-/// Where the tables of a test are in the server.
-#[derive(Debug)]
-enum Place {
-    Schema(String),
-    Database(String),
 }
 
 impl PostgresServer {
@@ -142,51 +132,33 @@ impl Drop for PostgresServer {
 impl PostgresSpace {
     /// A schema of its own in the PostgreSQL that tests share, else a server of its own.
     pub async fn new() -> Self {
-        let (plain, server) = Self::shared_or_own();
-        let schema = new_name();
-        query(&plain, &format!("CREATE SCHEMA {schema}")).await;
-        let mark = if plain.contains('?') { '&' } else { '?' };
-        let url = format!("{plain}{mark}options[search_path]={schema}");
-        Self { url, plain, place: Place::Schema(schema), server }
-    }
-
-    /// A database of its own, in which `prepare` has made tables. They are made once and copied for each test, which takes a
-    /// tenth of the time. No transaction of another test keeps a vacuum of this database from its work.
-    pub async fn copied(prepare: impl AsyncFn(&str)) -> Self {
-        let (plain, server) = Self::shared_or_own();
-        let name = new_name();
-        while !template::copy(&plain, &name, &prepare).await {}
-        Self { url: template::with_database(&plain, &name), plain, place: Place::Database(name), server }
-    }
-
-    fn shared_or_own() -> (String, Option<PostgresServer>) {
         match environment::database_url() {
-            Some(url) => (url, None),
+            Some(url) => Self::at(url, None).await,
             None => {
                 let server = PostgresServer::start(&[]);
-                (server.url(), Some(server))
+                Self::at(server.url(), Some(server)).await
             }
         }
     }
 
+    async fn at(plain: String, server: Option<PostgresServer>) -> Self {
+        let schema = format!("opora_test_{}_{:016x}", std::process::id(), random_number());
+        query(&plain, &format!("CREATE SCHEMA {schema}")).await;
+        let mark = if plain.contains('?') { '&' } else { '?' };
+        Self { url: format!("{plain}{mark}options[search_path]={schema}"), plain, schema, server }
+    }
+
     /// Everything in it is gone, as of a database that was made anew.
     pub async fn is_emptied(&self) {
-        let schema = self.schema();
-        query(&self.url, &format!("DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema}")).await;
+        let schema = &self.schema;
+        query(&self.plain, &format!("DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema}")).await;
     }
 
     /// How many tables are there, whosever they are.
     pub async fn tables(&self) -> i64 {
-        let mut connection = PgConnection::connect(&self.url).await.unwrap();
-        let count = sqlx::query_scalar("SELECT count(*) FROM pg_tables WHERE schemaname = $1").bind(self.schema());
+        let mut connection = PgConnection::connect(&self.plain).await.unwrap();
+        let count = sqlx::query_scalar("SELECT count(*) FROM pg_tables WHERE schemaname = $1").bind(&self.schema);
         count.fetch_one(&mut connection).await.unwrap()
-    }
-
-    fn schema(&self) -> &str {
-        match &self.place {
-            Place::Schema(schema) => schema,
-            Place::Database(_) => "public",
-        }
     }
 }
 
@@ -196,11 +168,7 @@ impl Drop for PostgresSpace {
         if self.server.is_some() {
             return;
         }
-        let drop = match &self.place {
-            Place::Schema(schema) => format!("DROP SCHEMA {schema} CASCADE"),
-            Place::Database(name) => format!("DROP DATABASE {name} WITH (FORCE)"),
-        };
-        let plain = self.plain.clone();
+        let (plain, drop) = (self.plain.clone(), format!("DROP SCHEMA {} CASCADE", self.schema));
         let sweeping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(query(&plain, &drop));
@@ -208,10 +176,6 @@ impl Drop for PostgresSpace {
         // What is left behind disturbs nobody.
         let _ = sweeping.join();
     }
-}
-
-fn new_name() -> String {
-    format!("opora_test_{}_{:016x}", std::process::id(), random_number())
 }
 
 /// Says something to a server, outside of any store.

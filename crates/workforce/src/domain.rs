@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use sea_orm::{DatabaseConnection, DbBackend, DbErr, RuntimeErr, SqlxPostgresConnector, SqlxSqliteConnector};
 use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
-use sqlx::{Connection, PgConnection};
+use sqlx::{Connection, Executor, PgConnection};
 
 use crate::private;
 
@@ -213,8 +213,14 @@ pub fn is_passing(error: &BoxError) -> bool {
 
 /// A connection that was lost without a word answers nothing and ends nothing, and the pool itself would ask it without a
 /// limit: whoever comes for one would wait in vain, and one that somebody left in the midst would keep its place.
+///
+/// After five runs of a query PostgreSQL may plan it once for all values. Such a plan does not know how narrow a range of
+/// days is, and reads the more rows the longer the history is.
 async fn postgres_readers(url: &str) -> Result<sqlx::PgPool, sqlx::Error> {
     let options = PgPoolOptions::new().max_connections(READERS).acquire_timeout(PATIENCE).test_before_acquire(false);
+    let options = options.after_connect(|connection, _| {
+        Box::pin(async move { connection.execute("SET plan_cache_mode = force_custom_plan").await.map(drop) })
+    });
     let asked = options.before_acquire(|connection, _| Box::pin(is_there(connection)));
     asked.after_release(|connection, _| Box::pin(is_there(connection))).connect(url).await
 }

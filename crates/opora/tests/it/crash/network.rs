@@ -16,7 +16,7 @@ use super::stage::{PATIENCE, Stage, until};
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::ZERO };
 
 /// So soon after the way is free again everybody is answered.
-const RECOVERS_WITHIN: Duration = Duration::from_secs(10);
+const RECOVERS_WITHIN: Duration = Duration::from_secs(20);
 
 mod redis {
     use super::*;

@@ -14,7 +14,7 @@ use super::stage::{BOT, PATIENCE, Stage, rows};
 
 /// What a takeover takes beyond the lease's time. Who is cut off may be in the midst of a transaction, which PostgreSQL ends
 /// after 6 seconds.
-const BEYOND_THE_LEASE: Duration = Duration::from_secs(16);
+const BEYOND_THE_LEASE: Duration = Duration::from_secs(26);
 /// People think for a moment, so that there is something left to do for whoever takes over.
 const MANNER: Manner = Manner { story: Story::Registration, patience: PATIENCE, thought: Duration::from_millis(100) };
 

@@ -28,7 +28,7 @@ enum Server {
 }
 
 /// So soon after its server a bot is back.
-const RECOVERS_WITHIN: Duration = Duration::from_secs(10);
+const RECOVERS_WITHIN: Duration = Duration::from_secs(20);
 
 macro_rules! killed_at {
     ($kind:ident: $($name:ident: $failpoint:ident $bot:ident,)*) => {

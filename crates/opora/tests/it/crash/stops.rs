@@ -73,7 +73,7 @@ async fn stopped_with_a_turn_that_hangs(deadline: Duration, signals: usize) -> (
     let in_the_act = stage.in_the_act().await;
     part.failpoints.clear();
     let next = Process::playing(&part);
-    assert!(next.leads().await < Duration::from_secs(10));
+    assert!(next.leads().await < Duration::from_secs(20));
     let diaries = crowd.finish().await;
     next.stop(&stage).await;
     Account::of(&stage, Story::Registration, &diaries, in_the_act).await.is_clean();

@@ -44,7 +44,7 @@ async fn a_renewal_goes_between_the_tables_of_a_slow_cleaning() {
     };
     assert_eq!(cleaned.unwrap(), Cleaned::default());
     assert!(began.elapsed() >= Duration::from_secs(4), "the tables are slow");
-    assert!(longest < Duration::from_millis(2_400), "a renewal waited for {longest:?}");
+    assert!(longest < Duration::from_millis(3_500), "a renewal waited for {longest:?}");
 }
 
 #[tokio::test]

@@ -126,11 +126,12 @@ async fn reads_on_connections_that_are_half_dead_hold_up_no_later_ones() {
     let began = Instant::now();
     let lost = three().await;
     assert!(lost.iter().all(|lost| matches!(lost, Err(StoreError::Unavailable(_)))), "{lost:?}");
-    assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     proxy.let_pass();
     let free = Instant::now();
     assert!(three().await.iter().all(Result::is_ok));
-    assert!(free.elapsed() < Duration::from_secs(2), "{:?}", free.elapsed());
+    // Who waited for a place would have waited for three seconds.
+    assert!(free.elapsed() < Duration::from_millis(2_900), "{:?}", free.elapsed());
 }
 
 #[tokio::test]
@@ -148,7 +149,7 @@ async fn a_connection_that_dies_while_it_rests_costs_nobody_an_error() {
     store.commit(epoch, talk(person(1), Version(1))).await.unwrap();
     store.renew(BOT, epoch).await.unwrap();
     assert!(store.lease(BOT).await.unwrap().is_some());
-    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -168,7 +169,7 @@ async fn writes_on_a_connection_that_died_beneath_them_are_not_blamed() {
     let began = Instant::now();
     let lost = store.commit(epoch, Commit { writes: Some(writes), ..talk(person(1), Version(0)) }).await;
     assert!(matches!(lost, Err(StoreError::Unavailable(_))), "it is to be run again: {lost:?}");
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     proxy.let_pass();
     store.commit(epoch, talk(person(1), Version(0))).await.unwrap();
 }

@@ -124,7 +124,7 @@ async fn a_holder_elsewhere_keeps_its_lease_for_its_whole_time(store: Arc<dyn St
     let bot = Running::start(stage.bot(&store).dialogue(form()));
     until("it leads", async || bot.handle.is_running()).await;
     let waited = seen.elapsed();
-    assert!(waited >= LEASE && waited < LEASE + Duration::from_secs(10), "{waited:?}");
+    assert!(waited >= LEASE && waited < LEASE + Duration::from_secs(20), "{waited:?}");
     assert!(journal.has(&["stands by", "elsewhere"]), "{:#?}", journal.lines());
     assert!(journal.has(&["took over the lease", "elsewhere"]), "{:#?}", journal.lines());
     assert!(matches!(store.renew(BOT, theirs).await, Err(StoreError::Fenced { .. })));

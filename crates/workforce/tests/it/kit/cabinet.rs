@@ -99,7 +99,7 @@ impl Cabinet {
         is_bot_by_hand: bool,
         before: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
     ) -> Self {
-        let (ground, emulator) = (Ground::with_tables(kind).await, silent_emulator().await);
+        let (ground, emulator) = (Ground::new(kind).await, silent_emulator().await);
         let config = ground.config(&[&[("BOT_TOKEN", emulator.token.as_str())], more].concat());
         let clock = clock_at_noon();
         let bot = Bot::new(&emulator.token).api_url(&emulator.base).send_limits(SendLimits::Off);

@@ -85,21 +85,12 @@ pub struct Firm {
 }
 
 impl Ground {
-    /// Without tables.
     pub async fn new(kind: Kind) -> Self {
-        let is_postgres = matches!(kind, Kind::Postgres | Kind::RedisAndPostgres);
-        Self::on(kind, if is_postgres { Some(PostgresSpace::new().await) } else { None })
-    }
-
-    /// With the application's tables, if they are in PostgreSQL, where making them takes long.
-    pub async fn with_tables(kind: Kind) -> Self {
-        let make_tables = async |url: &str| drop(Domain::migrate(&Address::parse(url).unwrap()).await.unwrap());
-        let is_postgres = matches!(kind, Kind::Postgres | Kind::RedisAndPostgres);
-        Self::on(kind, if is_postgres { Some(PostgresSpace::copied(make_tables).await) } else { None })
-    }
-
-    fn on(kind: Kind, postgres: Option<PostgresSpace>) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        let postgres = match kind {
+            Kind::Postgres | Kind::RedisAndPostgres => Some(PostgresSpace::new().await),
+            Kind::Sqlite | Kind::RedisAndSqlite => None,
+        };
         let redis = matches!(kind, Kind::RedisAndPostgres | Kind::RedisAndSqlite).then(RedisSpace::new);
         let file = format!("sqlite:{}/opora.db", folder.path().display());
         let database = postgres.as_ref().map_or(file, |space| space.url.clone());
@@ -128,7 +119,7 @@ impl Firm {
     }
 
     pub async fn with(kind: Kind, rooms: Rooms) -> Self {
-        let ground = Ground::with_tables(kind).await;
+        let ground = Ground::new(kind).await;
         let domain = ground.domain().await;
         let clock = clock_at_noon();
         let store: Arc<dyn Store> = domain.store().clone();

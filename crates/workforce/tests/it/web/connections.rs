@@ -159,7 +159,7 @@ async fn a_head_that_comes_byte_by_byte_is_cut() {
     let began = Instant::now();
     let mut bytes = Vec::new();
     let _ = timeout(PATIENCE, reading.read_to_end(&mut bytes)).await.expect("it is not cut");
-    assert!(bytes.is_empty() && began.elapsed() < SHORT * 10, "each byte gave it more time");
+    assert!(bytes.is_empty() && began.elapsed() < SHORT * 50, "each byte gave it more time");
     drop(reading);
     drip.abort();
 }
@@ -356,7 +356,7 @@ async fn a_stop_finishes_calls_and_waits_for_no_one_else() {
     let Office { server, address, .. } = office;
     let began = Instant::now();
     server.close(SHORT * 5).await;
-    assert!(began.elapsed() < SHORT * 10, "{:?}", began.elapsed());
+    assert!(began.elapsed() < SHORT * 50, "{:?}", began.elapsed());
     answer(&mut called, "at last").await;
     assert_eq!((rest(&mut idle).await, rest(&mut half).await), (String::new(), String::new()));
     assert!(TcpStream::connect(address).await.is_err(), "it still listens");

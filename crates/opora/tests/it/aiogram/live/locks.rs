@@ -79,7 +79,7 @@ async fn the_next_instance_takes_the_lock_of_one_that_is_gone_at_once() {
     bench.epoch = claim(&bench.store, "second").await;
     let began = Instant::now();
     assert_eq!(bench.enters().await.0, version);
-    assert!(began.elapsed() < Duration::from_secs(2), "it would have run out after six");
+    assert!(began.elapsed() < Duration::from_secs(5), "it would have run out after six");
     // The one that was only paused is refused whatever it does.
     assert!(matches!(Store::open_for_turn(&gone, old_epoch, &anna(), None, NOW).await, Err(StoreError::Fenced { .. })));
     let late = opora::store::Commit { state: StateChange::Clear, ..opora::store::Commit::new(anna(), version, NOW) };
