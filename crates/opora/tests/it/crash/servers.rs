@@ -175,10 +175,9 @@ async fn outlives_kills_of(server: Server, kind: Kind) {
             Server::OfConversations => stage.keeper.kill(),
             Server::OfTables => stage.keeper.kill_database(),
         }
-        // With tables beside, all may be in the midst of a turn whose update is acknowledged.
+        // All may be in the midst of a turn whose update is acknowledged.
         let waiting = if is_pair { 1 } else { people / 2 };
-        until("people are waiting", || stage.unacknowledged() >= waiting || (is_pair && process.count(AWAY) > waited))
-            .await;
+        until("people are waiting", || stage.unacknowledged() >= waiting || process.count(AWAY) > waited).await;
         match server {
             Server::OfConversations => stage.keeper.start_again(),
             Server::OfTables => stage.keeper.start_database_again(),
