@@ -17,6 +17,7 @@ mod demo;
 mod dialogue;
 mod doctor;
 mod firm;
+mod fixtures;
 mod forged;
 mod front;
 mod groups;
