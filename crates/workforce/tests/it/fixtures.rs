@@ -45,14 +45,19 @@ mod redis_and_sqlite {
 async fn todays_fixture_has_the_layout_of_the_kept_one() {
     let newest = root().join(VERSION);
     if environment::writes_fixtures() {
-        assert!(!is_released(VERSION), "{VERSION} is released, so its fixtures stay: raise the workspace's version first");
+        assert!(
+            !is_released(VERSION),
+            "{VERSION} is released, so its fixtures stay: raise the workspace's version first"
+        );
         let _ = fs::remove_dir_all(&newest);
         fs::create_dir_all(&newest).unwrap();
         write_all(&newest).await;
         return;
     }
     let advice = match is_released(VERSION) {
-        true => format!("{VERSION} is released: raise the workspace's version, add a migration, run `cargo xtask fixtures`"),
+        true => {
+            format!("{VERSION} is released: raise the workspace's version, add a migration, run `cargo xtask fixtures`")
+        }
         false => "the layout has changed: run `cargo xtask fixtures` and commit what it writes".to_owned(),
     };
     assert!(newest.is_dir(), "there is no fixture of {VERSION}: run `cargo xtask fixtures`");
@@ -116,7 +121,8 @@ async fn questionnaires_can_be_read() {
 
 #[test]
 fn a_section_with_a_date_is_a_release() {
-    let text = "# Changelog\n\n## 0.3.0 (not released yet)\n\n- New\n\n## 0.2.0 (2027-03-01)\n\n## 0.1.0 (2026-12-01)\n";
+    let text =
+        "# Changelog\n\n## 0.3.0 (not released yet)\n\n- New\n\n## 0.2.0 (2027-03-01)\n\n## 0.1.0 (2026-12-01)\n";
     assert_eq!(released(text), ["0.2.0", "0.1.0"]);
 }
 
