@@ -150,7 +150,7 @@ impl PostgresSpace {
         Self { url: format!("{plain}{mark}options[search_path]={schema}"), plain, schema, server }
     }
 
-    /// Everything in it as SQL, with the schema called [`DUMPED_SCHEMA`]. Comments are left out, and so are lines that only the newest
+    /// Everything in it as SQL, with the schema called `DUMPED_SCHEMA`. Comments are left out, and so are lines that only the newest
     /// servers and clients understand.
     pub fn dump(&self) -> String {
         let mut pg_dump = Command::new(programs().join("pg_dump"));
