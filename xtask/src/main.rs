@@ -1,4 +1,4 @@
-//! The workspace's own commands: `cargo xtask test`, `cargo xtask tidy`, `cargo xtask bench`, `cargo xtask soak`.
+//! The workspace's own commands: `cargo xtask test`, `tidy`, `bench`, `soak` and `fixtures`.
 //!
 //! Everything here runs other programs or reads source files. Nothing of it is part of the product.
 
@@ -8,6 +8,7 @@ mod clients;
 mod commands;
 mod dependencies;
 mod environment;
+mod fixtures;
 mod interruption;
 mod packages;
 mod plan;
@@ -51,6 +52,8 @@ enum Task {
     Bench(bench::Options),
     /// Kill a bot at every failpoint, again and again, and see that nobody's dialogue is hurt (some minutes)
     Soak(soak::Options),
+    /// Write fixtures of every store for this version, which later versions must open; a released version's stay as they are
+    Fixtures,
 }
 
 fn main() -> ExitCode {
@@ -67,5 +70,6 @@ fn perform(task: Task, environment: Environment) -> Result<ExitCode> {
         Task::Tidy { root, graph } => tidy::run(root.as_deref().unwrap_or(&environment.root), graph),
         Task::Bench(options) => bench::run(&options, environment),
         Task::Soak(options) => soak::run(&options, environment),
+        Task::Fixtures => fixtures::run(environment),
     }
 }

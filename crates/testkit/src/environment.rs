@@ -33,6 +33,11 @@ pub fn database_url() -> Option<String> {
     std::env::var("TEST_DATABASE_URL").ok().filter(|url| !url.is_empty())
 }
 
+/// Whether fixtures of the stores are to be written, and not only compared: see `cargo xtask fixtures`.
+pub fn writes_fixtures() -> bool {
+    std::env::var_os("OPORA_WRITE_FIXTURES").is_some()
+}
+
 /// The program of a Redis 6.2.
 pub fn old_redis() -> PathBuf {
     prepared("OPORA_TEST_OLD_REDIS")

@@ -16,6 +16,8 @@ use crate::{environment, server_process};
 
 const NAME: &str = "postgres";
 const STARTS_WITHIN: Duration = Duration::from_secs(30);
+/// What stands for the name of a schema in a dump.
+const DUMPED_SCHEMA: &str = "dumped_schema";
 
 /// A PostgreSQL of one test. It ends with the test.
 #[derive(Debug)]
@@ -146,6 +148,26 @@ impl PostgresSpace {
         query(&plain, &format!("CREATE SCHEMA {schema}")).await;
         let mark = if plain.contains('?') { '&' } else { '?' };
         Self { url: format!("{plain}{mark}options[search_path]={schema}"), plain, schema, server }
+    }
+
+    /// Everything in it as SQL, with the schema called `DUMPED_SCHEMA`. Comments are left out, and so are lines that only the newest
+    /// servers and clients understand.
+    pub fn dump(&self) -> String {
+        let mut pg_dump = Command::new(programs().join("pg_dump"));
+        pg_dump.args(["--no-owner", "--no-privileges", "--inserts", "--schema", &self.schema, &self.plain]);
+        let done = pg_dump.output().unwrap();
+        assert!(done.status.success(), "pg_dump says {}", String::from_utf8_lossy(&done.stderr));
+        let sql = String::from_utf8(done.stdout).unwrap().replace(&self.schema, DUMPED_SCHEMA);
+        let left_out = ["--", "\\restrict ", "\\unrestrict ", "SET transaction_timeout "];
+        let lines =
+            sql.lines().filter(|line| !line.is_empty() && !left_out.iter().any(|start| line.starts_with(start)));
+        lines.flat_map(|line| [line, "\n"]).collect()
+    }
+
+    /// Puts a dump in the place of everything.
+    pub async fn restore(&self, dump: &str) {
+        query(&self.plain, &format!("DROP SCHEMA {} CASCADE", self.schema)).await;
+        query(&self.plain, &dump.replace(DUMPED_SCHEMA, &self.schema)).await;
     }
 
     /// Everything in it is gone, as of a database that was made anew.

@@ -10,6 +10,8 @@ use crate::{environment, server_process};
 
 const NAME: &str = "redis-server";
 const STARTS_WITHIN: Duration = Duration::from_secs(20);
+/// The name under which a server saves and loads its data.
+const DUMP: &str = "dump.rdb";
 
 /// A Redis of one test. It ends with the test.
 #[derive(Debug)]
@@ -48,9 +50,32 @@ impl RedisServer {
         Self::with(program, settings, None)
     }
 
-    fn with(program: PathBuf, settings: &[&str], flushes: Option<Flushes>) -> Self {
-        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+    /// Starts one that loads this RDB file.
+    pub fn of_dump(dump: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::copy(dump, folder.path().join(DUMP)).unwrap();
+        Self::within(folder, PathBuf::from("redis-server"), &[], None)
+    }
+
+    /// Writes an RDB file of its data. It leaves out what would change the file with time or with an edit of the code: keys
+    /// have no expiry, because a server drops expired keys when it loads a file; functions are loaded again when needed.
+    pub fn dump(&self, to: &Path) {
+        let mut connection = redis::Client::open(self.url()).unwrap().get_connection().unwrap();
+        let keys: Vec<Vec<u8>> = redis::cmd("KEYS").arg("*").query(&mut connection).unwrap();
+        for key in keys {
+            redis::cmd("PERSIST").arg(key).exec(&mut connection).unwrap();
+        }
+        self.say(&["FUNCTION", "FLUSH"]);
+        self.say(&["SAVE"]);
+        std::fs::copy(self.folder.path().join(DUMP), to).unwrap();
+    }
+
+    fn with(program: PathBuf, settings: &[&str], flushes: Option<Flushes>) -> Self {
+        Self::within(tempfile::tempdir().unwrap(), program, settings, flushes)
+    }
+
+    fn within(folder: tempfile::TempDir, program: PathBuf, settings: &[&str], flushes: Option<Flushes>) -> Self {
+        let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let start_at = |port| run(&program, port, folder.path(), &settings, flushes.as_ref());
         let (port, child) = server_process::start(NAME, start_at);
         Self { program, child, port, folder, settings, flushes }

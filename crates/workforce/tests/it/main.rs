@@ -4,6 +4,7 @@
 
 mod application;
 mod chat_page;
+mod fixtures;
 mod front;
 mod kit;
 mod notices;

@@ -6,9 +6,9 @@ use super::Subject;
 use crate::clock::Millis;
 use crate::key::DialogueKey;
 use crate::store::{
-    Commit, Committed, ConversationRow, Effect, EffectId, EffectRow, Epoch, Filter, IfUnsure, InboxRow,
-    Incoming, Lease, LeaseAnswer, Mark, Opened, OperatorStore, Origin, OutboxId, OutboxRow, Outgoing, Parked, ParkedId,
-    Place, Receipt, Seq, StateChange, Statistics, Store, StoreError, StoreResult, Stored, Taken, TimerChange, TimerRow,
+    Commit, Committed, ConversationRow, Effect, EffectId, EffectRow, Epoch, Filter, IfUnsure, InboxRow, Incoming,
+    Lease, LeaseAnswer, Mark, Opened, OperatorStore, Origin, OutboxId, OutboxRow, Outgoing, Parked, ParkedId, Place,
+    Receipt, Seq, StateChange, Statistics, Store, StoreError, StoreResult, Stored, Taken, TimerChange, TimerRow,
     Transition, TransitionRow, Version,
 };
 

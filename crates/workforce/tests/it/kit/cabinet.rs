@@ -140,8 +140,7 @@ impl Cabinet {
     }
 
     pub fn browser_at(&self, address: &str) -> Browser {
-        let router = self.router.clone();
-        Browser { router, address: address.parse().unwrap(), cookies: Arc::default(), csrf: Arc::default() }
+        Browser::new(self.router.clone(), address)
     }
 
     /// Asks for a PIN and reads it in the chat.
@@ -194,6 +193,11 @@ pub async fn pins_in(emulator: &Demo, telegram_id: i64) -> Vec<String> {
 }
 
 impl Browser {
+    /// One that has not been anywhere yet.
+    pub fn new(router: Router, address: &str) -> Self {
+        Self { router, address: address.parse().unwrap(), cookies: Arc::default(), csrf: Arc::default() }
+    }
+
     pub async fn get(&self, path: &str) -> Answer {
         self.send(Method::GET, path, "", &[]).await
     }

@@ -99,6 +99,11 @@ impl Ground {
         Self { state, database, folder, _postgres: postgres, _redis: redis }
     }
 
+    /// A database and a store that are there already; the caller keeps their servers.
+    pub fn at(state: String, database: Address, folder: TempDir) -> Self {
+        Self { state, database, folder, _postgres: None, _redis: None }
+    }
+
     /// The configuration of an application on this ground.
     pub fn config(&self, more: &[(&str, &str)]) -> Config {
         let (database, data_dir) = (self.database.url(), self.folder.path().to_str().unwrap());
@@ -119,7 +124,10 @@ impl Firm {
     }
 
     pub async fn with(kind: Kind, rooms: Rooms) -> Self {
-        let ground = Ground::new(kind).await;
+        Self::on(Ground::new(kind).await, rooms).await
+    }
+
+    pub async fn on(ground: Ground, rooms: Rooms) -> Self {
         let domain = ground.domain().await;
         let clock = clock_at_noon();
         let store: Arc<dyn Store> = domain.store().clone();
