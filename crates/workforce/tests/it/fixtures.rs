@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use opora_testkit::environment;
 
 use self::scene::QUESTIONNAIRE;
-use crate::firm::{Kind, on_databases};
+use crate::kit::firm::{Kind, on_databases};
 use crate::operator::run;
 
 mod layout;
