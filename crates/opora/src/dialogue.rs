@@ -47,17 +47,20 @@
 //! Nothing here stores or sends: [`Script`] turns an input into what should be committed, and the runtime commits it.
 
 use std::any::{TypeId, type_name};
-use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::input::{Failure, Input, Kind, Outcome, Returned, returned};
 use crate::store::BoxError;
+use crate::turn::Turn;
 
+use self::flow::Flow;
 use self::handler::repeated_type;
-use self::route::{Act, Route, act, ask_act};
+use self::route::{Route, act, ask_act};
 
 pub use self::handler::{Fields, Handler, Question};
 pub use self::hooks::Guard;
@@ -89,34 +92,12 @@ mod stored;
 mod texts;
 mod trouble;
 
-/// The life of a dialogue that says nothing else.
-const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many states Back remembers if the dialogue says nothing else.
-const HISTORY_MAX: usize = 16;
-
-pub(crate) type Upcast = Box<dyn Fn(Value) -> Result<Value, BoxError> + Send + Sync>;
-
 /// A dialogue over the states `S`, and who handles what in them.
 ///
 /// Handlers are `async fn(&mut Turn, <what the state carries>, <the input>) -> Step<S>`.
 pub struct Dialogue<S: States> {
-    entries: Vec<Route<S>>,
-    anywhere: Vec<Route<S>>,
-    /// One list for each of `S::NAMES`.
-    at: Vec<Vec<Route<S>>>,
-    asks: Vec<Option<Act<S>>>,
-    otherwise: Option<Act<S>>,
-    timeout: Option<Act<S>>,
-    late: Option<Act<S>>,
-    failed: Option<Act<S>>,
-    restore: Option<Act<S>>,
-    upcasts: BTreeMap<u32, Upcast>,
-    life: Option<Duration>,
-    history_max: usize,
-    on_error: OnError,
-    calls: Vec<&'static str>,
-    /// What is wrong with single handlers, each as a sentence.
-    mistakes: Vec<String>,
+    flow: Flow,
+    states: PhantomData<fn() -> S>,
 }
 
 /// What becomes of a dialogue when a turn of it has failed for good.
@@ -136,23 +117,7 @@ impl<S: States> Dialogue<S> {
     /// A dialogue that handles nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            entries: Vec::new(),
-            anywhere: Vec::new(),
-            at: S::NAMES.iter().map(|_| Vec::new()).collect(),
-            asks: S::NAMES.iter().map(|_| None).collect(),
-            otherwise: None,
-            timeout: None,
-            late: None,
-            failed: None,
-            restore: None,
-            upcasts: BTreeMap::new(),
-            life: Some(LIFE),
-            history_max: HISTORY_MAX,
-            on_error: OnError::default(),
-            calls: Vec::new(),
-            mistakes: Vec::new(),
-        }
+        Self { flow: Flow::of::<S>(), states: PhantomData }
     }
 
     /// A way into the dialogue, such as `/start`: it works in every state of every dialogue, and when nothing is open.
@@ -163,7 +128,7 @@ impl<S: States> Dialogue<S> {
         I: Send + 'static,
         H: for<'t> Handler<'t, (), I, S> + 'static,
     {
-        self.entries.push(Route::new(kind, handler, |_| Some(())));
+        self.flow.entries.push(Route::new(kind, handler, route::no_state));
         self
     }
 
@@ -179,7 +144,8 @@ impl<S: States> Dialogue<S> {
         let mut types = F::types();
         types.push((TypeId::of::<I>(), type_name::<I>()));
         if let Some(index) = self.checked_index(at.name, &format!("the handler of {}", kind.what), &types) {
-            self.at[index].push(Route::new(kind, handler, move |state: Option<S>| take(state?)));
+            let fields = move |turn: &Turn, depth| Ok(take(route::state(turn, depth)?));
+            self.flow.at[index].push(Route::new(kind, handler, fields));
         }
         self
     }
@@ -191,7 +157,7 @@ impl<S: States> Dialogue<S> {
         I: Send + 'static,
         H: for<'t> Handler<'t, (S,), I, S> + 'static,
     {
-        self.anywhere.push(Route::new(kind, handler, |state: Option<S>| Some((state?,))));
+        self.flow.anywhere.push(Route::new(kind, handler, route::whole_state));
         self
     }
 
@@ -204,7 +170,7 @@ impl<S: States> Dialogue<S> {
         Q: for<'t> Question<'t, F> + 'static,
     {
         if let Some(index) = self.checked_index(at.name, "the question", &F::types()) {
-            self.asks[index] = Some(ask_act(at.take, question));
+            self.flow.asks[index] = Some(ask_act(at.take, question));
         }
         self
     }
@@ -226,21 +192,21 @@ impl<S: States> Dialogue<S> {
     where
         H: for<'t> Handler<'t, (S,), Input, S> + 'static,
     {
-        self.otherwise = Some(act(handler, |state: Option<S>| Some((state?,)), |input| Some(input.clone())));
+        self.flow.otherwise = Some(act(handler, route::whole_state, |input| Some(input.clone())));
         self
     }
 
     /// How long the dialogue lives after the person's last input. By default a day.
     #[must_use]
     pub fn life(mut self, life: Duration) -> Self {
-        self.life = Some(life);
+        self.flow.life = Some(life);
         self
     }
 
     /// The dialogue waits for ever. Its states pile up in the store when people leave.
     #[must_use]
     pub fn without_end(mut self) -> Self {
-        self.life = None;
+        self.flow.life = None;
         self
     }
 
@@ -252,15 +218,17 @@ impl<S: States> Dialogue<S> {
     where
         H: for<'t> Handler<'t, (), S, S> + 'static,
     {
-        self.timeout =
-            Some(route::boxed(move |turn, state: Option<S>, _| Some(route::run(handler.call(turn, (), state?)))));
+        self.flow.timeout = Some(route::boxed(move |turn, depth, _| {
+            let state = route::state(turn, depth)?;
+            Ok(route::run(handler.call(turn, (), state)))
+        }));
         self
     }
 
     /// What becomes of the dialogue when a turn of it has failed for good.
     #[must_use]
     pub fn on_error(mut self, policy: OnError) -> Self {
-        self.on_error = policy;
+        self.flow.on_error = policy;
         self
     }
 
@@ -275,7 +243,7 @@ impl<S: States> Dialogue<S> {
             Input::Failed(failure) => Some(failure.clone()),
             _ => None,
         };
-        self.failed = Some(act(handler, |state: Option<S>| Some((state?,)), failure));
+        self.flow.failed = Some(act(handler, route::whole_state, failure));
         self
     }
 
@@ -290,7 +258,7 @@ impl<S: States> Dialogue<S> {
             Input::Outcome(outcome) => Some(outcome.clone()),
             _ => None,
         };
-        self.late = Some(act(handler, |_| Some(()), outcome));
+        self.flow.late = Some(act(handler, route::no_state, outcome));
         self
     }
 
@@ -301,7 +269,7 @@ impl<S: States> Dialogue<S> {
     where
         H: for<'t> Handler<'t, (), Input, S> + 'static,
     {
-        self.restore = Some(act(hook, |_| Some(()), |input| Some(input.clone())));
+        self.flow.restore = Some(act(hook, route::no_state, |input| Some(input.clone())));
         self
     }
 
@@ -312,42 +280,43 @@ impl<S: States> Dialogue<S> {
         from_version: u32,
         upcast: impl Fn(Value) -> Result<Value, BoxError> + Send + Sync + 'static,
     ) -> Self {
-        self.upcasts.insert(from_version, Box::new(upcast));
+        self.flow.upcasts.insert(from_version, Box::new(upcast));
         self
     }
 
     /// How many states Back remembers. By default 16; 0 turns Back off.
     #[must_use]
     pub fn history(mut self, states_max: usize) -> Self {
-        self.history_max = states_max;
+        self.flow.history_max = states_max;
         self
     }
 
     /// Says that this dialogue calls another as its child, so that it is checked at the start that the other is there.
     #[must_use]
     pub fn calls<C: States>(mut self) -> Self {
-        self.calls.push(C::DIALOGUE);
+        self.flow.calls.push(C::DIALOGUE);
         self
+    }
+
+    /// Loads what was stored in this version of the shape, for golden files.
+    pub(crate) fn load(&self, stored: &RawValue, schema: u32) -> Result<(), BoxError> {
+        self.flow.load(stored, schema).map(drop)
     }
 
     /// The place of a state whose handler takes values of these types. What is wrong with the handler is noted.
     fn checked_index(&mut self, state: &str, handler: &str, types: &[(TypeId, &'static str)]) -> Option<usize> {
         let dialogue = S::DIALOGUE;
-        let index = self.index(state);
+        let index = self.flow.index(state);
         if index.is_none() {
-            self.mistakes.push(format!("dialogue `{dialogue}` has no state `{state}`, but a handler for it"));
+            self.flow.mistakes.push(format!("dialogue `{dialogue}` has no state `{state}`, but a handler for it"));
         }
         if let Some(repeated) = repeated_type(types) {
-            self.mistakes.push(format!(
+            self.flow.mistakes.push(format!(
                 "state `{state}` of dialogue `{dialogue}`: {handler} takes two values of the type `{repeated}`, which \
                  could be swapped unnoticed; put the fields of the state into a struct"
             ));
         }
         index
-    }
-
-    fn index(&self, name: &str) -> Option<usize> {
-        S::NAMES.iter().position(|known| *known == name)
     }
 }
 

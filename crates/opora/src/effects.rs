@@ -16,14 +16,12 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+use tokio_util::task::TaskTracker;
 
-use crate::asking;
 use crate::clock::Clock;
 use crate::failpoints;
 use crate::key::DialogueKey;
 use crate::mailbox::Letter;
-use crate::progress::{Progress, Stalled};
 use crate::store::{BoxError, EffectId, EffectRow, Epoch, InboxRow, Incoming, Origin, Receipt, Seq, Store};
 
 use self::held::Held;
@@ -34,6 +32,7 @@ mod download;
 mod held;
 #[cfg(test)]
 mod tests;
+mod tries;
 
 pub(crate) use self::download::{DOWNLOAD, DownloadWish, Downloads};
 
@@ -318,72 +317,6 @@ impl Shared {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
             }
-        }
-    }
-
-    /// The idempotency key of a wish, the same for every try. A wish that no turn has made has only its number.
-    fn key_of(&self, row: &EffectRow) -> String {
-        let key = asking::effect_key(&row.effect.body).unwrap_or_else(|| row.id.0.to_string());
-        format!("{}-{key}", self.bot)
-    }
-
-    /// Tries until it works, or for good does not.
-    async fn outcome(&self, row: &EffectRow) -> Result<Value, String> {
-        let kind = &row.effect.kind;
-        let (Some(runner), Some(places)) = (self.register.runners.get(kind), self.places.get(kind)) else {
-            tracing::error!(effect = row.id.0, kind = %row.effect.kind, "nobody carries out this kind of effect");
-            return Err(format!("nobody carries out `{}`", row.effect.kind));
-        };
-        let attempts = self.register.attempts.get(&row.effect.kind).copied().unwrap_or(self.settings.attempts);
-        let mut attempt = 1;
-        loop {
-            // A place is held for a try, not for the waits between them.
-            let place = places.acquire().await;
-            failpoints::hit(failpoints::EFFECT_BEFORE_RUN).await;
-            let asked = Asked {
-                key: self.key_of(row),
-                dialogue: row.key.clone(),
-                body: asking::wish(&row.effect.body).into(),
-                attempt,
-                is_last: attempt >= attempts,
-            };
-            // In a task of its own, so that a panic is a failure of this try alone; given up, it ends.
-            let runner = Arc::clone(runner);
-            let progress = Progress::default();
-            let work = progress.clone().of(async move { runner(asked).await });
-            let run = AbortOnDropHandle::new(tokio::spawn(work));
-            let run = progress.until_stalled(self.settings.deadline, run).await;
-            drop(place);
-            let (kind, words) = match run {
-                Ok(Ok(Ok(value))) => {
-                    metrics::counter!("opora_effects_total", "outcome" => "done").increment(1);
-                    return Ok(value);
-                }
-                Ok(Ok(Err(EffectError::Final(reason)))) => {
-                    metrics::counter!("opora_effects_total", "outcome" => "failed").increment(1);
-                    return Err(reason);
-                }
-                Ok(Ok(Err(EffectError::Retry(error)))) => ("it answered with an error", error.to_string()),
-                Ok(Err(error)) => ("it panicked", error.to_string()),
-                Err(Stalled) => ("it took too long", format!("it took longer than {:?}", self.settings.deadline)),
-            };
-            let effect = row.id.0;
-            let work = &row.effect.kind;
-            // The words may quote what a person wrote; the dialogue gets them.
-            tracing::debug!(effect, %work, attempt, %words, "why an effect failed");
-            if progress.has_advanced() {
-                // The next try goes on where this one ended, so this one is not counted.
-                attempt = 0;
-            }
-            if attempt >= attempts {
-                tracing::error!(effect, %work, key = %row.key, attempt, kind, "an effect failed for good");
-                metrics::counter!("opora_effects_total", "outcome" => "failed").increment(1);
-                return Err(words);
-            }
-            tracing::warn!(effect, %work, key = %row.key, attempt, kind, "an effect failed; trying again");
-            let pause = self.settings.backoff.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
-            tokio::time::sleep(pause.min(self.settings.longest_backoff)).await;
-            attempt += 1;
         }
     }
 }

@@ -9,70 +9,58 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-/// A batch has come from Telegram and is not in the inbox yet.
-pub const INTAKE_BEFORE_RECEIVE: &str = "intake.before_receive";
-/// A batch is in the inbox; Telegram does not know yet.
-pub const INTAKE_AFTER_RECEIVE: &str = "intake.after_receive";
-/// A turn has opened its conversation.
-pub const TURN_BEFORE_HANDLER: &str = "turn.before_handler";
-/// A turn's handler has answered.
-pub const TURN_AFTER_HANDLER: &str = "turn.after_handler";
-/// A turn is about to commit.
-pub const TURN_BEFORE_COMMIT: &str = "turn.before_commit";
-/// A turn has committed, and nobody knows yet.
-pub const TURN_AFTER_COMMIT: &str = "turn.after_commit";
-/// A message is about to be sent.
-pub const OUTBOX_BEFORE_SEND: &str = "outbox.before_send";
-/// A message was sent, which is not stored yet.
-pub const OUTBOX_AFTER_SEND: &str = "outbox.after_send";
-/// It is stored that a message was sent.
-pub const OUTBOX_AFTER_SETTLE: &str = "outbox.after_settle";
-/// An effect is about to be carried out.
-pub const EFFECT_BEFORE_RUN: &str = "effect.before_run";
-/// An effect was carried out, which is not stored yet.
-pub const EFFECT_AFTER_RUN: &str = "effect.after_run";
-/// A timer or an end of life is about to become an input.
-pub const SCHEDULE_BEFORE_FIRE: &str = "schedule.before_fire";
-/// The lease is about to be renewed.
-pub const INSTANCE_BEFORE_RENEW: &str = "instance.before_renew";
-/// A store is in the midst of a commit.
-pub const STORE_IN_COMMIT: &str = "store.in_commit";
-/// What was done while Redis was away has been done there as well, one entry of the journal more.
-pub const JOURNAL_AFTER_ENTRY: &str = "journal.after_entry";
-/// A page of the journal is in Redis, and the journal still has it.
-pub const JOURNAL_AFTER_PAGE: &str = "journal.after_page";
-/// Everything is in Redis, and the journal is about to be emptied.
-pub const JOURNAL_BEFORE_EMPTY: &str = "journal.before_empty";
-/// A turn of a [`crate::store::DecidedStore`] is about to be decided by the application's writes.
-pub const STORE_BEFORE_WRITES: &str = "store.before_writes";
-/// The application's writes have run and are not committed.
-pub const STORE_IN_WRITES: &str = "store.in_writes";
-/// The application's writes are committed; their turn is not carried out in Redis yet.
-pub const STORE_AFTER_WRITES: &str = "store.after_writes";
+/// Declares failpoints, and the list of all of them.
+macro_rules! failpoints {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        $($(#[$doc])* pub const $name: &str = $text;)*
 
-/// All failpoints there are.
-pub const ALL: &[&str] = &[
-    INTAKE_BEFORE_RECEIVE,
-    INTAKE_AFTER_RECEIVE,
-    TURN_BEFORE_HANDLER,
-    TURN_AFTER_HANDLER,
-    TURN_BEFORE_COMMIT,
-    TURN_AFTER_COMMIT,
-    OUTBOX_BEFORE_SEND,
-    OUTBOX_AFTER_SEND,
-    OUTBOX_AFTER_SETTLE,
-    EFFECT_BEFORE_RUN,
-    EFFECT_AFTER_RUN,
-    SCHEDULE_BEFORE_FIRE,
-    INSTANCE_BEFORE_RENEW,
-    STORE_IN_COMMIT,
-    JOURNAL_AFTER_ENTRY,
-    JOURNAL_AFTER_PAGE,
-    JOURNAL_BEFORE_EMPTY,
-    STORE_BEFORE_WRITES,
-    STORE_IN_WRITES,
-    STORE_AFTER_WRITES,
-];
+        /// All failpoints there are.
+        pub const ALL: &[&str] = &[$($name),*];
+    };
+}
+
+failpoints! {
+    /// A batch has come from Telegram and is not in the inbox yet.
+    INTAKE_BEFORE_RECEIVE = "intake.before_receive",
+    /// A batch is in the inbox; Telegram does not know yet.
+    INTAKE_AFTER_RECEIVE = "intake.after_receive",
+    /// A turn has opened its conversation.
+    TURN_BEFORE_HANDLER = "turn.before_handler",
+    /// A turn's handler has answered.
+    TURN_AFTER_HANDLER = "turn.after_handler",
+    /// A turn is about to commit.
+    TURN_BEFORE_COMMIT = "turn.before_commit",
+    /// A turn has committed, and nobody knows yet.
+    TURN_AFTER_COMMIT = "turn.after_commit",
+    /// A message is about to be sent.
+    OUTBOX_BEFORE_SEND = "outbox.before_send",
+    /// A message was sent, which is not stored yet.
+    OUTBOX_AFTER_SEND = "outbox.after_send",
+    /// It is stored that a message was sent.
+    OUTBOX_AFTER_SETTLE = "outbox.after_settle",
+    /// An effect is about to be carried out.
+    EFFECT_BEFORE_RUN = "effect.before_run",
+    /// An effect was carried out, which is not stored yet.
+    EFFECT_AFTER_RUN = "effect.after_run",
+    /// A timer or an end of life is about to become an input.
+    SCHEDULE_BEFORE_FIRE = "schedule.before_fire",
+    /// The lease is about to be renewed.
+    INSTANCE_BEFORE_RENEW = "instance.before_renew",
+    /// A store is in the midst of a commit.
+    STORE_IN_COMMIT = "store.in_commit",
+    /// What was done while Redis was away has been done there as well, one entry of the journal more.
+    JOURNAL_AFTER_ENTRY = "journal.after_entry",
+    /// A page of the journal is in Redis, and the journal still has it.
+    JOURNAL_AFTER_PAGE = "journal.after_page",
+    /// Everything is in Redis, and the journal is about to be emptied.
+    JOURNAL_BEFORE_EMPTY = "journal.before_empty",
+    /// A turn of a [`crate::store::DecidedStore`] is about to be decided by the application's writes.
+    STORE_BEFORE_WRITES = "store.before_writes",
+    /// The application's writes have run and are not committed.
+    STORE_IN_WRITES = "store.in_writes",
+    /// The application's writes are committed; their turn is not carried out in Redis yet.
+    STORE_AFTER_WRITES = "store.after_writes",
+}
 
 /// Points of the application's own.
 static OWN: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
@@ -147,27 +135,11 @@ pub(crate) fn is_armed(name: &str) -> bool {
     ANY_ARMED.load(Ordering::Relaxed) && ARMED.lock().iter().any(|armed| armed.name == name)
 }
 
-/// Disarms all failpoints; a task that is paused stays so.
-pub fn disarm_all() {
-    ARMED.lock().clear();
-    ANY_ARMED.store(false, Ordering::SeqCst);
-}
-
 /// A place in an async function; goes on at once unless it is armed.
 #[inline]
 pub async fn hit(name: &'static str) {
     if ANY_ARMED.load(Ordering::Relaxed) && strike(name) {
         std::future::pending::<()>().await;
-    }
-}
-
-/// A place on a thread of its own; a pause stops the thread.
-#[inline]
-pub fn hit_on_thread(name: &'static str) {
-    if ANY_ARMED.load(Ordering::Relaxed) && strike(name) {
-        loop {
-            std::thread::park();
-        }
     }
 }
 

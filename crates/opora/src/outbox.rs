@@ -19,7 +19,7 @@ use crate::store::OutboxId;
 
 pub(crate) use self::broadcast::BroadcastError;
 pub use self::broadcast::{Broadcast, Progress, Watch};
-pub(crate) use self::courier::Courier;
+pub(crate) use self::courier::{Courier, posted_rows};
 pub use self::limits::{NoSuchLimits, SendLimits};
 pub(crate) use self::refused::Apology;
 

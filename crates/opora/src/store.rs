@@ -52,7 +52,7 @@ mod database;
 #[cfg(feature = "redis")]
 mod decided;
 mod fleet;
-mod hash;
+pub(crate) mod hash;
 #[cfg(feature = "redis")]
 mod journal;
 mod layer;

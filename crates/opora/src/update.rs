@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::key::DialogueKey;
 use crate::store::Mark;
+use crate::store::hash::hash_of;
 
 /// An update, read.
 #[derive(Clone, Debug)]
@@ -231,7 +232,7 @@ impl Route {
         let text = content.map_or("null", RawValue::get);
         // Content of another shape gets no conversation of its own; the turn that reads it will park it.
         let ids: Ids = serde_json::from_str(text).unwrap_or_default();
-        let identity = ids.identity(&kind).unwrap_or_else(|| format!("{kind}:#{:016x}", digest(text)));
+        let identity = ids.identity(&kind).unwrap_or_else(|| format!("{kind}:#{:016x}", hash_of(text.as_bytes())));
         Ok(Self { key: ids.key(bot), mark: Mark { bot, update_id, identity: identity.into() } })
     }
 }
@@ -295,11 +296,6 @@ impl Ids<'_> {
             }
         }
     }
-}
-
-/// FNV-1a: small, and the same on every machine and in every version, as a stored mark must be.
-fn digest(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// An update's id and its one other field.

@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::asking::{alarm_name, timer_of_nobody};
 use crate::clock::Clock;
 use crate::key::DialogueKey;
-use crate::outbox::{Broadcast, BroadcastError, Courier, Progress};
+use crate::outbox::{Broadcast, BroadcastError, Courier, Progress, posted_rows};
 use crate::schedule::Wakeup;
-use crate::store::{Commit, Epoch, Opened, OutboxRow, Outgoing, Store, StoreError, TimerChange, Version};
+use crate::store::{Commit, Epoch, Opened, Outgoing, Store, StoreError, TimerChange, Version};
 use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
 use crate::turn::When;
 
@@ -201,14 +201,7 @@ impl Running {
             metrics::counter!("opora_posts_known_total").increment(1);
             tracing::debug!(once, "a post of this name was made before; nothing is posted");
         }
-        let rows = ids.into_iter().zip(rows).map(|(id, (key, outgoing))| OutboxRow {
-            id,
-            key,
-            outgoing,
-            was_sending: false,
-            at,
-        });
-        self.courier.enqueue(rows.collect());
+        self.courier.enqueue(posted_rows(ids, rows, at));
         Ok(())
     }
 }

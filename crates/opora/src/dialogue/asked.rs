@@ -95,13 +95,13 @@ impl Play<'_> {
             return Ok(());
         };
         if flow.entry(&input).is_some() {
-            self.enter(flow.name(), &input).await?;
+            self.enter(flow.name, &input).await?;
         } else if flow.has(Which::Late, "") {
-            self.acted = flow.name();
+            self.acted = flow.name;
             // Whatever it returns: the state that it would lead on from is gone.
             flow.play(Which::Late, &mut self.turn, 0, &input)?.await?;
         } else {
-            let name = flow.name();
+            let name = flow.name;
             self.hearing = Hearing::Unheard(format!("no handler of dialogue `{name}` hears the outcome of `{kind}`"));
         }
         Ok(())
@@ -119,7 +119,7 @@ impl Play<'_> {
             return Ok(Found::Deaf);
         };
         self.turn.slot = by.slot.clone();
-        self.acted = flow.name();
+        self.acted = flow.name;
         let next = flow.play(which, &mut self.turn, depth, input)?.await?;
         if is_top {
             self.apply(flow, Via::State, next).await?;

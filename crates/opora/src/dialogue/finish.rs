@@ -143,5 +143,5 @@ fn until(script: &Script, slot: &Slot, now: Millis) -> Option<Millis> {
 
 /// When the life of a dialogue is over, if it begins now; none if it waits for ever.
 fn end(script: &Script, frame: &Frame, now: Millis) -> Option<Millis> {
-    Some(now.plus(script.flow(&frame.dialogue)?.life()?))
+    Some(now.plus(script.flow(&frame.dialogue)?.life?))
 }

@@ -187,8 +187,8 @@ impl<'s> Play<'s> {
     }
 
     /// Runs a handler of the speaking dialogue, or an entry, and goes where it says.
-    pub async fn act(&mut self, flow: &'s dyn Flow, which: Which, via: Via, input: &Input) -> Result<(), TurnError> {
-        self.acted = flow.name();
+    pub async fn act(&mut self, flow: &'s Flow, which: Which, via: Via, input: &Input) -> Result<(), TurnError> {
+        self.acted = flow.name;
         let depth = self.depth();
         let next = flow.play(which, &mut self.turn, depth, input)?.await?;
         self.apply(flow, via, next).await
@@ -207,7 +207,7 @@ impl<'s> Play<'s> {
     /// Nothing is open, and nobody hears this: perhaps the application knows where the two were.
     async fn restore(&mut self, input: &Input) -> Result<(), TurnError> {
         let script = self.script;
-        for flow in script.flows.iter().map(|flow| &**flow).filter(|flow| flow.has(Which::Restore, "")) {
+        for flow in script.flows.iter().filter(|flow| flow.has(Which::Restore, "")) {
             let next = flow.play(Which::Restore, &mut self.turn, 0, input)?.await?;
             if self.begin_restored(flow, next)? {
                 if !self.hear(input).await? {
@@ -269,7 +269,7 @@ impl<'s> Play<'s> {
     }
 
     /// The dialogue that speaks in the turn's slot.
-    pub fn speaking(&self) -> Option<&'s dyn Flow> {
+    pub fn speaking(&self) -> Option<&'s Flow> {
         self.script.flow(&self.top()?.dialogue)
     }
 

@@ -10,6 +10,7 @@ use super::conversation::Frame;
 use super::flow::{Flow, Which};
 use super::hooks::{Guard, Hooks};
 use super::play::Play;
+use super::route::Route;
 use super::{BuiltInTexts, Conversation, Dialogue, States, Text, Texts};
 use crate::input::{Input, What};
 use crate::store::{self, BoxError, Stored};
@@ -17,7 +18,7 @@ use crate::turn::{Context, Event, Moment, Outcome, TurnError};
 
 /// The set of dialogues of a bot: who hears what.
 pub struct Script {
-    pub(super) flows: Vec<Box<dyn Flow>>,
+    pub(super) flows: Vec<Flow>,
     by_name: HashMap<&'static str, usize>,
     pub(super) texts: Arc<dyn Texts>,
     cancel: Option<What>,
@@ -32,7 +33,7 @@ type Help = Box<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Who hears an input.
 pub(super) enum Way<'s> {
-    Flow(&'s dyn Flow, Which),
+    Flow(&'s Flow, Which),
     Cancel,
     Help,
 }
@@ -67,7 +68,7 @@ impl Script {
     pub fn add<S: States>(&mut self, dialogue: Dialogue<S>) {
         // Of two with one name the first is kept; the check reports it.
         self.by_name.entry(S::DIALOGUE).or_insert(self.flows.len());
-        self.flows.push(Box::new(dialogue));
+        self.flows.push(dialogue.flow);
     }
 
     /// Replaces the library's own sentences.
@@ -180,9 +181,8 @@ impl Script {
             kinds.insert("business_message");
         }
         for flow in &self.flows {
-            let states = (0..flow.states().len()).flat_map(|state| flow.heard_at(state));
-            for (what, _) in flow.entries().into_iter().chain(flow.everywhere()).chain(states) {
-                if let What::Other(kind) = what {
+            for route in flow.entries.iter().chain(&flow.anywhere).chain(flow.at.iter().flatten()) {
+                if let What::Other(kind) = &route.what {
                     kinds.extend(UPDATE_KINDS.iter().find(|known| **known == kind.as_ref()));
                 }
             }
@@ -192,7 +192,7 @@ impl Script {
 
     /// The names of the dialogues and of their states.
     pub fn places(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str])> + '_ {
-        self.flows.iter().map(|flow| (flow.name(), flow.states()))
+        self.flows.iter().map(|flow| (flow.name, flow.states))
     }
 
     /// Every button that a handler is registered for: its dialogue, its state, and how its data begins. The state is
@@ -202,17 +202,17 @@ impl Script {
     pub fn buttons(&self) -> Vec<(&'static str, Option<&'static str>, String)> {
         let mut buttons = Vec::new();
         for flow in &self.flows {
-            let mut note = |state, heard: Vec<(&What, bool)>| {
-                for (what, _) in heard {
-                    if let What::Button(data) = what {
-                        buttons.push((flow.name(), state, data.to_string()));
+            let mut note = |state, routes: &[Route]| {
+                for route in routes {
+                    if let What::Button(data) = &route.what {
+                        buttons.push((flow.name, state, data.to_string()));
                     }
                 }
             };
-            note(None, flow.entries());
-            note(None, flow.everywhere());
-            for (at, state) in flow.states().iter().enumerate() {
-                note(Some(*state), flow.heard_at(at));
+            note(None, &flow.entries);
+            note(None, &flow.anywhere);
+            for (state, routes) in flow.states.iter().zip(&flow.at) {
+                note(Some(*state), routes);
             }
         }
         buttons
@@ -284,11 +284,11 @@ impl Script {
         play.finish(moment.stored)
     }
 
-    pub(super) fn flow(&self, name: &str) -> Option<&dyn Flow> {
-        self.by_name.get(name).map(|index| &*self.flows[*index])
+    pub(super) fn flow(&self, name: &str) -> Option<&Flow> {
+        self.by_name.get(name).map(|index| &self.flows[*index])
     }
 
-    pub(super) fn known(&self, name: &str) -> Result<&dyn Flow, TurnError> {
+    pub(super) fn known(&self, name: &str) -> Result<&Flow, TurnError> {
         self.flow(name).ok_or_else(|| TurnError::Unreadable(format!("there is no dialogue `{name}` in this program")))
     }
 
@@ -313,7 +313,7 @@ impl Script {
         }
         for flow in &self.flows {
             if let Some((which, what)) = flow.entry(input) {
-                offer(Way::Flow(&**flow, which), what);
+                offer(Way::Flow(flow, which), what);
             }
         }
         if let Some(cancel) = self.cancel.as_ref().filter(|cancel| cancel.takes(input)) {
@@ -335,14 +335,14 @@ impl Script {
 
     /// A command that begins a dialogue anew: its own, else anybody's.
     pub(super) fn beginning(&self, dialogue: Option<&str>) -> Option<String> {
-        let command = |flow: &dyn Flow| {
-            flow.entries().into_iter().find_map(|(what, _)| match what {
+        let command = |flow: &Flow| {
+            flow.entries.iter().find_map(|route| match &route.what {
                 What::Command(name) => Some(name.to_string()),
                 _ => None,
             })
         };
         let own = dialogue.and_then(|name| self.flow(name)).and_then(command);
-        own.or_else(|| self.flows.iter().find_map(|flow| command(&**flow)))
+        own.or_else(|| self.flows.iter().find_map(command))
     }
 }
 
@@ -385,6 +385,6 @@ impl<S: States> From<Dialogue<S>> for Script {
 
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.flows.iter().map(|flow| flow.name())).finish()
+        f.debug_list().entries(self.flows.iter().map(|flow| flow.name)).finish()
     }
 }

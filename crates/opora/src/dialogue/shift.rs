@@ -32,7 +32,7 @@ const RETURNS_MAX: usize = 16;
 
 impl<'s> Play<'s> {
     /// Goes where a handler says, and on, until somebody waits for the person again.
-    pub async fn apply(&mut self, flow: &'s dyn Flow, via: Via, next: Move) -> Result<(), TurnError> {
+    pub async fn apply(&mut self, flow: &'s Flow, via: Via, next: Move) -> Result<(), TurnError> {
         let mut after = self.shift(flow, via, next)?;
         for _ in 0..RETURNS_MAX {
             match after {
@@ -71,7 +71,7 @@ impl<'s> Play<'s> {
             return Ok(After::GoOn);
         };
         let depth = self.turn.talk.slot(&self.turn.slot).map_or(0, |slot| slot.stack.len() - 1);
-        self.acted = flow.name();
+        self.acted = flow.name;
         let next = flow.play(which, &mut self.turn, depth, &input)?.await?;
         self.shift(flow, Via::State, next)
     }
@@ -89,7 +89,7 @@ impl<'s> Play<'s> {
         Ok(())
     }
 
-    fn shift(&mut self, flow: &'s dyn Flow, via: Via, next: Move) -> Result<After, TurnError> {
+    fn shift(&mut self, flow: &'s Flow, via: Via, next: Move) -> Result<After, TurnError> {
         match (via, next) {
             (_, Move::Stay) => Ok(After::Done),
             (_, Move::Again) => Ok(After::Ask),
@@ -129,7 +129,7 @@ impl<'s> Play<'s> {
     }
 
     /// What a dialogue that waits for its child may do when a timer or an outcome reaches it.
-    pub fn apply_below(&mut self, flow: &'s dyn Flow, depth: usize, next: Move) -> Result<(), TurnError> {
+    pub fn apply_below(&mut self, flow: &'s Flow, depth: usize, next: Move) -> Result<(), TurnError> {
         let made = self.turn.made;
         let slot = self.turn.talk.slot_mut(&self.turn.slot);
         let Some(frame) = slot.and_then(|slot| slot.stack.get_mut(depth)) else { return Ok(()) };
@@ -140,18 +140,18 @@ impl<'s> Play<'s> {
                 Ok(())
             }
             Move::Keep(state) | Move::Go(state) => {
-                frame.go(state.name.into(), state.state, made, flow.history_max());
+                frame.go(state.name.into(), state.state, made, flow.history_max);
                 Ok(())
             }
             Move::Back | Move::End | Move::Call(..) => {
-                let name = flow.name();
+                let name = flow.name;
                 Err(TurnError::failed(format!("`{name}` waits for its child: it can only stay, keep or go")))
             }
         }
     }
 
     /// Begins a dialogue that the application's restore hook knows; false if it knows nothing.
-    pub fn begin_restored(&mut self, flow: &'s dyn Flow, next: Move) -> Result<bool, TurnError> {
+    pub fn begin_restored(&mut self, flow: &'s Flow, next: Move) -> Result<bool, TurnError> {
         match next {
             Move::Go(state) | Move::Keep(state) => {
                 self.begin(flow, state);
@@ -159,20 +159,20 @@ impl<'s> Play<'s> {
             }
             Move::Stay | Move::End => Ok(false),
             Move::Again | Move::Back | Move::Call(..) => {
-                Err(TurnError::failed(format!("the restore hook of `{}` can only go or stay", flow.name())))
+                Err(TurnError::failed(format!("the restore hook of `{}` can only go or stay", flow.name)))
             }
         }
     }
 
     /// Begins a dialogue in place of what is open in the turn's slot.
-    fn begin(&mut self, flow: &dyn Flow, state: Written) {
+    fn begin(&mut self, flow: &Flow, state: Written) {
         let made = self.turn.made;
         let slot = self.slot();
         slot.kept.clear();
         slot.stack.clear();
         slot.stack.push(Frame {
-            dialogue: flow.name().into(),
-            schema: flow.schema(),
+            dialogue: flow.name.into(),
+            schema: flow.schema,
             at: state.name.into(),
             state: state.state,
             entry: made,
@@ -184,11 +184,11 @@ impl<'s> Play<'s> {
         slot.entered(made);
     }
 
-    fn go(&mut self, flow: &dyn Flow, state: Written) {
+    fn go(&mut self, flow: &Flow, state: Written) {
         let made = self.turn.made;
         let slot = self.slot();
         if let Some(top) = slot.stack.last_mut() {
-            top.go(state.name.into(), state.state, made, flow.history_max());
+            top.go(state.name.into(), state.state, made, flow.history_max);
         }
         slot.entered(made);
     }

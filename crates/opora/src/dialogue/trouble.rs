@@ -72,7 +72,7 @@ impl Play<'_> {
             let input = Input::Failed(Failure { reason });
             return self.act(flow, Which::Failed, Via::State, &input).await;
         }
-        match flow.on_error() {
+        match flow.on_error {
             OnError::KeepDraft => {
                 let made = self.turn.made;
                 if let Some(slot) = self.turn.talk.slot_mut(&self.turn.slot) {
@@ -155,7 +155,7 @@ impl Play<'_> {
         };
         let parent = self.parent();
         if flow.has(Which::Timeout, "") {
-            self.acted = flow.name();
+            self.acted = flow.name;
             let depth = self.turn.talk.slot(&self.turn.slot).map_or(0, |slot| slot.stack.len() - 1);
             let next = flow.play(Which::Timeout, &mut self.turn, depth, &Input::Timeout)?.await?;
             if matches!(next, Move::Keep(_) | Move::Go(_) | Move::Call(..)) {
@@ -165,7 +165,7 @@ impl Play<'_> {
             }
         } else if parent != Some(Parent::Over) {
             // Who goes on with the parent needs no command to begin anew.
-            let command = self.script.beginning(Some(flow.name())).filter(|_| parent.is_none());
+            let command = self.script.beginning(Some(flow.name)).filter(|_| parent.is_none());
             let over = |texts: &dyn Texts, language: &str| texts.timed_out(language, command.as_deref());
             match parent {
                 None => self.tell_last(over).await,

@@ -1,7 +1,8 @@
 //! A person whose conversation has to wait for the store is told so, once.
 
 use super::{Engine, Work};
-use crate::store::{OutboxRow, Version};
+use crate::outbox::posted_rows;
+use crate::store::Version;
 use crate::telegram::{Destination, IntoOutgoing, Say, Tag};
 
 impl Engine {
@@ -17,11 +18,9 @@ impl Engine {
         else {
             return;
         };
-        match self.store.post(self.epoch, notice, vec![(key.clone(), outgoing.clone())], at).await {
-            Ok(ids) => {
-                let row = |id| OutboxRow { id, key: key.clone(), outgoing: outgoing.clone(), was_sending: false, at };
-                self.courier.enqueue(ids.into_iter().map(row).collect());
-            }
+        let post = vec![(key.clone(), outgoing)];
+        match self.store.post(self.epoch, notice, post.clone(), at).await {
+            Ok(ids) => self.courier.enqueue(posted_rows(ids, post, at)),
             Err(error) => tracing::debug!(%key, %error, "somebody could not be told to wait"),
         }
     }

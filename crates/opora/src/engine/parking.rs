@@ -6,9 +6,8 @@ use super::failure::{Failure, NotCommitted};
 use super::{Engine, Work, letters};
 use crate::key::DialogueKey;
 use crate::mailbox::Letter;
-use crate::store::{
-    Commit, ConversationRow, Opened, OutboxRow, Outgoing, Parked, ParkedId, SetAside, StateChange, StoreError,
-};
+use crate::outbox::posted_rows;
+use crate::store::{Commit, ConversationRow, Opened, Outgoing, Parked, ParkedId, SetAside, StateChange, StoreError};
 use crate::turn::Event;
 
 /// What came of parking an input.
@@ -113,14 +112,8 @@ impl Engine {
             let at = parked.at;
             match self.store.park(self.epoch, work.takes.clone(), parked, said.clone()).await {
                 Ok(SetAside { id, outbox }) => {
-                    let rows = outbox.into_iter().zip(said).map(|(id, outgoing)| OutboxRow {
-                        id,
-                        key: key.clone(),
-                        outgoing,
-                        was_sending: false,
-                        at,
-                    });
-                    self.courier.enqueue(rows.collect());
+                    let said = said.into_iter().map(|outgoing| (key.clone(), outgoing));
+                    self.courier.enqueue(posted_rows(outbox, said, at));
                     return Parking::Done(Some(id));
                 }
                 // After a lost answer it may be this very call that took it.

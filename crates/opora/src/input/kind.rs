@@ -61,41 +61,38 @@ pub enum What {
     Any,
 }
 
+/// Reads one kind of input.
+macro_rules! only {
+    ($kind:ident) => {
+        |input| match input {
+            Input::$kind(value) => Some(value.clone()),
+            _ => None,
+        }
+    };
+}
+
 /// Any text that is no command.
 #[must_use]
 pub fn text() -> Kind<String> {
-    Kind::new(What::Text, |input| match input {
-        Input::Text(text) => Some(text.clone()),
-        _ => None,
-    })
+    Kind::new(What::Text, only!(Text))
 }
 
 /// This very text, as a button of a reply keyboard sends it.
 pub fn exactly(text: impl Into<Cow<'static, str>>) -> Kind<String> {
-    Kind::new(What::Exactly(text.into()), |input| match input {
-        Input::Text(text) => Some(text.clone()),
-        _ => None,
-    })
+    Kind::new(What::Exactly(text.into()), only!(Text))
 }
 
 /// The command of this name, without its slash.
 pub fn command(name: impl Into<Cow<'static, str>>) -> Kind<Command> {
     let name = name.into();
     let name = name.strip_prefix('/').map(|bare| Cow::Owned(bare.to_owned())).unwrap_or(name);
-    Kind::new(What::Command(name), a_command)
+    Kind::new(What::Command(name), only!(Command))
 }
 
 /// Any command, known or not.
 #[must_use]
 pub fn any_command() -> Kind<Command> {
-    Kind::new(What::AnyCommand, a_command)
-}
-
-fn a_command(input: &Input) -> Option<Command> {
-    match input {
-        Input::Command(command) => Some(command.clone()),
-        _ => None,
-    }
+    Kind::new(What::AnyCommand, only!(Command))
 }
 
 /// A button whose data begins so; [`Press::rest`] is what follows.
@@ -117,19 +114,13 @@ pub fn press() -> Kind<Press> {
 /// A photo.
 #[must_use]
 pub fn photo() -> Kind<Photo> {
-    Kind::new(What::Photo, |input| match input {
-        Input::Photo(photo) => Some(photo.clone()),
-        _ => None,
-    })
+    Kind::new(What::Photo, only!(Photo))
 }
 
 /// A file.
 #[must_use]
 pub fn document() -> Kind<Document> {
-    Kind::new(What::Document, |input| match input {
-        Input::Document(document) => Some(document.clone()),
-        _ => None,
-    })
+    Kind::new(What::Document, only!(Document))
 }
 
 /// A photo, or a file that its sender calls an image.
@@ -145,53 +136,35 @@ pub fn image() -> Kind<Image> {
 /// A video, an audio, a voice message, a video message, an animation or a sticker.
 #[must_use]
 pub fn media() -> Kind<Media> {
-    Kind::new(What::Media, |input| match input {
-        Input::Media(media) => Some(media.clone()),
-        _ => None,
-    })
+    Kind::new(What::Media, only!(Media))
 }
 
 /// A contact.
 #[must_use]
 pub fn contact() -> Kind<Contact> {
-    Kind::new(What::Contact, |input| match input {
-        Input::Contact(contact) => Some(contact.clone()),
-        _ => None,
-    })
+    Kind::new(What::Contact, only!(Contact))
 }
 
 /// A position or a venue.
 #[must_use]
 pub fn location() -> Kind<Location> {
-    Kind::new(What::Location, |input| match input {
-        Input::Location(location) => Some(*location),
-        _ => None,
-    })
+    Kind::new(What::Location, only!(Location))
 }
 
 /// An album.
 #[must_use]
 pub fn album() -> Kind<Album> {
-    Kind::new(What::Album, |input| match input {
-        Input::Album(album) => Some(album.clone()),
-        _ => None,
-    })
+    Kind::new(What::Album, only!(Album))
 }
 
 /// The outcome of work that was asked for with [`Turn::effect`](crate::turn::Turn::effect).
 pub fn outcome(kind: impl Into<Cow<'static, str>>) -> Kind<Outcome> {
-    Kind::new(What::Outcome(kind.into()), |input| match input {
-        Input::Outcome(outcome) => Some(outcome.clone()),
-        _ => None,
-    })
+    Kind::new(What::Outcome(kind.into()), only!(Outcome))
 }
 
 /// The timer of this name, set with [`Turn::timer`](crate::turn::Turn::timer).
 pub fn timer(name: impl Into<Cow<'static, str>>) -> Kind<Timer> {
-    Kind::new(What::Timer(name.into()), |input| match input {
-        Input::Timer(timer) => Some(timer.clone()),
-        _ => None,
-    })
+    Kind::new(What::Timer(name.into()), only!(Timer))
 }
 
 /// An alarm whose name begins so, set with [`Turn::alarm`](crate::turn::Turn::alarm); [`Alarm::rest`] is what follows.
@@ -207,18 +180,12 @@ pub fn alarm(prefix: impl Into<Cow<'static, str>>) -> Kind<Alarm> {
 /// The end of a child dialogue.
 #[must_use]
 pub fn returned() -> Kind<Returned> {
-    Kind::new(What::Returned, |input| match input {
-        Input::Returned(returned) => Some(returned.clone()),
-        _ => None,
-    })
+    Kind::new(What::Returned, only!(Returned))
 }
 
 /// Another kind of update or of message by Telegram's name, as `edited_message` or `web_app_data`.
 pub fn other(kind: impl Into<Cow<'static, str>>) -> Kind<Other> {
-    Kind::new(What::Other(kind.into()), |input| match input {
-        Input::Other(other) => Some(other.clone()),
-        _ => None,
-    })
+    Kind::new(What::Other(kind.into()), only!(Other))
 }
 
 /// Whatever a person does; not timers, outcomes and other kinds of updates. Global commands still go first.

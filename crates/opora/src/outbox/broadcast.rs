@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::courier::Courier;
+use super::courier::{Courier, posted_rows};
 use super::limits::SendLimits;
 use crate::key::DialogueKey;
 use crate::progress;
-use crate::store::{OutboxRow, StoreError, Version};
+use crate::store::{StoreError, Version};
 use crate::telegram::{Destination, IntoOutgoing, Say, SayError, Tag};
 
 /// Recipients to a page. With one page a second, a third of Telegram's 30 messages stays for dialogues.
@@ -131,10 +131,9 @@ impl<I: Iterator<Item = i64>> Broadcast<I> {
         let at = shared.clock.now();
         let posted = shared.store.post(shared.epoch, &once, rows.clone(), at).await;
         let ids = posted.inspect_err(|_| courier.reload())?;
-        let posted = rows.into_iter().zip(&ids);
-        let rows = posted.map(|((key, outgoing), id)| OutboxRow { id: *id, key, outgoing, was_sending: false, at });
-        courier.enqueue_low(rows.collect(), &self.tally);
-        Ok(!ids.is_empty())
+        let is_new = !ids.is_empty();
+        courier.enqueue_low(posted_rows(ids, rows, at), &self.tally);
+        Ok(is_new)
     }
 }
 

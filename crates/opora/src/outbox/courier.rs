@@ -19,7 +19,7 @@ use super::pace::Pace;
 use super::refused::Apology;
 use super::settler::{self, Settler};
 use super::{CourierSettings, SendEvent, worker};
-use crate::clock::{Clock, Stopwatch};
+use crate::clock::{Clock, Millis, Stopwatch};
 use crate::key::DialogueKey;
 use crate::store::{Epoch, OutboxId, OutboxRow, Outgoing, Store};
 use crate::telegram::Api;
@@ -131,7 +131,7 @@ impl Courier {
     }
 
     /// Takes rows that were committed, in the order of their commits.
-    pub fn enqueue(&self, rows: Vec<OutboxRow>) {
+    pub fn enqueue(&self, rows: impl IntoIterator<Item = OutboxRow>) {
         self.shared.bring(rows.into_iter().map(|row| Item::new(row, None)));
     }
 
@@ -204,8 +204,9 @@ impl Courier {
         shared.until(has_room).await && !shared.stop.is_cancelled() && !shared.lanes.lock().is_draining()
     }
 
-    pub(super) fn enqueue_low(&self, rows: Vec<OutboxRow>, tally: &Arc<Tally>) {
-        self.shared.bring(rows.into_iter().map(|row| Item::new(row, Some(Arc::clone(tally)))));
+    /// The same for a broadcast, which lets others go first.
+    pub(super) fn enqueue_low(&self, rows: impl Iterator<Item = OutboxRow>, tally: &Arc<Tally>) {
+        self.shared.bring(rows.map(|row| Item::new(row, Some(Arc::clone(tally)))));
     }
 
     pub(super) fn shared(&self) -> &Shared {
@@ -314,6 +315,16 @@ impl Shared {
         // Nobody has to listen.
         let _ = self.events.send(event);
     }
+}
+
+/// The rows of what was posted, by the ids that the store gave. Something that was posted before has no ids.
+pub(crate) fn posted_rows(
+    ids: Vec<OutboxId>,
+    posted: impl IntoIterator<Item = (DialogueKey, Outgoing)>,
+    at: Millis,
+) -> impl Iterator<Item = OutboxRow> {
+    let row = move |(id, (key, outgoing))| OutboxRow { id, key, outgoing, was_sending: false, at };
+    ids.into_iter().zip(posted).map(row)
 }
 
 impl Meters {

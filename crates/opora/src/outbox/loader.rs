@@ -1,19 +1,15 @@
 //! Reads rows back from the store: those that did not fit into memory, and those that an earlier instance has left.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::courier::Shared;
-use super::verdict::backoff;
 use crate::store::{OutboxRow, Settled, Settlement};
 
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// Why a message is not sent that was in the act and is to be sent once at most.
 const MAY_BE_SENT: &str = "it may have been sent when an instance ended, and it is not to be sent twice";
 
 /// Reads rows from the store whenever some are missing and there is room.
 pub(super) async fn run(shared: Arc<Shared>) {
-    let mut failures = 0;
     loop {
         let page = shared.settings.page.clamp(1, shared.settings.max_rows.max(1));
         let after = {
@@ -25,27 +21,12 @@ pub(super) async fn run(shared: Arc<Shared>) {
             shared.loader.notified().await;
             continue;
         };
-        match shared.store.unsent(shared.bot, after, page).await {
-            Ok(rows) => {
-                failures = 0;
-                let unsure = shared.lanes.lock().take_page(rows, page);
-                unsure.into_iter().for_each(|row| drop_unsure(&shared, row));
-                shared.ready.notify_one();
-                shared.urgent.notify_one();
-                shared.show_waiting();
-            }
-            Err(error) => {
-                shared.lanes.lock().memory.abandon_page(after);
-                if error.ends_the_lease() {
-                    return shared.fenced();
-                }
-                failures += 1;
-                if failures == 1 {
-                    tracing::warn!(bot = shared.bot, %error, "cannot read the outbox; trying on");
-                }
-                tokio::time::sleep(backoff(failures, LONGEST_WAIT)).await;
-            }
-        }
+        let rows = shared.persist("read rows", || shared.store.unsent(shared.bot, after, page)).await;
+        let unsure = shared.lanes.lock().take_page(rows, page);
+        unsure.into_iter().for_each(|row| drop_unsure(&shared, row));
+        shared.ready.notify_one();
+        shared.urgent.notify_one();
+        shared.show_waiting();
     }
 }
 

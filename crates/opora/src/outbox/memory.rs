@@ -102,12 +102,6 @@ impl Memory {
             self.behind = None;
         }
     }
-
-    /// A page could not be read: it is still missing.
-    pub fn abandon_page(&mut self, after: OutboxId) {
-        self.backlog.end_page();
-        self.miss(OutboxId(after.0.saturating_add(1)));
-    }
 }
 
 #[cfg(test)]

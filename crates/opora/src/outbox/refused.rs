@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::courier::Shared;
+use super::courier::{Shared, posted_rows};
 use super::lanes::Item;
 use crate::key::DialogueKey;
 use crate::store::{OutboxRow, Outgoing, Version};
@@ -31,16 +31,13 @@ impl Shared {
         // All messages of a turn were said at one time.
         let once = format!("opora:refused:{key}:{}", said_at.0);
         let at = self.clock.now();
-        let post = vec![(key.clone(), outgoing.clone())];
-        match self.store.post(self.epoch, &once, post, at).await {
-            Ok(ids) => {
-                let row = |id| OutboxRow { id, key: key.clone(), outgoing: outgoing.clone(), was_sending: false, at };
-                self.bring(ids.into_iter().map(|id| Item::new(row(id), None)));
-            }
+        let post = vec![(key.clone(), outgoing)];
+        match self.store.post(self.epoch, &once, post.clone(), at).await {
+            Ok(ids) => self.bring(posted_rows(ids, post, at).map(|row| Item::new(row, None))),
             Err(error) if error.ends_the_lease() => self.fenced(),
             Err(error) => {
                 tracing::warn!(%key, %error, "the sentence about a refused message is sent without being stored");
-                self.bring_unstored(vec![(key.clone(), outgoing)]);
+                self.bring_unstored(post);
             }
         }
     }

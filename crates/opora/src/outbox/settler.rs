@@ -4,19 +4,16 @@
 //! later; if the process ends before, the next instance sends those rows again.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::courier::Shared;
-use super::verdict::backoff;
 use crate::failpoints;
 use crate::store::{Settled, Settlement};
 
 /// So many rows go to the store in one step.
 const BATCH: usize = 1000;
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// What is to be told: first noted, so that an end of the process cannot take it, then settled.
 #[derive(Debug, Default)]
@@ -101,9 +98,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
             noted.some.notified().await;
             continue;
         }
-        if !tell(&shared, &batch).await {
-            return shared.fenced();
-        }
+        shared.persist("settle rows", || shared.store.settle(shared.epoch, batch.clone(), shared.clock.now())).await;
         failpoints::hit(failpoints::OUTBOX_AFTER_SETTLE).await;
         let is_final = |settled: &&Settled| !matches!(settled.outcome, Settlement::Moved { .. });
         let is_behind = {
@@ -115,23 +110,5 @@ pub(super) async fn run(shared: Arc<Shared>) {
             shared.loader.notify_one();
         }
         shared.show_waiting();
-    }
-}
-
-/// Tells the store until it has heard; false if another instance has taken over.
-async fn tell(shared: &Shared, batch: &[Settled]) -> bool {
-    let mut failures = 0;
-    loop {
-        match shared.store.settle(shared.epoch, batch.to_vec(), shared.clock.now()).await {
-            Ok(()) => return true,
-            Err(error) if error.ends_the_lease() => return false,
-            Err(error) => {
-                failures += 1;
-                if failures == 1 {
-                    tracing::warn!(bot = shared.bot, rows = batch.len(), %error, "cannot settle sent rows; trying on");
-                }
-                tokio::time::sleep(backoff(failures, LONGEST_WAIT)).await;
-            }
-        }
     }
 }

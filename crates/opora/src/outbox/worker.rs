@@ -94,7 +94,7 @@ impl Shared {
             _ => Cow::Borrowed(&*call.body),
         };
         if call.if_unsure == IfUnsure::Drop {
-            self.persist(|| self.store.sending(self.epoch, vec![row.id])).await;
+            self.persist("mark a row", || self.store.sending(self.epoch, vec![row.id])).await;
         }
         failpoints::hit(failpoints::OUTBOX_BEFORE_SEND).await;
         // Telegram cannot be fenced, so this is looked at last.
@@ -114,12 +114,15 @@ impl Shared {
         let held = self.labels.lock().get(chat, label);
         match held {
             Some(message_id) => Some(message_id),
-            None => self.persist(|| self.store.labelled(self.bot, chat, label)).await,
+            None => self.persist("find a label", || self.store.labelled(self.bot, chat, label)).await,
         }
     }
 
     /// Asks the store until it answers; if another instance has taken over, all tasks end here.
-    async fn persist<T, F: Future<Output = StoreResult<T>>>(&self, ask: impl Fn() -> F) -> T {
+    pub(super) async fn persist<T, F>(&self, doing: &'static str, ask: impl Fn() -> F) -> T
+    where
+        F: Future<Output = StoreResult<T>>,
+    {
         let mut failures = 0;
         loop {
             match ask().await {
@@ -131,7 +134,7 @@ impl Shared {
                 Err(error) => {
                     failures += 1;
                     if failures == 1 {
-                        tracing::warn!(bot = self.bot, %error, "the store does not answer; sending waits");
+                        tracing::warn!(bot = self.bot, doing, %error, "the store does not answer; trying again");
                     }
                     tokio::time::sleep(backoff(failures, LONGEST_WAIT)).await;
                 }
@@ -201,7 +204,7 @@ impl Shared {
         if item.row.outgoing.if_unsure == IfUnsure::Drop {
             // Only what surely was not sent is tried again. Whoever starts next must not take it for one that may have
             // been.
-            self.persist(|| self.store.not_sent(self.epoch, vec![item.row.id])).await;
+            self.persist("unmark a row", || self.store.not_sent(self.epoch, vec![item.row.id])).await;
         }
         self.meters.retries.increment(1);
         let id = item.row.id.0;

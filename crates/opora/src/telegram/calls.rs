@@ -42,18 +42,6 @@ impl Action {
     pub fn typing() -> Self {
         Self(ChatAction::Typing)
     }
-
-    /// "sending a photo…".
-    #[must_use]
-    pub fn uploading_photo() -> Self {
-        Self(ChatAction::UploadPhoto)
-    }
-
-    /// "sending a file…".
-    #[must_use]
-    pub fn uploading_document() -> Self {
-        Self(ChatAction::UploadDocument)
-    }
 }
 
 impl IntoOutgoing for Action {

@@ -171,20 +171,13 @@ impl Telegram {
             let words = error.without_url().to_string().replace(&*token, "<token>");
             ApiError::Unsure(words.into())
         };
-        let next = move |mut response: Response| {
+        stream::try_unfold(response, move |mut response| {
             let cut = cut.clone();
             async move {
-                match tokio::time::timeout(patience, response.chunk()).await {
-                    Ok(Ok(None)) => None,
-                    Ok(Ok(Some(bytes))) => Some((Ok(bytes), Some(response))),
-                    Ok(Err(error)) => Some((Err(cut(error)), None)),
-                    Err(_) => Some((Err(ApiError::Unsure("the file stopped coming".into())), None)),
-                }
+                let chunk = tokio::time::timeout(patience, response.chunk()).await;
+                let chunk = chunk.map_err(|_| ApiError::Unsure("the file stopped coming".into()))?;
+                Ok(chunk.map_err(cut)?.map(|bytes| (bytes, response)))
             }
-        };
-        stream::unfold(Some(response), move |response| {
-            let next = next.clone();
-            async move { next(response?).await }
         })
         .boxed()
     }

@@ -107,7 +107,7 @@ fn load_all<S: States>(dialogue: &Dialogue<S>, all: &Path, wrong: &mut Vec<Strin
         for file in entries(&folder).into_iter().filter(|file| file.extension().is_some_and(|end| end == "json")) {
             let loaded = fs::read_to_string(&file).map_err(Into::into).and_then(|text| {
                 let stored = RawValue::from_string(text.trim().to_owned())?;
-                dialogue.load(&stored, version).map(|_| ())
+                dialogue.load(&stored, version)
             });
             if let Err(error) = loaded {
                 wrong.push(format!("{} does not load any more: {error}", file.display()));
