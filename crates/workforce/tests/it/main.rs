@@ -14,6 +14,7 @@ mod connections;
 mod days;
 mod deleted_sites;
 mod demo;
+mod demo_language;
 mod dialogue;
 mod doctor;
 mod firm;
