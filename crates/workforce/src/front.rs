@@ -21,6 +21,7 @@ use crate::{jobs, key, text};
 const LANGUAGE: &str = "language:";
 const CABINET: &str = "cabinet";
 
+pub mod fitting;
 pub mod ways;
 
 /// The front's own dialogue.

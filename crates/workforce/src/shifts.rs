@@ -34,7 +34,7 @@ use crate::domain::{Domain, Writing};
 use crate::key;
 use crate::payroll::Unsettled;
 use crate::people::Person;
-use crate::person::{KEEPERS, SHIFT_READERS, WORKERS};
+use crate::person::{JUDGES, SHIFT_READERS, WORKERS};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings;
 use crate::sites::{By, Period, Permission, Site, local};
@@ -114,7 +114,7 @@ impl Room for ShiftsRoom {
             NavItem {
                 caption: key!("cabinet-nav-cancellations"),
                 path: "/cancellations",
-                roles: KEEPERS,
+                roles: JUDGES,
                 needs: Some(Permission::Employees),
             },
         ]

@@ -8,7 +8,7 @@ use opora::prelude::*;
 
 use crate::application::App;
 use crate::domain::{InTurn, Rule};
-use crate::front::ways::fit;
+use crate::front::fitting::fit;
 use crate::front::{self, menu_button, ways};
 use crate::notices;
 use crate::payroll::Money;

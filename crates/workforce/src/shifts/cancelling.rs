@@ -12,7 +12,7 @@ use crate::application::App;
 use crate::attachments;
 use crate::domain::typed;
 use crate::people::{Person, WriteAs};
-use crate::person::{KEEPERS, OWNERS};
+use crate::person::{JUDGES, OWNERS};
 use crate::sites::{Permission, Sites, Why};
 use crate::texts::Language;
 use crate::{key, text};
@@ -198,7 +198,7 @@ async fn cancel(turn: &mut Turn, plan_id: i64, excuse: Excuse, size: Option<u64>
 
 /// Who judges reasons at each of these sites, by site; each but their own, which is for owners.
 pub async fn judges(app: &App, sites: &[i64]) -> Result<HashMap<i64, Vec<i64>>, DbErr> {
-    let staff = app.people.with_any(KEEPERS).await?;
+    let staff = app.people.with_any(JUDGES).await?;
     let permitted = Sites::of_app(app).permitted_at(sites, Permission::Employees).await?;
     let permitted: HashSet<(i64, i64)> = permitted.into_iter().collect();
     let of_site = |site: i64| {

@@ -12,9 +12,8 @@ use super::{Shift, Update};
 use crate::application::App;
 use crate::domain::Rule;
 use crate::front;
-pub use crate::front::ways::{
-    BACK, back_to_menu, caption, fit, fit_between, last_words, last_words_and, timed_out, way_out,
-};
+pub use crate::front::fitting::{caption, fit, fit_between};
+pub use crate::front::ways::{BACK, back_to_menu, last_words, last_words_and, timed_out, way_out};
 use crate::notices;
 use crate::payroll::{Money, Row};
 use crate::people::Person;

@@ -63,7 +63,7 @@ pub async fn block(State(app): State<App>, Owner(visitor): Owner, Path(id): Path
     if !is_changed.await? {
         return Ok(back(id));
     }
-    app.rooms.iter().for_each(|room| room.after_block(&app, id));
+    Rooms::all().iter().for_each(|room| room.after_block(&app, id));
     Ok(changed(&app, id))
 }
 
