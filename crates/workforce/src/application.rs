@@ -54,6 +54,8 @@ pub struct Parts {
     pub clock: Clock,
     /// Tells open pages what has changed.
     pub events: Events,
+    /// The runs of jobs.
+    pub runs: jobs::Runs,
     /// How often pages may be asked for.
     pub limits: Limits,
     /// The requests of people who are not signed in.
@@ -108,6 +110,7 @@ impl App {
             bot_name: OnceLock::new(),
             clock,
             events: Events::default(),
+            runs: jobs::Runs::default(),
             limits: Limits::default(),
             guests: Guests::default(),
             downloads: Downloads::default(),

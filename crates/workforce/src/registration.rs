@@ -136,7 +136,7 @@ impl Room for Registering {
     fn jobs(&self) -> Vec<Job> {
         vec![
             Job { name: "file-cleanup", every: CLEANUP_EVERY, run: |app| Box::pin(cleanup::hourly(app)) },
-            Job { name: "registration-news", every: NEWS_EVERY, run: |app| Box::pin(registrations::tell_all(app)) },
+            Job { name: registrations::NEWS, every: NEWS_EVERY, run: |app| Box::pin(registrations::tell_all(app)) },
         ]
     }
 }

@@ -247,7 +247,7 @@ async fn try_on(
         Ok(()) => {
             tell(app);
             app.events.publish(Event::to_person(TOPIC, user_id));
-            notices::soon(app).await;
+            notices::soon(app);
             Ok(Redirect::to(&format!("/payroll/people/{user_id}?period={period}")).into_response())
         }
         Err(attempt) => {

@@ -378,7 +378,7 @@ impl Shifts {
         });
         let got = write.await?;
         update.publish(&self.app);
-        notices::soon(&self.app).await;
+        notices::soon(&self.app);
         Ok(got)
     }
 

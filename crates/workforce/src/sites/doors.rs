@@ -371,7 +371,7 @@ impl Sites {
         });
         let got = run.await?;
         events.into_iter().for_each(|event| self.app.events.publish(event));
-        notices::soon(&self.app).await;
+        notices::soon(&self.app);
         Ok(got)
     }
 
