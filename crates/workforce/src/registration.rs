@@ -24,8 +24,7 @@ use self::states::Registration;
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;
-use crate::people::{Person, Status};
-use crate::person::OWNERS;
+use crate::person::{OWNERS, Person, Status};
 use crate::rooms::{Job, MenuItem, Room, Welcome};
 use crate::web::{Card, NavItem, Oops, Routes, Section};
 

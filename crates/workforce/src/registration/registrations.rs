@@ -14,8 +14,8 @@ use crate::application::App;
 use crate::domain::{NOT_ALLOWED, NotWritten, Writing};
 use crate::jobs;
 use crate::onboarding::Onboarding;
-use crate::people::{self, Person, Role, Status};
-use crate::person::OWNERS;
+use crate::people;
+use crate::person::{OWNERS, Person, Role, Status};
 
 /// Why a commit is refused that decides on documents which nobody has looked at.
 const CHANGED: &str = "these are not the documents that were looked at";

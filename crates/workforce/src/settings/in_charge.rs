@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use sea_orm::{ConnectionTrait, DbErr};
 
-use crate::people::{self, Person};
-use crate::person::{ANSWERERS, MANAGERS, OWNERS};
+use crate::people;
+use crate::person::{ANSWERERS, MANAGERS, OWNERS, Person};
 
 /// Whom questions go to. Where there is nobody of that kind they go to whoever else may answer: a question is not lost
 /// because somebody has left.

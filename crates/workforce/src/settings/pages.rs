@@ -9,8 +9,8 @@ use maud::{Markup, html};
 
 use crate::application::App;
 use crate::key;
-use crate::people::{self, Person};
-use crate::person::{ANSWERERS, OPERATORS};
+use crate::people;
+use crate::person::{ANSWERERS, OPERATORS, Person};
 use crate::settings::{self, Change, Declared, InCharge, NotDone, Shape};
 use crate::text;
 use crate::texts::Language;

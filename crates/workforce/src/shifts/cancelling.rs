@@ -11,9 +11,9 @@ use super::{Happened, MediumKind, Reason, Shifts, Update, mine, when};
 use crate::application::App;
 use crate::attachments;
 use crate::domain::typed;
-use crate::people::{Person, WriteAs};
-use crate::person::{JUDGES, OWNERS};
-use crate::sites::{Permission, Sites, Why};
+use crate::people::WriteAs;
+use crate::person::{JUDGES, OWNERS, Permission, Person};
+use crate::sites::{Sites, Why};
 use crate::texts::Language;
 use crate::{key, text};
 

@@ -9,7 +9,8 @@ use super::marking::MyTasks;
 use super::working::{self, End};
 use super::{ClosedBy, Happened, Shift, Shifts, Update, tasks_of};
 use crate::application::App;
-use crate::people::{Person, WriteAs};
+use crate::people::WriteAs;
+use crate::person::Person;
 use crate::sites::{Position, Site, Sites, Why};
 use crate::{key, text};
 

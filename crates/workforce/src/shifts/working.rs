@@ -19,8 +19,9 @@ use super::rules::{EARLIEST_MS, overdue, reckon};
 use super::tables::{medium, opening, plan, shift, task};
 use crate::attachments;
 use crate::domain::Writing;
+use crate::money::Money;
 use crate::notices::{self, Closed, Notice, PaidLine};
-use crate::payroll::{Basis, Line, Money, Payroll, rate_of};
+use crate::payroll::{Basis, Line, Payroll, rate_of};
 use crate::sites::{self, Position, Site, Task, Why, kept, local};
 
 /// Photos of one task, at most.

@@ -19,8 +19,7 @@ use super::{NotDone, Why, slots};
 use crate::application::App;
 use crate::domain::{Once, Writing};
 use crate::notices;
-use crate::people::Person;
-use crate::person::{OWNERS, Permission};
+use crate::person::{OWNERS, Permission, Person};
 use crate::web::Event;
 
 /// What pages name in `data-live` to hear of sites, slots, tasks and contracts.

@@ -135,7 +135,7 @@ async fn a_bonus_and_a_payment_on_the_pages_are_told_to_whose_they_are() {
 }
 
 /// A site of Anna's, where Boris works by a contract.
-async fn at_work(cabinet: &Cabinet) -> (workforce::people::Person, workforce::people::Person, i64) {
+async fn at_work(cabinet: &Cabinet) -> (workforce::person::Person, workforce::person::Person, i64) {
     let (anna, boris) = (cabinet.person(ANNA).await, cabinet.person(BORIS).await);
     let site = make_site(cabinet, &cabinet.signed_in(ANNA).await).await;
     let status = ContractStatus::Active;

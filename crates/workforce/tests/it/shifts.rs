@@ -5,7 +5,7 @@ use opora::clock::Millis;
 use opora::testing::chat::Someone;
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::notices;
-use workforce::people::{Person, Role};
+use workforce::person::{Person, Role};
 use workforce::sites::{AboutContract, AboutSite, AboutSlot, AboutTask, ContractStatus, Hours, Position, Sites, local};
 use workforce::texts::Language;
 

@@ -9,9 +9,10 @@ use serde::Deserialize;
 use super::access::Access;
 use super::tasks;
 use crate::application::App;
+use crate::person::Permission;
 use crate::rooms;
 use crate::settings::TIME_ZONE;
-use crate::sites::{AboutSite, NotDone, Permission, Position, Site, Sites, WorkingDays};
+use crate::sites::{AboutSite, NotDone, Position, Site, Sites, WorkingDays};
 use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, once, seen, time_of, version_of};
 use crate::web::{Oops, PageNumber, SignedIn, Visitor};
 

@@ -330,7 +330,7 @@ async fn a_place_is_planned_by_site_and_day_with_warnings_and_only_with_a_contra
     let (shop, other) = (yard.site("Shop", 10_000).await, yard.site("Other", 10_000).await);
     yard.slot(shop, 60, 8 * 60, |slot| slot.title = "cashier".into()).await;
     yard.slot(other, 9 * 60, 6 * 60, |_| {}).await;
-    let vera = yard.firm.member("Vera", &[workforce::people::Role::Employee]).await;
+    let vera = yard.firm.member("Vera", &[workforce::person::Role::Employee]).await;
     chooses(&vera, "🗓 Plan a shift").await;
     vera.sees("You have no contract for any site yet.");
     let anna = yard.worker("Anna", &[shop, other], |_| {}).await;
@@ -363,7 +363,7 @@ async fn an_owner_sees_today_and_makes_a_slot_in_one_line() {
     let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
     plans(&anna).await;
     yard.firm.stage.passes(Duration::from_secs(3600)).await;
-    let max = yard.firm.member("Max", &[workforce::people::Role::Owner]).await;
+    let max = yard.firm.member("Max", &[workforce::person::Role::Owner]).await;
     chooses(&max, "📋 Today").await;
     max.sees("⚪ Shop\n• Anna has not come: 01.01 15:00–19:00");
     opens(&anna, "01.01").await;

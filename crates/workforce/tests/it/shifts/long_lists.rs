@@ -1,7 +1,7 @@
 //! Lists that are longer than a message lead on, and back.
 
 use opora::testing::chat::Someone;
-use workforce::people::Role;
+use workforce::person::Role;
 use workforce::shifts::Shifts;
 use workforce::sites::{NotDone, Why};
 

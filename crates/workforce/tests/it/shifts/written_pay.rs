@@ -6,8 +6,8 @@ use opora::testing::chat::Stage;
 use opora::turn::Context;
 use sea_orm::ConnectionTrait;
 use workforce::application;
+use workforce::money::Money;
 use workforce::notices::{self, Notice};
-use workforce::payroll::Money;
 use workforce::shifts::Shifts;
 
 use super::{Yard, chooses, is_here, is_told, opens, person};
