@@ -39,6 +39,8 @@ pub struct Settings {
     pub data: Option<PathBuf>,
     /// Host names that are served besides `localhost` and addresses.
     pub allowed_hosts: AllowedHosts,
+    /// The language of the chat page, `ru` or `en`, until its reader chooses another; none: that of the browser.
+    pub page_language: Option<&'static str>,
 }
 
 /// How many threads serve the emulator best: half of the cores. A bot's world lies behind one lock, so more threads mostly
@@ -110,6 +112,10 @@ impl Emulator {
 
     pub fn allowed_hosts(&self) -> &AllowedHosts {
         &self.shared.settings.allowed_hosts
+    }
+
+    pub(crate) fn page_language(&self) -> Option<&'static str> {
+        self.shared.settings.page_language
     }
 
     pub(crate) fn http(&self) -> &reqwest::Client {

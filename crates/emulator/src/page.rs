@@ -3,8 +3,11 @@
 //! A file is served only if it is in the table, so no path can reach anything else. The page runs no script and loads
 //! no picture but its own and the emulator's: names and texts that people type must never become code.
 
+use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+
+use crate::emulator::Emulator;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
     media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -13,6 +16,8 @@ const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const PICTURE: &str = "image/svg+xml";
+/// How the page begins where no language is set.
+const BEGINS: &str = "<html lang=\"en\">";
 
 /// Name, content type and text of a file.
 type Asset = (&'static str, &'static str, &'static str);
@@ -36,19 +41,25 @@ const ASSETS: &[Asset] = assets! {
 };
 
 /// The page itself, wherever the server has put it.
-pub async fn index() -> Response {
-    asset("index.html")
+pub async fn index(State(emulator): State<Emulator>) -> Response {
+    match emulator.page_language() {
+        Some(language) => {
+            let page = include_str!("page/index.html");
+            served(HTML, page.replacen(BEGINS, &format!("<html lang=\"{language}\" data-language=\"{language}\">"), 1))
+        }
+        None => asset("index.html"),
+    }
 }
 
 /// One of the page's files; 404 if it has no such file.
 pub fn asset(name: &str) -> Response {
     match ASSETS.iter().find(|(known, ..)| *known == name) {
-        Some((_, kind, text)) => served(kind, text),
+        Some((_, kind, text)) => served(kind, *text),
         None => (StatusCode::NOT_FOUND, "the page has no such file\n").into_response(),
     }
 }
 
-fn served(kind: &'static str, text: &'static str) -> Response {
+fn served(kind: &'static str, text: impl IntoResponse) -> Response {
     let mut response = text.into_response();
     let headers: [(HeaderName, &'static str); 5] = [
         (header::CONTENT_TYPE, kind),

@@ -21,7 +21,8 @@ use crate::domain::{self, Domain};
 use crate::files::Files;
 use crate::onboarding::Onboarding;
 use crate::payroll::Payroll;
-use crate::people::{People, Person};
+use crate::people::People;
+use crate::person::Person;
 use crate::rooms::Rooms;
 use crate::settings::{ENABLE_TEST_USERS, Settings};
 use crate::texts::{Language, Sentences};
@@ -54,6 +55,8 @@ pub struct Parts {
     pub clock: Clock,
     /// Tells open pages what has changed.
     pub events: Events,
+    /// The runs of jobs.
+    pub runs: jobs::Runs,
     /// How often pages may be asked for.
     pub limits: Limits,
     /// The requests of people who are not signed in.
@@ -108,6 +111,7 @@ impl App {
             bot_name: OnceLock::new(),
             clock,
             events: Events::default(),
+            runs: jobs::Runs::default(),
             limits: Limits::default(),
             guests: Guests::default(),
             downloads: Downloads::default(),

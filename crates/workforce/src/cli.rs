@@ -74,7 +74,7 @@ pub struct Demo {
     /// refused, as a page of another site could reach this server by them (DNS rebinding)
     #[arg(long = "allow-host", value_name = "NAME", value_parser = parse_name)]
     pub allow_hosts: Vec<String>,
-    /// Language of the demo bot and its people
+    /// Language of the demo bot, its people and the chat page
     #[arg(long, value_enum, default_value_t = Language::Ru)]
     pub language: Language,
     /// Do not open the chat page in the browser

@@ -44,7 +44,12 @@ pub async fn run(arguments: cli::Demo) -> anyhow::Result<()> {
     let (listener, address) = serve::listen(([127, 0, 0, 1], arguments.port).into(), serve::OTHER_PORT).await?;
     let stop = Stop::on_signals().context("cannot listen for signals")?;
     let allowed_hosts = AllowedHosts::new(&arguments.allow_hosts);
-    let settings = Settings { data: Some(data.join(EMULATOR)), allowed_hosts, ..Settings::default() };
+    let settings = Settings {
+        data: Some(data.join(EMULATOR)),
+        allowed_hosts,
+        page_language: Some(arguments.language.code()),
+        ..Settings::default()
+    };
     let emulator = Emulator::new(settings).with_context(|| serve::data_trouble(Some(&data)))?;
     let base = format!("http://{address}");
     let product = Product::open(configuration(&base, &data, arguments.language), Rooms::all()).await?;

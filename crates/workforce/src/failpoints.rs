@@ -6,9 +6,24 @@
 pub const REGISTRATION_AFTER_RENAME: &str = "registration.after_rename";
 /// An attachment is in its place, and its row does not say so yet.
 pub const ATTACHMENT_AFTER_RENAME: &str = "attachment.after_rename";
+/// A notice is committed, and not posted yet.
+pub const NOTICE_BEFORE_POST: &str = "notice.before_post";
+/// A notice is posted, and its row does not say so yet.
+pub const NOTICE_AFTER_POST: &str = "notice.after_post";
+/// A person is forgotten in the tables, and not yet in the store.
+pub const FORGETTING_BEFORE_STORE: &str = "forgetting.before_store";
+/// A person is forgotten in the store, and the note that asks for it is still there.
+pub const FORGETTING_AFTER_STORE: &str = "forgetting.after_store";
 
 #[cfg(debug_assertions)]
-const ALL: &[&str] = &[REGISTRATION_AFTER_RENAME, ATTACHMENT_AFTER_RENAME];
+const ALL: &[&str] = &[
+    REGISTRATION_AFTER_RENAME,
+    ATTACHMENT_AFTER_RENAME,
+    NOTICE_BEFORE_POST,
+    NOTICE_AFTER_POST,
+    FORGETTING_BEFORE_STORE,
+    FORGETTING_AFTER_STORE,
+];
 
 /// Arms what the environment names, such as `registration.after_rename=pause@2`.
 #[cfg(debug_assertions)]

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::application::{App, Speaker};
 use crate::domain::InTurn;
-use crate::people::{self, Person, Role, Status};
-use crate::person::{OWNERS, role_name};
+use crate::people;
+use crate::person::{OWNERS, Person, Role, Status, role_name};
 use crate::rooms::Rooms;
 pub use crate::texts::menu_button;
 use crate::texts::{Language, MENU};
@@ -21,6 +21,7 @@ use crate::{jobs, key, text};
 const LANGUAGE: &str = "language:";
 const CABINET: &str = "cabinet";
 
+pub mod fitting;
 pub mod ways;
 
 /// The front's own dialogue.

@@ -2,7 +2,12 @@
 //!
 //! Each job has a timer of a conversation that is nobody's. When it is due, one commit sets it anew and asks for the
 //! work; so only the instance that leads works, a crash in between loses neither, and a restart repeats at most one run.
+//!
+//! A page that has left work for a job in its commit asks for it by [`soon`], and answers without waiting for it.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use opora::bot::{Bot, NotRunning};
@@ -11,6 +16,7 @@ use opora::effects::{Asked, EffectError};
 use opora::key::DialogueKey;
 use opora::prelude::*;
 use opora::store::StoreError;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::application::App;
@@ -22,6 +28,24 @@ const EFFECT: &str = "job";
 const FIRST_AFTER: Duration = Duration::from_secs(2);
 /// How often an instance that stands by looks whether it leads by now.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// The runs of jobs in this process: one at a time of each job.
+#[derive(Debug, Default)]
+pub struct Runs(Mutex<HashMap<&'static str, Arc<Run>>>);
+
+#[derive(Debug, Default)]
+struct Run {
+    /// A run was asked for by [`soon`] and has not begun yet.
+    is_wanted: AtomicBool,
+    /// Held by the run that is under way.
+    under_way: tokio::sync::Mutex<()>,
+}
+
+impl Runs {
+    fn of(&self, job: &'static str) -> Arc<Run> {
+        Arc::clone(self.0.lock().entry(job).or_default())
+    }
+}
 
 /// Lets a dialogue hear the timers of all jobs.
 pub fn hear<S: States>(dialogue: Dialogue<S>, rooms: &Rooms) -> Dialogue<S> {
@@ -47,6 +71,28 @@ pub async fn begin(app: &App) {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
+}
+
+/// Runs a job now, beside its schedule, and does not wait for it. What it shall do is committed already: if the process ends
+/// first, or another instance leads, the schedule does it.
+pub fn soon(app: &App, name: &str) {
+    if !app.bot.is_running() {
+        return;
+    }
+    let Some(job) = app.rooms.jobs().into_iter().find(|job| job.name == name) else { return };
+    let run = app.runs.of(job.name);
+    // A run that has not begun yet will see what this caller has committed.
+    if run.is_wanted.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let app = app.clone();
+    tokio::spawn(async move {
+        let _alone = run.under_way.lock().await;
+        run.is_wanted.store(false, Ordering::Release);
+        if let Err(error) = (job.run)(app.clone()).await {
+            tracing::debug!(job = job.name, error = format!("{error:#}"), "a job failed; its schedule runs it again");
+        }
+    });
 }
 
 /// The conversation that is nobody's.
@@ -95,7 +141,9 @@ async fn carry_out(app: App, asked: Asked) -> Result<Value, EffectError> {
     let name: String = asked.read()?;
     // A job that an update has taken away may still be asked for.
     let Some(job) = app.rooms.jobs().into_iter().find(|job| job.name == name) else { return Ok(Value::Null) };
-    match (job.run)(app).await {
+    let run = app.runs.of(job.name);
+    let _alone = run.under_way.lock().await;
+    match (job.run)(app.clone()).await {
         Ok(()) => tracing::debug!(job = job.name, "a job is done"),
         Err(error) => tracing::warn!(job = job.name, error = format!("{error:#}"), "a job failed; it will run again"),
     }

@@ -12,11 +12,13 @@ use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Serialize};
 
+pub use self::kind::{Kind, earned_names};
 pub use self::kopecks::Kopecks;
 pub use self::period::{Period, day_of};
 use crate::text;
 use crate::texts::Language;
 
+mod kind;
 mod kopecks;
 mod period;
 

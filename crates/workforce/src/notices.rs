@@ -1,7 +1,8 @@
 //! News for people: written in the commit of what they tell of, and sent after it, once.
 //!
-//! Whoever changes something on a page or by a job has no turn to speak in. So a notice is a row first; the bot sends what
-//! was not sent, after turns that ask for it and every minute.
+//! A page or a job has no turn to speak in. So a notice is a row first, and no request waits for it to be sent. A job posts
+//! the rows that were not posted yet: after the commit of a page or a turn, every minute, and soon after a start. The number
+//! of the row names the post, so a job that is killed half-way and runs again sends nothing twice.
 
 use std::time::Duration;
 
@@ -15,18 +16,22 @@ use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySel
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::closed::{Closed, PaidLine};
 pub use self::leaving::told;
 pub use self::pay_news::PayNews;
 use self::table as notice;
 use crate::application::App;
 use crate::domain::{Domain, Writing};
+use crate::failpoints;
 use crate::front::menu_button;
+use crate::jobs;
 use crate::money::{Money, Period};
 use crate::person::{Person, Status};
 use crate::rooms::{Job, Room};
 use crate::text;
 use crate::texts::Language;
 
+mod closed;
 mod leaving;
 mod pay_news;
 mod table;
@@ -34,11 +39,13 @@ mod table;
 const EFFECT: &str = "notices";
 /// How many are read at once; before they are marked twice as many are sent at most.
 const AT_ONCE: usize = 100;
-/// How long a run of the job takes at most, and how long somebody waits who has only done something that others are told of.
+/// How long a run of the job takes at most.
 const RUN: Duration = Duration::from_secs(30);
 /// How often the job looks for what was not sent.
 const EVERY: Duration = Duration::from_secs(60);
-const SOON: Duration = Duration::from_secs(1);
+const JOB: &str = "notices";
+/// How long an effect sends at most, where many notices wait.
+const EFFECT_TIME: Duration = Duration::from_secs(1);
 
 /// The room.
 #[derive(Debug)]
@@ -66,7 +73,7 @@ impl Room for NoticesRoom {
     }
 
     fn jobs(&self) -> Vec<Job> {
-        vec![Job { name: "notices", every: EVERY, run: |app| Box::pin(tell(app)) }]
+        vec![Job { name: JOB, every: EVERY, run: |app| Box::pin(tell(app)) }]
     }
 }
 
@@ -109,6 +116,8 @@ pub enum Notice {
         site: String,
         when: String,
     },
+    /// The person has closed the own shift.
+    Closed(Closed),
     /// A shift was closed because its time was over.
     ClosedByTime {
         site: String,
@@ -175,29 +184,43 @@ fn work(app: &App, bot: Bot) -> Bot {
     bot.effect(EFFECT, move |_| {
         let app = app.clone();
         async move {
-            soon(&app).await;
+            // The effect is over once its notice is posted: a process that is killed before runs it again.
+            match tell_for(&app, EFFECT_TIME).await {
+                Ok(Told::Everything) => {}
+                Ok(Told::Some) => soon(&app),
+                Err(error) => tracing::debug!(error = format!("{error:#}"), "notices will be sent later"),
+            }
             Ok(Value::Null)
         }
     })
 }
 
-/// Tells what was not told yet; what cannot be told now is by the job.
-pub async fn soon(app: &App) {
-    if let Err(error) = tell_for(app, SOON).await {
-        tracing::debug!(error = format!("{error:#}"), "notices will be sent later");
-    }
+/// Has the job send what was committed, without waiting for it.
+pub fn soon(app: &App) {
+    jobs::soon(app, JOB);
 }
 
 /// The job.
 pub async fn tell(app: App) -> anyhow::Result<()> {
-    tell_for(&app, RUN).await
+    tell_for(&app, RUN).await.map(drop)
 }
 
-/// Tells all that waits, as far as it goes in this time; at least some of it.
-async fn tell_for(app: &App, time: Duration) -> anyhow::Result<()> {
+/// How much of what waited was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Everything,
+    Some,
+}
+
+/// Tells what waits, for so long at most; at least some of it.
+async fn tell_for(app: &App, time: Duration) -> anyhow::Result<Told> {
     let until = app.clock.now().plus(time);
-    while tell_some(app).await? && app.clock.now() < until {}
-    Ok(())
+    while tell_some(app).await? {
+        if app.clock.now() >= until {
+            return Ok(Told::Some);
+        }
+    }
+    Ok(Told::Everything)
 }
 
 /// False if nothing waits.
@@ -212,7 +235,9 @@ async fn tell_some(app: &App) -> anyhow::Result<bool> {
         let member = people.iter().find(|person| person.id == *user_id && person.status == Status::Verified);
         if let Some(person) = member {
             let said = Say::text(notice.words(person.language)).buttons([[menu_button(person.language)]]);
+            failpoints::hit(failpoints::NOTICE_BEFORE_POST).await;
             app.bot.post(&format!("notice-{id}"), person.telegram_id, said).await?;
+            failpoints::hit(failpoints::NOTICE_AFTER_POST).await;
         }
     }
     let told: Vec<_> = rows.iter().map(|row| row.0).collect();
@@ -276,6 +301,7 @@ impl Notice {
                 text!(language, "notice-missed", name = name, site = site, when = when)
             }
             Self::YouMissed { site, when } => text!(language, "notice-you-missed", site = site, when = when),
+            Self::Closed(closed) => closed.words(language),
             Self::ClosedByTime { site, end, total } => {
                 let total = total.shown(language);
                 text!(language, "notice-closed-by-time", site = site, end = end, total = total)

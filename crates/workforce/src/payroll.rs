@@ -18,7 +18,6 @@ use sea_orm::DbErr;
 use serde_json::Value;
 
 pub use self::changes::NO_ENTRY;
-pub use self::kind::Kind;
 pub use self::ledger::{
     Changed, DayOfMonth, Earnings, Entry, Line, LineMark, Month, PAGE, Payment, Reported, Seen, Sheet,
 };
@@ -34,10 +33,10 @@ pub use self::why::{NotDone, Why};
 use crate::application::App;
 use crate::domain::{Domain, Once, Writing, days, typed};
 use crate::key;
-pub use crate::money::{Hours, Money, NotMoney, Period};
-pub use crate::notices::PayNews;
-use crate::people::{self, People, Person};
-use crate::person::{EARNERS, KEEPERS, OWNERS, Permission};
+use crate::money::{Hours, Kind, Money, Period};
+use crate::notices::PayNews;
+use crate::people::{self, People};
+use crate::person::{EARNERS, KEEPERS, OWNERS, Permission, Person};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings::{Settings, TIME_ZONE};
 use crate::web::{NavItem, Oops, Routes, Section};
@@ -47,7 +46,6 @@ mod changes;
 mod earnings;
 mod explain;
 pub mod export;
-mod kind;
 mod ledger;
 mod news;
 mod pages;

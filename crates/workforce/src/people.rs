@@ -22,8 +22,7 @@ use self::tables::{role as user_role, user};
 use crate::application::App;
 use crate::domain::Domain;
 use crate::key;
-use crate::person::{KEEPERS, Permission};
-pub use crate::person::{Person, Role, Roles, Status, Who};
+use crate::person::{KEEPERS, Permission, Person, Role, Roles, Status};
 use crate::rooms::Room;
 use crate::web::{Card, NavItem, Oops, Routes};
 

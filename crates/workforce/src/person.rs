@@ -9,7 +9,8 @@ use opora::clock::Millis;
 
 pub use self::permission::{Permission, Permits};
 pub use self::role::{
-    EARNERS, KEEPERS, MANAGERS, OPERATORS, OWNERS, QUESTIONED, Role, Roles, SHIFT_READERS, WORKERS, role_name,
+    ANSWERERS, EARNERS, JUDGES, KEEPERS, MANAGERS, OPERATORS, OWNERS, QUESTIONED, Role, Roles, SHIFT_READERS, WORKERS,
+    role_name,
 };
 pub use self::who::{LONGEST_NAME, Who, stored_phone};
 use crate::text;

@@ -24,8 +24,7 @@ use self::states::Registration;
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;
-use crate::people::{Person, Status};
-use crate::person::OWNERS;
+use crate::person::{OWNERS, Person, Status};
 use crate::rooms::{Job, MenuItem, Room, Welcome};
 use crate::web::{Card, NavItem, Oops, Routes, Section};
 
@@ -136,7 +135,7 @@ impl Room for Registering {
     fn jobs(&self) -> Vec<Job> {
         vec![
             Job { name: "file-cleanup", every: CLEANUP_EVERY, run: |app| Box::pin(cleanup::hourly(app)) },
-            Job { name: "registration-news", every: NEWS_EVERY, run: |app| Box::pin(registrations::tell_all(app)) },
+            Job { name: registrations::NEWS, every: NEWS_EVERY, run: |app| Box::pin(registrations::tell_all(app)) },
         ]
     }
 }

@@ -20,6 +20,7 @@ pub async fn emulator(arguments: cli::Emulator) -> anyhow::Result<()> {
         limits: arguments.limits.into(),
         data: arguments.data.clone(),
         allowed_hosts: AllowedHosts::new(&arguments.allow_hosts),
+        page_language: None,
     };
     let emulator = Emulator::new(settings).with_context(|| data_trouble(arguments.data.as_deref()))?;
     println!("Bot API emulator {}", env!("CARGO_PKG_VERSION"));

@@ -20,7 +20,7 @@ use self::tables::{change, value};
 use crate::audit;
 use crate::domain::{self, Domain, Rule, Writing};
 use crate::key;
-pub use crate::money::Kopecks;
+use crate::money::Kopecks;
 use crate::person::OWNERS;
 use crate::rooms::Room;
 use crate::text;

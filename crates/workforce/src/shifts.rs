@@ -33,11 +33,10 @@ use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;
 use crate::payroll::Unsettled;
-use crate::people::Person;
-use crate::person::{KEEPERS, SHIFT_READERS, WORKERS};
+use crate::person::{JUDGES, Permission, Person, SHIFT_READERS, WORKERS};
 use crate::rooms::{Job, MenuItem, Room};
 use crate::settings;
-use crate::sites::{By, Period, Permission, Site, local};
+use crate::sites::{By, Period, Site, local};
 use crate::web::{NavItem, Routes};
 
 mod attendance;
@@ -114,7 +113,7 @@ impl Room for ShiftsRoom {
             NavItem {
                 caption: key!("cabinet-nav-cancellations"),
                 path: "/cancellations",
-                roles: KEEPERS,
+                roles: JUDGES,
                 needs: Some(Permission::Employees),
             },
         ]

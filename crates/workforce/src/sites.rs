@@ -32,9 +32,7 @@ pub use self::why::{NotDone, Why, kept};
 use crate::application::App;
 use crate::domain::{Domain, Writing};
 use crate::key;
-use crate::people::Person;
-use crate::person::{KEEPERS, OWNERS};
-pub use crate::person::{Permission, Permits};
+use crate::person::{KEEPERS, OWNERS, Permission, Permits, Person};
 use crate::rooms::{Job, Room};
 use crate::web::{NavItem, Oops, Permissions, Routes, Section};
 

@@ -13,6 +13,7 @@ const MEMBER: &str = "workforce";
 /// The modules that put the rooms together.
 const COMPOSING: [&str; 8] = ["application", "cli", "demo", "doctor", "lib", "main", "rooms", "run"];
 const ROOT: &str = "crate::";
+const SUPER: &str = "super::";
 
 /// The first place at which a room imports another one.
 #[derive(Debug)]
@@ -82,8 +83,10 @@ fn imported(module: &Module) -> Vec<(String, usize)> {
     }
     let line_of = |at: usize| starts.iter().rev().find(|(start, _)| *start <= at).map_or(1, |(_, number)| *number);
     let mut found = Vec::new();
-    for (at, _) in code.match_indices(ROOT) {
-        let rest = &code[at + ROOT.len()..];
+    let upward = SUPER.repeat(depth(module));
+    let roots = code.match_indices(ROOT).chain(code.match_indices(&upward));
+    for (at, root) in roots {
+        let rest = &code[at + root.len()..];
         let names = match rest.strip_prefix('{') {
             Some(group) => names_of_group(group),
             None => vec![first_name(rest)],
@@ -91,6 +94,11 @@ fn imported(module: &Module) -> Vec<(String, usize)> {
         found.extend(names.into_iter().map(|name| (name, line_of(at))));
     }
     found
+}
+
+/// How many `super::` lead from a file to the root of the crate.
+fn depth(module: &Module) -> usize {
+    module.within.split('/').count() - 1
 }
 
 /// The first names of the paths between braces: `a` and `c` of `a::{b, d}, c}`.

@@ -210,6 +210,23 @@ fn rooms_that_import_each_other_are_refused_once() {
 }
 
 #[test]
+fn rooms_that_import_each_other_by_the_way_upward_are_refused() {
+    let refused = of_rooms(&[
+        ("sites/pages/list", "use super::super::super::{shifts::Plan, texts};\n"),
+        ("shifts", "use super::sites::Site;\n"),
+        ("texts", ""),
+    ]);
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert!(refused[0].ends_with("shifts -> sites -> shifts"), "{refused:?}");
+    let within = of_rooms(&[
+        ("sites/pages/list", "use super::super::shifts::Plan;\n"),
+        ("sites/shifts", ""),
+        ("shifts", "use crate::sites::Site;\n"),
+    ]);
+    assert_eq!(within, Vec::<String>::new());
+}
+
+#[test]
 fn rooms_may_meet_in_what_puts_them_together() {
     let rooms = [
         ("rooms", "use crate::sites::Sites;\n"),

@@ -381,11 +381,9 @@ export const LANGUAGE_CODES = [
 ];
 
 const LANGUAGES = ["ru", "en"];
-let current = LANGUAGES.includes(recall("language"))
-  ? recall("language")
-  : /^(ru|be|uk|kk)\b/i.test(navigator.language)
-    ? "ru"
-    : "en";
+// What the reader has chosen here, else what the server was told, else what the browser says.
+const wished = [recall("language"), document.documentElement.dataset.language].find((one) => LANGUAGES.includes(one));
+let current = wished ?? (/^(ru|be|uk|kk)\b/i.test(navigator.language) ? "ru" : "en");
 let redraw = () => {};
 document.documentElement.lang = current;
 

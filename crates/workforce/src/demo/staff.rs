@@ -9,8 +9,8 @@ use opora_emulator::world::user::User;
 use super::TOKEN;
 use crate::application::App;
 use crate::domain::Writing;
-use crate::people::{self, Grant, Role};
-use crate::person::role_name;
+use crate::people::{self, Grant};
+use crate::person::{Role, role_name};
 use crate::settings;
 use crate::texts::Language;
 

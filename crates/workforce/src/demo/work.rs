@@ -12,12 +12,13 @@ use super::staff::FIRST;
 use crate::application::App;
 use crate::attachments;
 use crate::domain::Writing;
-use crate::payroll::Money;
+use crate::money::Money;
 use crate::people;
+use crate::person::Permission;
 use crate::shifts::{self, ClosedBy, End, Proof, Start, tasks_of};
 use crate::sites::{
-    self, AboutContract, AboutSite, AboutSlot, AboutTask, By, ContractStatus, Hours, Permission, Position, Sites,
-    WorkingDays, local,
+    self, AboutContract, AboutSite, AboutSlot, AboutTask, By, ContractStatus, Hours, Position, Sites, WorkingDays,
+    local,
 };
 use crate::texts::Language;
 

@@ -10,8 +10,8 @@ use opora::prelude::*;
 use crate::application::App;
 use crate::domain::typed;
 use crate::front::{self, menu_button};
-use crate::people::{Person, WriteAs};
-use crate::person::{KEEPERS, QUESTIONED};
+use crate::people::WriteAs;
+use crate::person::{ANSWERERS, Person, QUESTIONED};
 use crate::settings::QUESTIONS_GO_TO;
 use crate::text;
 use crate::texts::Language;
@@ -123,7 +123,7 @@ fn fitting(turn: &mut Turn, text: &str, language: Language) -> Option<String> {
 async fn whom_to_ask(app: &App, person: &Person) -> Result<Option<Person>, BoxError> {
     let (open, busy) =
         tokio::try_join!(records::open_chat(app.domain.read(), person.id), records::open_by_charge(app.domain.read()))?;
-    let mut all = app.people.with_any(KEEPERS).await?;
+    let mut all = app.people.with_any(ANSWERERS).await?;
     all.retain(|one| one.id != person.id);
     if let Some(same) = open.and_then(|chat| all.iter().position(|one| one.id == chat.in_charge_id)) {
         return Ok(Some(all.swap_remove(same)));
@@ -182,7 +182,7 @@ async fn reply_to_another(turn: &mut Turn, user_id: i64, press: Press) -> Step<C
 
 /// Who presses, and whose open conversation the button is about; otherwise that is said, and there is nobody.
 async fn charged_with(turn: &mut Turn, press: &Press) -> Result<Option<(Person, Person)>, BoxError> {
-    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(None) };
+    let Some(person) = front::allowed(turn, ANSWERERS).await? else { return Ok(None) };
     let user_id: i64 = press.rest.parse().unwrap_or_default();
     let Some(asker) = asker_of(&turn.context::<App>(), &person, user_id).await? else {
         let _: Step<ChatStates> = turn.refuse(text!(person.language, "chat-closed-toast"));
@@ -199,7 +199,7 @@ async fn asker_of(app: &App, person: &Person, user_id: i64) -> Result<Option<Per
 }
 
 async fn ask_answer(turn: &mut Turn, user_id: i64) -> Result<(), BoxError> {
-    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(()) };
+    let Some(person) = front::allowed(turn, ANSWERERS).await? else { return Ok(()) };
     match asker_of(&turn.context::<App>(), &person, user_id).await? {
         Some(asker) => turn.say(text!(person.language, "chat-answer", name = asker.full_name)),
         None => turn.say(text!(person.language, "chat-closed-toast")),
@@ -209,7 +209,7 @@ async fn ask_answer(turn: &mut Turn, user_id: i64) -> Result<(), BoxError> {
 
 /// An answer goes back to who asked.
 async fn answer(turn: &mut Turn, user_id: i64, said: String) -> Step<ChatStates> {
-    let Some(person) = front::allowed(turn, KEEPERS).await? else { return Ok(Next::End) };
+    let Some(person) = front::allowed(turn, ANSWERERS).await? else { return Ok(Next::End) };
     let asker = asker_of(&turn.context::<App>(), &person, user_id).await?;
     let Some(asker) = asker.filter(|_| turn.refused().is_none()) else {
         turn.say(text!(person.language, "chat-closed-toast"));

@@ -13,8 +13,8 @@ use super::{BEGIN, asking, begin_button, tell_pages};
 use crate::application::App;
 use crate::domain::InTurn;
 use crate::front::{self, menu_button};
-use crate::people::{Person, WriteAs};
-use crate::person::QUESTIONED;
+use crate::people::WriteAs;
+use crate::person::{Person, QUESTIONED};
 use crate::text;
 
 /// For how long a question waits.

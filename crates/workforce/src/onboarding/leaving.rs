@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::tables::{chat, message, session};
 use super::{Onboarding, Session};
 use crate::domain::{Domain, Writing};
-use crate::people::Person;
+use crate::person::Person;
 
 /// Questionnaires with their answers, and what was written to whoever is in charge and back.
 pub async fn export(domain: &Domain, person: &Person) -> anyhow::Result<Value> {

@@ -4,8 +4,7 @@ use maud::{Markup, html};
 
 use super::{Answer, Session, Status};
 use crate::application::App;
-use crate::people::Person;
-use crate::person::{OWNERS, QUESTIONED};
+use crate::person::{OWNERS, Person, QUESTIONED};
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Oops, Section, moment};

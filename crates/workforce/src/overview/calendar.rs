@@ -13,10 +13,11 @@ use serde::Deserialize;
 
 use crate::application::App;
 use crate::domain;
+use crate::person::Permission;
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Plan, Shifts};
-use crate::sites::pages::{Access, tasks};
-use crate::sites::{AboutSlot, Hours, NotDone, Period, Permission, Site, Sites, Slot, local, monday_of};
+use crate::sites::pages::{Access, read_hours, tasks};
+use crate::sites::{AboutSlot, Hours, NotDone, Period, Site, Sites, Slot, local, monday_of};
 use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, seen, time_of, version_of};
 use crate::web::{AskedDay, Oops, SignedIn, Visitor};
 
@@ -346,7 +347,7 @@ fn read_slot(typed: &Fields) -> Result<AboutSlot, Vec<&'static str>> {
     let about = AboutSlot {
         title: reader.words("title"),
         day: reader.day("day"),
-        hours: Hours::read(&mut reader, "starts", "ends"),
+        hours: read_hours(&mut reader, "starts", "ends"),
         rate_kopecks: reader.money_if_any("rate"),
         capacity: reader.number("capacity"),
         penalises_lateness: reader.tick("penalises_lateness"),

@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use self::picture::{Bar, Scale};
 use crate::application::App;
-use crate::payroll::{DayOfMonth, Hours, Money, Period, months};
+use crate::money::{Hours, Money, Period};
+use crate::payroll::{DayOfMonth, months};
 use crate::shifts::Shifts;
 use crate::text;
 use crate::texts::Language;

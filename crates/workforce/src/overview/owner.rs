@@ -8,12 +8,11 @@ use opora::prelude::*;
 
 use crate::application::App;
 use crate::domain::{InTurn, Rule};
-use crate::front::ways::fit;
+use crate::front::fitting::fit;
 use crate::front::{self, menu_button, ways};
+use crate::money::Money;
 use crate::notices;
-use crate::payroll::Money;
-use crate::people::Person;
-use crate::person::{KEEPERS, Permission};
+use crate::person::{KEEPERS, Permission, Person};
 use crate::shifts::paging::{Page, offset, turn_page};
 use crate::shifts::{
     self, Cancellation, Happened, MediumKind, Overview, Plan, PlanStatus, ShiftStatus, Shifts, Update, caption,

@@ -6,8 +6,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use crate::application::App;
-use crate::people::Person;
-use crate::person::WORKERS;
+use crate::person::{Person, WORKERS};
 use crate::shifts::{LONG_DAY_MINUTES, Plan, Shifts, minutes_of_day, plannable};
 use crate::sites::pages::{day_name, pager};
 use crate::sites::{Period, Site, Sites, Slot, local};

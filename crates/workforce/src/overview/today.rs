@@ -10,11 +10,11 @@ use maud::{Markup, html};
 use opora::clock::Millis;
 
 use crate::application::App;
-use crate::people::Person;
+use crate::person::{Permission, Person};
 use crate::shifts::pages::state;
 use crate::shifts::{Overview, Plan, PlanStatus, Shift, Shifts, minutes_late};
 use crate::sites::pages::{Access, open_label};
-use crate::sites::{Period, Permission, Site, Sites, Slot, local};
+use crate::sites::{Period, Site, Sites, Slot, local};
 use crate::text;
 use crate::texts::Language;
 use crate::web::{Oops, Section};

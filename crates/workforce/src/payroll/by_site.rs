@@ -3,10 +3,10 @@
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{ColumnTrait, DbErr, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Select};
 
-use super::kind::earned_names;
 use super::ledger::{line, page_of_lines, whole_sum};
 use super::tables::adjustment;
 use super::{Earnings, Entry, Hours, Line, LineMark, Money, PAGE, Payroll, Period, Sheet};
+use crate::money::earned_names;
 
 #[derive(Debug, Default, FromQueryResult)]
 struct Sums {

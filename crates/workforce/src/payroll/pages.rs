@@ -14,8 +14,7 @@ use super::{LineMark, Money, NotDone, Period, Seen, Why, export};
 use crate::application::App;
 use crate::notices;
 use crate::payroll::Unsettled;
-use crate::people::Person;
-use crate::person::{EARNERS, OWNERS};
+use crate::person::{EARNERS, OWNERS, Person};
 use crate::text;
 use crate::web::form::{Attempt, Fields, carry_out, once, seen};
 use crate::web::{Event, Oops, Owner, PageNumber, Routes, Section, SignedIn, Visitor};
@@ -247,7 +246,7 @@ async fn try_on(
         Ok(()) => {
             tell(app);
             app.events.publish(Event::to_person(TOPIC, user_id));
-            notices::soon(app).await;
+            notices::soon(app);
             Ok(Redirect::to(&format!("/payroll/people/{user_id}?period={period}")).into_response())
         }
         Err(attempt) => {

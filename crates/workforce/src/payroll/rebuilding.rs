@@ -15,12 +15,12 @@ use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Statement,
 };
 
-use super::kind::earned_names;
 use super::posting::{self, Deltas, Sums};
 use super::tables::period;
 use super::{Hours, Money, Period};
 use crate::application::App;
 use crate::domain::Writing;
+use crate::money::earned_names;
 
 /// The hour of the night from which on it works, by the clock of the business.
 const HOUR: u32 = 4;

@@ -151,6 +151,7 @@ pub async fn set_status(
     }
     if status != Status::Verified {
         sessions::end_all(db, id).await?;
+        // The hooks of a block are those of all rooms, whoever commits it: a page, a turn or the command line.
         for room in Rooms::all().iter() {
             room.person_kept_out(db, id, by, at).await?;
         }

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::to_forget;
 use crate::application::App;
+use crate::failpoints;
 
 /// How often the instance that leads looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -35,6 +36,16 @@ pub async fn run(app: &App) {
     }
 }
 
+/// Does it now where the bot leads, without waiting for it. After a failure the instance that leads tries again.
+pub fn soon(app: &App) {
+    let app = app.clone();
+    tokio::spawn(async move {
+        if let Err(error) = forget_waiting(&app).await {
+            tracing::warn!(error = format!("{error:#}"), "conversations are not forgotten yet; trying again");
+        }
+    });
+}
+
 /// Removes what the bot keeps of everybody who waits to be forgotten; nothing where it does not lead.
 pub async fn forget_waiting(app: &App) -> anyhow::Result<()> {
     if !app.bot.is_running() {
@@ -45,7 +56,9 @@ pub async fn forget_waiting(app: &App) -> anyhow::Result<()> {
         for room in app.rooms.iter() {
             room.discard_drafts(app, &states).await?;
         }
+        failpoints::hit(failpoints::FORGETTING_BEFORE_STORE).await;
         let gone = app.bot.forget(telegram_id).await?;
+        failpoints::hit(failpoints::FORGETTING_AFTER_STORE).await;
         to_forget::done(&app.domain, telegram_id).await?;
         tracing::info!(gone, "the conversations of a person are forgotten");
     }

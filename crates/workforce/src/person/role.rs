@@ -16,6 +16,10 @@ pub const OPERATORS: &[Role] = &[Role::Superadmin];
 pub const MANAGERS: &[Role] = &[Role::Manager];
 /// Who looks after sites: owners everywhere, managers where they were permitted.
 pub const KEEPERS: &[Role] = &[Role::Manager, Role::Owner, Role::Superadmin];
+/// Who may answer the questions of people.
+pub const ANSWERERS: &[Role] = KEEPERS;
+/// Who may judge why somebody does not come: owners everywhere, managers where they were permitted.
+pub const JUDGES: &[Role] = KEEPERS;
 /// Who plans and works shifts.
 pub const WORKERS: &[Role] = &[Role::Employee, Role::Master, Role::Manager];
 /// Who sees shifts: their own, or those of others.

@@ -16,8 +16,7 @@ use crate::application::App;
 use crate::domain::InTurn;
 use crate::front;
 use crate::onboarding::Onboarding;
-use crate::people::{Person, Status};
-use crate::person::OWNERS;
+use crate::person::{OWNERS, Person, Status};
 use crate::text;
 use crate::texts::Language;
 

@@ -10,8 +10,7 @@ use serde::Deserialize;
 use super::{NotDecided, Registrations};
 use crate::application::App;
 use crate::files::MediaType;
-use crate::people::Person;
-use crate::person::OWNERS;
+use crate::person::{OWNERS, Person};
 use crate::web::{self, Card, Event, Oops, Owner, Routes, Section, ShownFile, Visitor};
 use crate::{key, text};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use opora::clock::{Clock, Millis};
+use opora::clock::Millis;
 use opora::store::{Refusal, WriteError};
 use opora::telegram::Say;
 use sea_orm::sea_query::{Expr, ExprTrait, Query, SelectStatement};
@@ -11,24 +11,24 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, DbErr, EntityTrait, QueryFilter, Qu
 use super::tables::{decision, document};
 use super::{Document, DocumentStatus, answers, deciding};
 use crate::application::App;
-use crate::domain::{Domain, NOT_ALLOWED, NotWritten, Writing};
+use crate::domain::{NOT_ALLOWED, NotWritten, Writing};
+use crate::jobs;
 use crate::onboarding::Onboarding;
-use crate::people::{self, People, Person, Role, Status};
-use crate::person::OWNERS;
+use crate::people;
+use crate::person::{OWNERS, Person, Role, Status};
 
 /// Why a commit is refused that decides on documents which nobody has looked at.
 const CHANGED: &str = "these are not the documents that were looked at";
 
+/// The job that tells people of decisions.
+pub const NEWS: &str = "registration-news";
 /// How many people are told of decisions in one run of the job.
 const TOLD_AT_ONCE: u64 = 100;
 
 /// The front door.
 #[derive(Clone, Debug)]
 pub struct Registrations {
-    domain: Domain,
-    people: People,
-    bot: opora::bot::Handle,
-    clock: Clock,
+    app: App,
 }
 
 /// Somebody who waits to be looked at.
@@ -81,12 +81,12 @@ pub struct Verdict {
 
 impl Registrations {
     pub fn of_app(app: &App) -> Self {
-        Self { domain: app.domain.clone(), people: app.people.clone(), bot: app.bot.clone(), clock: app.clock.clone() }
+        Self { app: app.clone() }
     }
 
     /// Some of those who wait, the longest first.
     pub async fn waiting(&self, most: u64) -> Result<Vec<Waiting>, DbErr> {
-        let people = self.people.first(Status::Pending, most, oldest_pending).await?;
+        let people = self.app.people.first(Status::Pending, most, oldest_pending).await?;
         let pending = document::Column::Status.eq(DocumentStatus::Pending.name());
         let theirs = document::Column::UserId.is_in(people.iter().map(|person| person.id));
         let mut documents: HashMap<i64, Vec<Document>> = HashMap::new();
@@ -103,7 +103,7 @@ impl Registrations {
 
     /// How many wait.
     pub async fn count(&self) -> Result<u64, DbErr> {
-        self.people.count(Status::Pending).await
+        self.app.people.count(Status::Pending).await
     }
 
     /// All documents of a person, the oldest first; none if there are none.
@@ -119,9 +119,9 @@ impl Registrations {
     /// How a person's registration was decided the last time.
     pub async fn last_decision(&self, user_id: i64) -> Result<Option<Decided>, DbErr> {
         let of_person = decision::Entity::find().filter(decision::Column::UserId.eq(user_id));
-        let row = of_person.order_by_desc(decision::Column::Id).limit(1).one(self.domain.read()).await?;
+        let row = of_person.order_by_desc(decision::Column::Id).limit(1).one(self.app.domain.read()).await?;
         let Some(row) = row else { return Ok(None) };
-        let by = self.people.by_id(row.decided_by).await?;
+        let by = self.app.people.by_id(row.decided_by).await?;
         Ok(Some(Decided { is_approved: row.is_approved, reason: row.reason, by, at: Millis(row.decided_at) }))
     }
 
@@ -137,53 +137,54 @@ impl Registrations {
     }
 
     async fn decide(&self, by: i64, user_id: i64, looked_at: &str, reason: Option<String>) -> Result<(), NotDecided> {
-        let decider = self.people.by_id(by).await?;
+        let decider = self.app.people.by_id(by).await?;
         if !decider.is_some_and(|person| person.may(OWNERS)) {
             return Err(NotDecided::NotAllowed);
         }
         let verdict = Verdict { user_id, main_document_begins: looked_at.to_owned(), by, reason, is_told: false };
-        let at = self.clock.now();
-        match self.domain.write(move |db| Box::pin(decide(db, verdict, at))).await {
+        let at = self.app.clock.now();
+        match self.app.domain.write(move |db| Box::pin(decide(db, verdict, at))).await {
             Ok(()) => {}
             Err(NotWritten::Refused(why)) if why == CHANGED => return Err(NotDecided::Changed),
             Err(NotWritten::Refused(why)) if why == NOT_ALLOWED => return Err(NotDecided::NotAllowed),
             Err(NotWritten::Refused(_)) => return Err(NotDecided::NotWaiting(self.last_decision(user_id).await?)),
             Err(NotWritten::Failed(error)) => return Err(NotDecided::Failed(error.into())),
         }
-        // Where the bot does not run, the job tells the person.
-        if let Err(error) = self.tell().await {
-            tracing::debug!(error = format!("{error:#}"), "a decision will be told later");
-        }
+        // The decision is a row that was not told yet: no request waits for that.
+        jobs::soon(&self.app, NEWS);
         Ok(())
     }
 
     /// Writes to everybody who has not heard of a decision yet.
     async fn tell(&self) -> anyhow::Result<()> {
         let untold = decision::Entity::find().filter(decision::Column::IsTold.eq(false));
-        let rows = untold.order_by_asc(decision::Column::Id).limit(TOLD_AT_ONCE).all(self.domain.read()).await?;
+        let rows = untold.order_by_asc(decision::Column::Id).limit(TOLD_AT_ONCE).all(self.app.domain.read()).await?;
         if rows.is_empty() {
             return Ok(());
         }
         let ids = rows.iter().map(|row| row.user_id).collect::<Vec<_>>();
-        let people = self.people.with_ids(&ids).await?;
+        let people = self.app.people.with_ids(&ids).await?;
         for row in &rows {
             if let Some(person) = people.iter().find(|person| person.id == row.user_id) {
                 let once = format!("registration-decision-{}", row.id);
-                self.bot.post(&once, person.telegram_id, told(person, row.reason.as_deref(), row.is_approved)).await?;
+                self.app
+                    .bot
+                    .post(&once, person.telegram_id, told(person, row.reason.as_deref(), row.is_approved))
+                    .await?;
                 if let Some(invitation) = Onboarding::invitation(person).filter(|_| row.is_approved) {
-                    self.bot.post(&format!("{once}-questions"), person.telegram_id, invitation).await?;
+                    self.app.bot.post(&format!("{once}-questions"), person.telegram_id, invitation).await?;
                 }
             }
         }
         let told: Vec<_> = rows.iter().map(|row| row.id).collect();
-        self.domain.write(move |db| Box::pin(mark_told(db, told))).await?;
+        self.app.domain.write(move |db| Box::pin(mark_told(db, told))).await?;
         Ok(())
     }
 
     async fn documents(&self, which: impl sea_orm::sea_query::IntoCondition) -> Result<Vec<Document>, DbErr> {
         let found = document::Entity::find().filter(which).filter(document::Column::UserId.is_not_null());
         let ordered = found.order_by_asc(document::Column::CreatedAt).order_by_asc(document::Column::Kind);
-        ordered.all(self.domain.read()).await?.into_iter().map(Document::try_from).collect()
+        ordered.all(self.app.domain.read()).await?.into_iter().map(Document::try_from).collect()
     }
 }
 

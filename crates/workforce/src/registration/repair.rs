@@ -18,7 +18,8 @@ use super::{Document, DocumentKind, DocumentStatus, Registering};
 use crate::domain::Writing;
 use crate::files::installation::Bond;
 use crate::files::{Found, generated_name};
-use crate::people::{self, People, Person, Status};
+use crate::people::{self, People};
+use crate::person::{Person, Status};
 use crate::rooms::Room;
 
 /// Databases take only so many values at once.

@@ -4,7 +4,8 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, Que
 
 use super::tables::{decision, document};
 use super::{DocumentKind, DocumentStatus};
-use crate::people::{self, Person, Role, Status};
+use crate::people;
+use crate::person::{Person, Role, Status};
 
 /// What is known of somebody's registration.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use sea_orm::{ConnectionTrait, DbErr};
 
-use crate::people::{self, Person};
-use crate::person::{KEEPERS, MANAGERS, OWNERS};
+use crate::people;
+use crate::person::{ANSWERERS, MANAGERS, OWNERS, Person};
 
 /// Whom questions go to. Where there is nobody of that kind they go to whoever else may answer: a question is not lost
 /// because somebody has left.
@@ -23,7 +23,7 @@ impl InCharge {
     pub async fn may_answer(self, db: &impl ConnectionTrait) -> Result<bool, DbErr> {
         let Self::Person(telegram_id) = self else { return Ok(true) };
         let named = people::by_telegram(db, telegram_id).await?;
-        Ok(named.is_some_and(|named| named.may(KEEPERS)))
+        Ok(named.is_some_and(|named| named.may(ANSWERERS)))
     }
 
     /// Those of the people who may answer that are in charge.

@@ -9,8 +9,8 @@ use maud::{Markup, html};
 
 use crate::application::App;
 use crate::key;
-use crate::people::{self, Person};
-use crate::person::{KEEPERS, OPERATORS};
+use crate::people;
+use crate::person::{ANSWERERS, OPERATORS, Person};
 use crate::settings::{self, Change, Declared, InCharge, NotDone, Shape};
 use crate::text;
 use crate::texts::Language;
@@ -79,7 +79,7 @@ async fn page(app: &App, visitor: &Visitor, attempt: Attempt) -> Result<Response
     let (values, changes) = tokio::try_join!(app.settings.all(), app.settings.latest(CHANGES))?;
     let (names, able) = tokio::try_join!(
         app.people.names(changes.iter().filter_map(|change| change.by)),
-        app.people.with_any(KEEPERS)
+        app.people.with_any(ANSWERERS)
     )?;
     let (language, offered) = (visitor.language(), offered(visitor));
     let now: Fields = values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();

@@ -11,9 +11,9 @@ use super::{Happened, MediumKind, Reason, Shifts, Update, mine, when};
 use crate::application::App;
 use crate::attachments;
 use crate::domain::typed;
-use crate::people::{Person, WriteAs};
-use crate::person::{KEEPERS, OWNERS};
-use crate::sites::{Permission, Sites, Why};
+use crate::people::WriteAs;
+use crate::person::{JUDGES, OWNERS, Permission, Person};
+use crate::sites::{Sites, Why};
 use crate::texts::Language;
 use crate::{key, text};
 
@@ -202,7 +202,7 @@ async fn cancel(
 
 /// Who judges reasons at each of these sites, by site; each but their own, which is for owners.
 pub async fn judges(app: &App, sites: &[i64]) -> Result<HashMap<i64, Vec<i64>>, DbErr> {
-    let staff = app.people.with_any(KEEPERS).await?;
+    let staff = app.people.with_any(JUDGES).await?;
     let permitted = Sites::of_app(app).permitted_at(sites, Permission::Employees).await?;
     let permitted: HashSet<(i64, i64)> = permitted.into_iter().collect();
     let of_site = |site: i64| {

@@ -12,13 +12,11 @@ use super::{Shift, Update};
 use crate::application::App;
 use crate::domain::Rule;
 use crate::front;
-pub use crate::front::ways::{
-    BACK, back_to_menu, caption, fit, fit_between, last_words, last_words_and, timed_out, way_out,
-};
+pub use crate::front::fitting::{caption, fit, fit_between};
+pub use crate::front::ways::{BACK, back_to_menu, last_words, last_words_and, timed_out, way_out};
+use crate::money::Money;
 use crate::notices;
-use crate::payroll::{Money, Row};
-use crate::people::Person;
-use crate::person::WORKERS;
+use crate::person::{Person, WORKERS};
 use crate::sites::{Position, Site, Sites, Why, local};
 use crate::texts::Language;
 use crate::{key, text};
@@ -138,18 +136,6 @@ pub fn task_lines(tasks: &[ShiftTask], language: Language) -> String {
 /// A mark shows what is really so.
 pub fn check(task: &ShiftTask) -> &'static str {
     if task.done_at.is_some() { "✅" } else { "⬜" }
-}
-
-/// What a shift came to, line by line, with the sign of each.
-pub fn amounts(rows: &[Row], language: Language) -> String {
-    let line = |row: &Row| {
-        let what = match &row.basis {
-            crate::payroll::Basis::Task { text, .. } => format!("{} «{text}»", language.text(row.kind.caption())),
-            _ => language.text(row.kind.caption()),
-        };
-        format!("{what}: {}", row.amount.signed(language))
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The hour of an instant, by the clock of its place.

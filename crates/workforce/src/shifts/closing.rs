@@ -6,12 +6,11 @@ use opora::prelude::*;
 
 use super::chat::{self, LIFE, Typed, last_words, refused, worker};
 use super::marking::MyTasks;
-use super::rules::reckon;
 use super::working::{self, End};
 use super::{ClosedBy, Happened, Shift, Shifts, Update, tasks_of};
 use crate::application::App;
-use crate::payroll::{Hours, Money};
-use crate::people::{Person, WriteAs};
+use crate::people::WriteAs;
+use crate::person::Person;
 use crate::sites::{Position, Site, Sites, Why};
 use crate::{key, text};
 
@@ -124,7 +123,7 @@ async fn reviewed(turn: &mut Turn, shift_id: i64) -> Step<CloseShift> {
     if let Some(why) = refused(turn) {
         return chat::give_up(turn, why, person.language);
     }
-    close(turn, &app, &person, (shift, site), None).await?;
+    close(turn, &app, &person, shift, None).await?;
     turn.give_back(&Left::Closed);
     Ok(Next::End)
 }
@@ -150,41 +149,28 @@ async fn position(turn: &mut Turn, shift_id: i64, sent: Location) -> Step<CloseS
     let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
     turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
     let was = (position, chat::sent_at(turn, &sent));
-    close(turn, &app, &person, (shift, site), Some(was)).await?;
+    close(turn, &app, &person, shift, Some(was)).await?;
     turn.give_back(&Left::Closed);
     Ok(Next::End)
 }
 
-/// Writes it, and says what came of it. `was` is where somebody was last, and when; nothing where they need not say.
+/// Writes it. What it came to is told by a notice of that commit, made of the amounts that it has written. `was` is where
+/// somebody was last, and when; nothing where they need not say.
 async fn close(
     turn: &mut Turn,
     app: &App,
     person: &Person,
-    (shift, site): (Shift, Site),
+    shift: Shift,
     was: Option<(Position, Millis)>,
 ) -> Result<(), BoxError> {
-    let (language, at) = (person.language, turn.now());
+    let at = turn.now();
     let (position, was_at) = was.unzip();
     let ended_at = was_at.unwrap_or(at).max(shift.started_at);
-    let shifts = Shifts::of_app(app);
-    let mandatory_task_penalty = shifts.mandatory_task_penalty().await?;
-    let tasks = tasks_of(app.domain.read(), shift.id).await?;
-    let rows = reckon(&shift, &tasks, ended_at, &site, mandatory_task_penalty);
+    let mandatory_task_penalty = Shifts::of_app(app).mandatory_task_penalty().await?;
     let (shift_id, closed_by) = (shift.id, ClosedBy::Person);
     let end = End { shift_id, version: None, position, closed_by, ended_at, mandatory_task_penalty, at };
-    turn.write_as(person, move |db| Box::pin(working::close(db, end)));
+    turn.write_as(person, move |db| Box::pin(working::close_own(db, end)));
     chat::tell(turn, Update::of_shift(Happened::ShiftClosed, shift.id, person.id).at(shift.site_id));
-    let total: Money = rows.iter().map(|row| row.amount).sum();
-    let hours = Hours::worked((ended_at.0 - shift.started_at.0) / 1000).shown(language);
-    let (name, total) = (site.about.name.as_str(), total.shown(language));
-    let title = text!(language, "shifts-closed", site = name, hours = hours);
-    let mut sum = text!(language, "shifts-closed-total", total = total);
-    let others = shifts.works_somebody_else(site.id, shift.id).await?;
-    if !others {
-        sum = format!("{sum}\n\n{}", text!(language, "shifts-site-closed-too", site = name));
-    }
-    let words = chat::fit_between(&format!("{title}\n\n"), &chat::amounts(&rows, language), &format!("\n{sum}"));
-    turn.say(last_words(words, language));
     Ok(())
 }
 

@@ -25,11 +25,11 @@ use super::updates::{Happened, Update};
 use super::working::{self, End};
 use crate::application::App;
 use crate::domain::{Writing, among};
+use crate::money::Money;
 use crate::notices;
-use crate::payroll::Money;
-use crate::people::Person;
+use crate::person::{Permission, Person};
 use crate::settings;
-use crate::sites::{By, LONGEST_DAY_MS, NotDone, Period, Permission, Rights, Sites, Slot, Why};
+use crate::sites::{By, LONGEST_DAY_MS, NotDone, Period, Rights, Sites, Slot, Why};
 
 /// How many reasons are judged in one go; more come as these are done.
 const WAITING_MOST: u64 = 100;
@@ -378,7 +378,7 @@ impl Shifts {
         });
         let got = write.await?;
         update.publish(&self.app);
-        notices::soon(&self.app).await;
+        notices::soon(&self.app);
         Ok(got)
     }
 

@@ -40,7 +40,7 @@ pub async fn remind(app: App) -> anyhow::Result<()> {
     loop {
         let sites = Arc::clone(&sites);
         let reminded = app.domain.write_and_get(move |db| Box::pin(remind_some(db, sites, now))).await?;
-        notices::soon(&app).await;
+        notices::soon(&app);
         if reminded < AT_ONCE {
             return Ok(());
         }
@@ -112,7 +112,7 @@ pub async fn note_missed(app: App) -> anyhow::Result<()> {
             Update::new(Happened::PlanMissed, person.id).at(site.id).publish(&app);
         }
     }
-    notices::soon(&app).await;
+    notices::soon(&app);
     Ok(())
 }
 
@@ -132,7 +132,7 @@ pub async fn close_overdue(app: App) -> anyhow::Result<()> {
     let now = app.clock.now();
     close_shifts(&app, now).await?;
     close_sites(&app, now).await?;
-    notices::soon(&app).await;
+    notices::soon(&app);
     Ok(())
 }
 

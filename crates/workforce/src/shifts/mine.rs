@@ -9,7 +9,7 @@ use super::planning::PlanShift;
 use super::{Plan, PlanStatus, Shift, Shifts, cancelling, planning, when};
 use crate::application::App;
 use crate::front::menu_button;
-use crate::payroll::{Hours, Money};
+use crate::money::{Hours, Money};
 use crate::sites::{Period, Site, Sites};
 use crate::text;
 use crate::texts::Language;

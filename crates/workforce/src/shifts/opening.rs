@@ -12,7 +12,8 @@ use super::rules::EARLIEST_MS;
 use super::working::{self, Start};
 use super::{Happened, Plan, PlanStatus, ShiftTask, Shifts, Update, closing, marking, planning, plans, when};
 use crate::application::App;
-use crate::people::{Person, WriteAs};
+use crate::people::WriteAs;
+use crate::person::Person;
 use crate::sites::{self, ContractStatus, Position, Site, Sites, Why, local};
 use crate::{key, text};
 

@@ -17,8 +17,9 @@ use super::rules::EARLIEST_MS;
 use super::tables::{cancellation, plan, shift};
 use super::{records, when};
 use crate::domain::Writing;
+use crate::money::{Kind, Money};
 use crate::notices::{self, Notice};
-use crate::payroll::{Basis, Kind, Money, Payroll, Row, Source};
+use crate::payroll::{Basis, Payroll, Row, Source};
 use crate::people;
 use crate::sites::{self, By, Site, Slot, Why, kept, local};
 

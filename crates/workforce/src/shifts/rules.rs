@@ -4,7 +4,8 @@ use chrono::{Days, NaiveDate};
 use opora::clock::Millis;
 
 use super::records::{Shift, ShiftTask};
-use crate::payroll::{self, LatenessFacts, Money, Row, ShiftFacts, TaskFacts};
+use crate::money::Money;
+use crate::payroll::{self, LatenessFacts, Row, ShiftFacts, TaskFacts};
 use crate::sites::{AboutSite, LONGEST_DAY_MS, Period, Position, Site, local};
 
 const MINUTE_MS: i64 = 60_000;

@@ -4,7 +4,7 @@ use sea_orm::{ColumnTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, QueryTr
 
 use super::tables::{cancellation, medium, plan, shift, task};
 use crate::domain::Domain;
-use crate::sites::Permission;
+use crate::person::Permission;
 
 /// With which permission for which site a file is seen: a picture of a task by all who see the site, what proves a reason
 /// by those who judge it.

@@ -7,7 +7,8 @@ use super::closing::{CloseShift, Left};
 use super::paging::{self, Page, Question, offset};
 use super::{Happened, Shifts, Update, opening, working};
 use crate::application::App;
-use crate::people::{Person, WriteAs};
+use crate::people::WriteAs;
+use crate::person::Person;
 use crate::sites::{self, Site, Sites, Why};
 use crate::{key, text};
 

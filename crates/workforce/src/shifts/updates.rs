@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 use super::TOPIC;
 use super::doors::Shifts;
 use crate::application::App;
-use crate::person::OWNERS;
-use crate::sites::Permission;
+use crate::person::{OWNERS, Permission};
 use crate::web::Event;
 
 const EFFECT: &str = "shift-updates";

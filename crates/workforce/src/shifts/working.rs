@@ -19,9 +19,10 @@ use super::rules::{EARLIEST_MS, overdue, reckon};
 use super::tables::{medium, opening, plan, shift, task};
 use crate::attachments;
 use crate::domain::Writing;
-use crate::notices::{self, Notice};
-use crate::payroll::{Money, Payroll, rate_of};
-use crate::sites::{self, Position, Task, Why, kept, local};
+use crate::money::Money;
+use crate::notices::{self, Closed, Notice, PaidLine};
+use crate::payroll::{Basis, Line, Payroll, rate_of};
+use crate::sites::{self, Position, Site, Task, Why, kept, local};
 
 /// Photos of one task, at most.
 const MEDIA_MOST: i64 = 10;
@@ -205,13 +206,46 @@ pub async fn attach(
     Ok(())
 }
 
-/// Closes a shift: shift, plan and amounts in one commit, and the site if nobody is left there.
-///
+/// Closes a shift and tells nobody: shift, plan and amounts in one commit, and the site if nobody is left there.
+pub async fn close(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
+    end_shift(db, end).await.map(drop)
+}
+
+/// Closes the shift of the person who asks, and tells them what it came to.
+pub async fn close_own(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
+    let Ended { shift, site, lines, is_site_closed } = end_shift(db, end).await?;
+    let worked_seconds = (end.ended_at.0 - shift.started_at.0) / 1000;
+    let lines = lines.into_iter().map(paid_line).collect();
+    let notice = Notice::Closed(Closed { site: site.about.name, worked_seconds, lines, is_site_closed });
+    notices::write(db, vec![(shift.user_id, notice)], end.at).await
+}
+
+/// Closes somebody's shift for them, and tells them when it ended and what it came to.
+pub async fn close_for(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
+    let Ended { shift, site, lines, .. } = end_shift(db, end).await?;
+    let total = lines.iter().map(|line| line.amount).sum();
+    let ended = local(end.ended_at, site.about.time_zone).format("%d.%m %H:%M").to_string();
+    let site = site.about.name;
+    let notice = match end.closed_by {
+        ClosedBy::Time => Notice::ClosedByTime { site, end: ended, total },
+        ClosedBy::Staff | ClosedBy::Person => Notice::ClosedByStaff { site, end: ended, total },
+    };
+    notices::write(db, vec![(shift.user_id, notice)], end.at).await
+}
+
+/// A shift that this commit has closed, with the amounts that it has written.
+struct Ended {
+    shift: Shift,
+    site: Site,
+    lines: Vec<Line>,
+    is_site_closed: bool,
+}
+
 /// The site is held before the shift, as by whoever opens one: nobody begins there while it is closed for the last one, and
 /// nobody waits in a circle.
-pub async fn close(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
+async fn end_shift(db: &Writing<'_, '_>, end: End) -> Result<Ended, WriteError> {
     let seen = records::shift(db, end.shift_id).await?.ok_or_else(|| Why::NotWorking.refusal())?;
-    sites::site_to_change(db, seen.site_id).await?;
+    let site = sites::site_to_change(db, seen.site_id).await?;
     let closed = shift::Entity::update_many()
         .set(shift::ActiveModel {
             status: Set(ShiftStatus::Completed.name().to_owned()),
@@ -243,27 +277,18 @@ pub async fn close(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
             .exec(db)
             .await?;
     }
-    post(db, end.shift_id, end.mandatory_task_penalty, end.at).await?;
-    if !works_somebody(db, shift.site_id).await? {
+    post(db, shift.id, end.mandatory_task_penalty, end.at).await?;
+    let lines = Payroll::lines_of_shift(db, shift.id).await?;
+    let is_site_closed = !works_somebody(db, shift.site_id).await?;
+    if is_site_closed {
         shut(db, shift.site_id, None, end.at).await?;
     }
-    Ok(())
+    Ok(Ended { shift, site, lines, is_site_closed })
 }
 
-/// Closes somebody's shift for them, and tells them when it ended and what it came to.
-pub async fn close_for(db: &Writing<'_, '_>, end: End) -> Result<(), WriteError> {
-    close(db, end).await?;
-    let shift = records::shift(db, end.shift_id).await?.ok_or_else(|| Why::Gone.refusal())?;
-    let site = sites::site(db, shift.site_id).await?.ok_or_else(|| Why::Gone.refusal())?;
-    let rows = reckon(&shift, &tasks_of(db, shift.id).await?, end.ended_at, &site, end.mandatory_task_penalty);
-    let total = rows.iter().map(|row| row.amount).sum();
-    let ended = local(end.ended_at, site.about.time_zone).format("%d.%m %H:%M").to_string();
-    let site = site.about.name;
-    let notice = match end.closed_by {
-        ClosedBy::Time => Notice::ClosedByTime { site, end: ended, total },
-        ClosedBy::Staff | ClosedBy::Person => Notice::ClosedByStaff { site, end: ended, total },
-    };
-    notices::write(db, vec![(shift.user_id, notice)], end.at).await
+fn paid_line(line: Line) -> PaidLine {
+    let task = if let Basis::Task { text, .. } = line.basis { Some(text) } else { None };
+    PaidLine { kind: line.kind, task, amount: line.amount }
 }
 
 /// Posts what a shift that is over comes to; what was posted already stays.

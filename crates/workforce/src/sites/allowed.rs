@@ -13,8 +13,8 @@ use super::records::Site;
 use super::tables::{permission, site};
 use super::{NotDone, Why};
 use crate::domain::{Writing, among};
-use crate::people::{self, Person};
-use crate::person::{MANAGERS, OWNERS, Permission};
+use crate::people;
+use crate::person::{MANAGERS, OWNERS, Permission, Person};
 
 /// What a change needs of its actor, as it was checked before the commit.
 #[derive(Clone, Debug, Default)]

@@ -19,8 +19,7 @@ use super::{NotDone, Why, slots};
 use crate::application::App;
 use crate::domain::{Once, Writing};
 use crate::notices;
-use crate::people::Person;
-use crate::person::{OWNERS, Permission};
+use crate::person::{OWNERS, Permission, Person};
 use crate::web::Event;
 
 /// What pages name in `data-live` to hear of sites, slots, tasks and contracts.
@@ -371,7 +370,7 @@ impl Sites {
         });
         let got = run.await?;
         events.into_iter().for_each(|event| self.app.events.publish(event));
-        notices::soon(&self.app).await;
+        notices::soon(&self.app);
         Ok(got)
     }
 

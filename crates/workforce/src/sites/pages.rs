@@ -1,7 +1,9 @@
 //! The pages of sites: the sites themselves, their tasks, contracts, and what managers may do.
 
+use super::Hours;
 use crate::application::App;
 use crate::person::Person;
+use crate::web::form::Reader;
 use crate::web::{Oops, Routes, Section};
 
 mod access;
@@ -37,6 +39,11 @@ pub fn routes() -> Routes {
         .get("/managers", managers::list)
         .get("/managers/{id}", managers::show)
         .post("/managers/{id}", managers::edit)
+}
+
+/// From when to when, as a form has it.
+pub fn read_hours(reader: &mut Reader<'_>, from: &'static str, to: &'static str) -> Hours {
+    Hours::new(reader.minute(from), reader.minute(to))
 }
 
 /// Contracts and permissions, on a person's page.

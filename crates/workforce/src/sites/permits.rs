@@ -15,8 +15,7 @@ use super::updates::permitted_otherwise;
 use super::{NotDone, Sites, Why};
 use crate::audit;
 use crate::domain::Writing;
-use crate::people::Person;
-use crate::person::{Permission, Permits};
+use crate::person::{Permission, Permits, Person};
 
 impl Sites {
     /// What each manager may do, by person.

@@ -3,7 +3,6 @@
 //! Nothing here reads a clock or a table. Clocks that are put forward or back change instants, never the hours that people
 //! agreed on.
 
-use crate::web::form::Reader;
 use chrono::{Datelike, Days, LocalResult, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Weekday};
 use chrono_tz::Tz;
 use opora::clock::Millis;
@@ -62,11 +61,6 @@ impl Position {
 impl Hours {
     pub const fn new(from_minute: i64, to_minute: i64) -> Self {
         Self { from_minute, to_minute }
-    }
-
-    /// From when to when, as a form has it.
-    pub fn read(reader: &mut Reader<'_>, from: &'static str, to: &'static str) -> Self {
-        Self::new(reader.minute(from), reader.minute(to))
     }
 
     pub fn are_of_a_day(self) -> bool {

@@ -6,7 +6,8 @@ use futures_util::future::BoxFuture;
 use opora::dialogue::Child;
 use opora::prelude::*;
 use workforce::front;
-use workforce::people::{self, Person, Role, Status};
+use workforce::people;
+use workforce::person::{Person, Role, Status};
 use workforce::rooms::{MenuItem, Room, Rooms, Welcome};
 
 use crate::kit::firm::{Firm, Kind, NOON, on_every_database};

@@ -10,6 +10,7 @@ pub mod cabinet;
 pub mod chat;
 pub mod chromedriver;
 pub mod firm;
+pub mod overtaken;
 pub mod page;
 pub mod product;
 pub mod remains;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use opora::testing::chat::Someone;
 use sea_orm::ConnectionTrait;
 use workforce::onboarding::{OnboardingRoom, Session, Status};
-use workforce::people::Role;
+use workforce::person::Role;
 use workforce::rooms::Rooms;
 use workforce::texts::Language;
 

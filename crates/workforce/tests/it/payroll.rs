@@ -6,12 +6,10 @@ use opora::testing::chat::Someone;
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::application::App;
 use workforce::domain::{NotWritten, Writing};
+use workforce::money::{Kind as PayKind, Money, Period};
 use workforce::notices;
-use workforce::payroll::{
-    self, Kind as PayKind, LatenessFacts, Money, NO_ENTRY, NotDone, Payroll, Period, ShiftFacts, TaskFacts, Why,
-    adjustments_of,
-};
-use workforce::people::{Person, Role};
+use workforce::payroll::{self, LatenessFacts, NO_ENTRY, NotDone, Payroll, ShiftFacts, TaskFacts, Why, adjustments_of};
+use workforce::person::{Person, Role};
 use workforce::rooms::Rooms;
 use workforce::texts::Language;
 

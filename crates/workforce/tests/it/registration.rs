@@ -7,7 +7,7 @@ use opora::effects::{Asked, EffectError};
 use opora::testing::chat::Someone;
 use serde_json::json;
 use workforce::files::{Files, Found};
-use workforce::people::{Role, Status};
+use workforce::person::{Role, Status};
 use workforce::registration::keeping;
 use workforce::registration::{DocumentKind, DocumentStatus, Registrations};
 
@@ -344,7 +344,7 @@ fn asked_for(person: &Someone, body: &serde_json::Value) -> Asked {
     Asked { key: "7-1".into(), dialogue: person.key(), body: body.to_string().into(), attempt: 1, is_last: false }
 }
 
-async fn person(firm: &Firm, someone: &Someone) -> Option<workforce::people::Person> {
+async fn person(firm: &Firm, someone: &Someone) -> Option<workforce::person::Person> {
     firm.app.people.by_telegram(someone.key().user).await.unwrap()
 }
 

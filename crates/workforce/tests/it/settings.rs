@@ -3,8 +3,9 @@
 use futures_util::future::join_all;
 use sea_orm::ConnectionTrait;
 use workforce::domain::{Domain, NotWritten};
+use workforce::money::Kopecks;
 use workforce::settings::{
-    self, CANCEL_NOTICE_HOURS, Change, ENABLE_TEST_USERS, Kopecks, MANDATORY_TASK_PENALTY, Setting, Wish,
+    self, CANCEL_NOTICE_HOURS, Change, ENABLE_TEST_USERS, MANDATORY_TASK_PENALTY, Setting, Wish,
 };
 
 use crate::kit::firm::{Firm, Kind, NOON, on_databases, on_every_database};

@@ -4,8 +4,10 @@ use chrono_tz::Europe::Moscow;
 use opora::clock::Millis;
 use opora::testing::chat::Someone;
 use sea_orm::{ConnectionTrait, Statement};
-use workforce::people::{Person, Role};
+use workforce::notices;
+use workforce::person::{Person, Role};
 use workforce::sites::{AboutContract, AboutSite, AboutSlot, AboutTask, ContractStatus, Hours, Position, Sites, local};
+use workforce::texts::Language;
 
 use crate::kit::firm::{Firm, Kind, NOON};
 
@@ -48,6 +50,7 @@ mod two_instances;
 mod ways_out;
 mod without_redis;
 mod worked;
+mod written_pay;
 
 /// Where all sites of these tests are.
 pub const HERE: Position = Position { latitude: 55.75, longitude: 37.61 };
@@ -180,6 +183,14 @@ pub async fn closes(someone: &Someone) {
     chooses(someone, "⏹ Close my shift").await;
     someone.presses("Go on to closing").await;
     is_here(someone).await;
+}
+
+/// What somebody was told last by a notice, which waits to be sent, has these words.
+pub async fn is_told(yard: &Yard, someone: &Someone, words: &str) {
+    let id = person(&yard.firm, someone).await.id;
+    let untold = notices::untold(&yard.firm.app.domain).await.unwrap();
+    let told = untold.iter().rev().find(|(_, user, _)| *user == id).map(|(.., notice)| notice.words(Language::En));
+    assert!(told.as_ref().is_some_and(|told| told.contains(words)), "no {words:?} in {told:?}");
 }
 
 /// The caption of the last button that has these words in it.

@@ -7,6 +7,7 @@ mod large_firm;
 mod live_audience;
 mod live_loads;
 pub mod live_pages;
+mod live_reconnect;
 mod live_sockets;
 mod routes;
 mod sent_twice;

@@ -8,8 +8,7 @@ use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, DbErr, EntityTrait
 
 use super::super::tables::{chat, message};
 use crate::domain::Writing;
-use crate::people::Person;
-use crate::person::OWNERS;
+use crate::person::{OWNERS, Person};
 
 /// The conversation of a person that is not closed.
 pub async fn open_chat(db: &impl ConnectionTrait, user_id: i64) -> Result<Option<chat::Model>, DbErr> {

@@ -51,10 +51,15 @@ impl Payroll {
 
     /// The rows of a shift, in the order in which they came about.
     pub async fn of_shift(&self, shift_id: i64) -> Result<Vec<Line>, DbErr> {
+        Self::lines_of_shift(self.domain.read(), shift_id).await
+    }
+
+    /// The same within a commit: what was written so far.
+    pub async fn lines_of_shift(db: &impl ConnectionTrait, shift_id: i64) -> Result<Vec<Line>, DbErr> {
         let of_shift = adjustment::Column::ShiftId.eq(shift_id).and(adjustment::Column::DeletedAt.is_null());
         let rows = adjustment::Entity::find().filter(of_shift).order_by_asc(adjustment::Column::Id);
         let none = HashMap::new();
-        rows.all(self.domain.read()).await?.into_iter().map(|row| line(row, &none)).collect()
+        rows.all(db).await?.into_iter().map(|row| line(row, &none)).collect()
     }
 
     /// What several shifts were worth, by shift.

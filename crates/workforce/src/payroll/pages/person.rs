@@ -8,8 +8,7 @@ use super::super::{Changed, Earnings, Entry, Kind, Line, Money, NO_ENTRY, Paymen
 use super::sight::Sight;
 use super::{BONUS, DEDUCTION, KIND, OWN, PAYROLL, TOPIC, sheet};
 use crate::payroll::earnings::day_words;
-use crate::people::Person;
-use crate::person::OWNERS;
+use crate::person::{OWNERS, Person};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Attempt, Fields, Filled, Sheet, fields};

@@ -4,8 +4,7 @@ use maud::{Markup, html};
 
 use super::super::{Earnings, LineMark, Period};
 use crate::application::App;
-use crate::people::Person;
-use crate::person::{OWNERS, Permission};
+use crate::person::{OWNERS, Permission, Person};
 use crate::sites::{Site, Sites};
 use crate::text;
 use crate::texts::Language;

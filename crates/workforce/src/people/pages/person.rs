@@ -63,7 +63,7 @@ pub async fn block(State(app): State<App>, Owner(visitor): Owner, Path(id): Path
     if !is_changed.await? {
         return Ok(back(id));
     }
-    app.rooms.iter().for_each(|room| room.after_block(&app, id));
+    Rooms::all().iter().for_each(|room| room.after_block(&app, id));
     Ok(changed(&app, id))
 }
 
@@ -109,10 +109,7 @@ pub async fn forget(
     }
     let (by, at) = (Some(visitor.person.id), app.clock.now());
     people::forget(&app.domain, &app.rooms, &app.files, &person, by, at).await.map_err(refused)?;
-    // Where the bot leads, at once; elsewhere, and after a failure, the instance that leads does it.
-    if let Err(error) = people::forgetting::forget_waiting(&app).await {
-        tracing::warn!(user = id, error = format!("{error:#}"), "conversations are not forgotten yet; trying again");
-    }
+    people::forgetting::soon(&app);
     Ok(changed(&app, id))
 }
 

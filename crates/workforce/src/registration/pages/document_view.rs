@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::super::questions::kind_name;
 use super::super::{Document, DocumentStatus};
 use super::{QUEUE, view};
-use crate::people::Person;
+use crate::person::Person;
 use crate::text;
 use crate::web::{Visitor, moment};
 

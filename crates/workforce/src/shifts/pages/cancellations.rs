@@ -12,9 +12,10 @@ use serde::Deserialize;
 use super::media::{self, Paper};
 use crate::application::App;
 use crate::attachments::{self, Attachment};
+use crate::person::Permission;
 use crate::shifts::{Cancellation, Plan, Shifts, TOPIC};
 use crate::sites::pages::{Access, why};
-use crate::sites::{Permission, Site, Why, local};
+use crate::sites::{Site, Why, local};
 use crate::text;
 use crate::web::{Oops, SignedIn, Visitor, moment};
 

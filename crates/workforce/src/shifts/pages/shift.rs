@@ -14,12 +14,12 @@ use serde::Deserialize;
 use crate::application::App;
 use crate::attachments::{self, Attachment};
 use crate::domain::days;
-use crate::payroll::Money;
-use crate::people::Person;
+use crate::money::Money;
+use crate::person::{Permission, Person};
 use crate::settings::TIME_ZONE;
 use crate::shifts::{Ending, From, Listed, Mark, Medium, MediumKind, Shift, ShiftTask, Shifts, Whose, overdue};
 use crate::sites::pages::Access;
-use crate::sites::{Period, Permission, Site, Sites, local};
+use crate::sites::{Period, Site, Sites, local};
 use crate::web::form::{Attempt, Fields, Reader, carry_out};
 use crate::web::{AskedDay, Oops, SignedIn, Visitor};
 

@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 
 use crate::application::App;
-use crate::people::Person;
-use crate::person::{MANAGERS, OWNERS};
-use crate::sites::{Contract, NotDone, Permission, Site, Sites, Why};
+use crate::person::{MANAGERS, OWNERS, Permission, Person};
+use crate::sites::{Contract, NotDone, Site, Sites, Why};
 use crate::web::Oops;
 
 /// Asked once for a page.

@@ -10,9 +10,8 @@ use maud::html;
 
 use super::access::Access;
 use crate::application::App;
-use crate::people::{Person, Who};
-use crate::person::{OWNERS, WORKERS};
-use crate::sites::{AboutContract, Contract, Permission, Site, Sites};
+use crate::person::{OWNERS, Permission, Person, WORKERS, Who};
+use crate::sites::{AboutContract, Contract, Site, Sites};
 use crate::text;
 use crate::web::form::{Attempt, Fields, carry_out, once, seen, version_of};
 use crate::web::{Oops, Owner, Section, SignedIn, Visitor};

@@ -9,9 +9,8 @@ use maud::{Markup, html};
 
 use crate::application::App;
 use crate::audit::{self, Line};
-use crate::people::{Person, Role};
-use crate::person::{MANAGERS, OWNERS};
-use crate::sites::{Permission, Permits, Site, Sites};
+use crate::person::{MANAGERS, OWNERS, Permission, Permits, Person, Role};
+use crate::sites::{Site, Sites};
 use crate::text;
 use crate::texts::Language;
 use crate::web::form::{Attempt, Fields, Filled, Sheet, carry_out};

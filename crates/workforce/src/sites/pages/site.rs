@@ -9,9 +9,10 @@ use serde::Deserialize;
 use super::access::Access;
 use super::tasks;
 use crate::application::App;
+use crate::person::Permission;
 use crate::rooms;
 use crate::settings::TIME_ZONE;
-use crate::sites::{AboutSite, Hours, NotDone, Permission, Position, Site, Sites, WorkingDays};
+use crate::sites::{AboutSite, NotDone, Position, Site, Sites, WorkingDays};
 use crate::web::form::{Attempt, Fields, Reader, carry_out, fields, money_field, once, seen, time_of, version_of};
 use crate::web::{Oops, PageNumber, SignedIn, Visitor};
 
@@ -228,7 +229,7 @@ fn read_site(typed: &Fields) -> Result<AboutSite, Vec<&'static str>> {
         address: reader.words("address"),
         position,
         time_zone: time_zone.unwrap_or(TIME_ZONE.default),
-        hours: Hours::read(&mut reader, "opens", "closes"),
+        hours: super::read_hours(&mut reader, "opens", "closes"),
         working_days: WorkingDays(working_days),
         rate_kopecks: reader.money("rate"),
         max_distance_m: reader.number("max_distance"),

@@ -4,7 +4,8 @@ use opora::store::{Refusal, WriteError};
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::audit;
 use workforce::domain::{Domain, NotWritten, Writing};
-use workforce::people::{self, Enrolment, Grant, Role, Status};
+use workforce::people::{self, Enrolment, Grant};
+use workforce::person::{Role, Status};
 use workforce::texts::Language;
 
 use crate::kit::firm::{Ground, Kind, NOON, on_every_database};

@@ -1,7 +1,7 @@
 //! In a group everybody reads along: whatever is of one person is told in that person's own chat, and nowhere else.
 
 use serde_json::{Value, json};
-use workforce::people::Status;
+use workforce::person::Status;
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS, Demo};

@@ -17,7 +17,8 @@ use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 use workforce::application::{self, App};
-use workforce::people::{self, Grant, Person, Role};
+use workforce::people::{self, Grant};
+use workforce::person::{Person, Role};
 use workforce::rooms::Rooms;
 use workforce::texts::Language;
 

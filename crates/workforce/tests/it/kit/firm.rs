@@ -13,7 +13,8 @@ use tempfile::TempDir;
 use workforce::application::{self, App};
 use workforce::config::{Config, Layer, Layers};
 use workforce::domain::{Address, Domain};
-use workforce::people::{self, Grant, Role};
+use workforce::people::{self, Grant};
+use workforce::person::Role;
 use workforce::rooms::Rooms;
 use workforce::texts::Language;
 

@@ -4,7 +4,8 @@ use opora::prelude::*;
 use sea_orm::{ConnectionTrait, Statement};
 use workforce::application::App;
 use workforce::onboarding::{Onboarding, OnboardingRoom};
-use workforce::people::{self, Role, Status};
+use workforce::people;
+use workforce::person::{Role, Status};
 use workforce::rooms::{Room, Rooms};
 use workforce::settings;
 

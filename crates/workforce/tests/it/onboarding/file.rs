@@ -1,6 +1,6 @@
 //! The owner's file: changed under way, broken, checked by hand.
 
-use workforce::people::Role;
+use workforce::person::Role;
 
 use super::{QUESTIONS, answers, begins, firm, some, write_file};
 use crate::kit::firm::{Kind, on_every_database};

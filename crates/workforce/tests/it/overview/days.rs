@@ -1,6 +1,7 @@
 //! Days on the pages: by the clock of each site, over midnight, and more of them than are shown at once.
 
-use workforce::sites::{Permission, Sites};
+use workforce::person::Permission;
+use workforce::sites::Sites;
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};

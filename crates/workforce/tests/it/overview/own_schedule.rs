@@ -1,6 +1,6 @@
 //! Everybody's own schedule on the pages: free places are taken there, with a warning where a day gets long.
 
-use workforce::people::Role;
+use workforce::person::Role;
 use workforce::shifts::Shifts;
 use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites};
 

@@ -1,8 +1,8 @@
 //! The pages on which a business is run, through the router: sites, calendar, shifts, today, charts; who sees what.
 
 use sea_orm::{ConnectionTrait, Statement};
-use workforce::people::Role;
-use workforce::sites::{AboutContract, ContractStatus, Permission, Sites};
+use workforce::person::{Permission, Role};
+use workforce::sites::{AboutContract, ContractStatus, Sites};
 
 use crate::kit::cabinet::{Answer, Browser, Cabinet};
 use crate::kit::demo::{ANNA, BORIS};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use workforce::application::App;
-use workforce::people::Person;
+use workforce::person::{Permission, Permits, Person};
 use workforce::settings::TIME_ZONE;
-use workforce::sites::{AboutContract, AboutSite, AboutSlot, ContractStatus, Hours, Permission, Permits, Sites};
+use workforce::sites::{AboutContract, AboutSite, AboutSlot, ContractStatus, Hours, Sites};
 
 use crate::kit::browser::{Screen, browse};
 use crate::kit::cabinet::Cabinet;

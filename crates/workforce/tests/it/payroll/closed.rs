@@ -1,6 +1,7 @@
 //! A closed month: the database itself keeps its sums, whoever writes. Only payments are still marked.
 
-use workforce::payroll::{self, Money, Period};
+use workforce::money::{Money, Period};
+use workforce::payroll;
 
 use super::{Office, day, january, post_352, roubles};
 use crate::kit::firm::{Kind, on_every_database};

@@ -5,9 +5,9 @@ use std::time::Duration;
 use chrono_tz::Asia::Vladivostok;
 use opora::clock::Millis;
 use sea_orm::{ConnectionTrait, Statement};
-use workforce::people::Role;
+use workforce::person::{Permission, Role};
 use workforce::shifts::{self, ClosedBy, End, Start};
-use workforce::sites::{AboutContract, AboutSite, ContractStatus, Permission, Sites};
+use workforce::sites::{AboutContract, AboutSite, ContractStatus, Sites};
 
 use super::{january, post_352};
 use crate::kit::cabinet::{Browser, Cabinet};

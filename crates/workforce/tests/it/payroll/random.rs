@@ -8,8 +8,9 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use sea_orm::{ConnectionTrait, Statement};
 use tokio::runtime::Runtime;
-use workforce::payroll::{Line, Money, NO_ENTRY, NotDone, Payroll, Period, ShiftFacts, adjustments_of};
-use workforce::people::Role;
+use workforce::money::{Money, Period};
+use workforce::payroll::{Line, NO_ENTRY, NotDone, Payroll, ShiftFacts, adjustments_of};
+use workforce::person::Role;
 use workforce::shifts::{self, ClosedBy, End, Shifts, Start};
 use workforce::sites::AboutTask;
 

@@ -4,7 +4,8 @@ use opora::key::DialogueKey;
 use opora::store::{Incoming, Mark, Origin, Parked, ParkedId};
 use serde_json::{Value, json};
 use workforce::audit;
-use workforce::people::{self, Status, forgetting};
+use workforce::people::{self, forgetting};
+use workforce::person::Status;
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS, Demo, until};

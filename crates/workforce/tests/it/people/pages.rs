@@ -9,7 +9,8 @@ use opora::key::DialogueKey;
 use opora::store::{Parked, ParkedId};
 use workforce::application::App;
 use workforce::audit;
-use workforce::people::{self, PeopleRoom, Person, Role, Status};
+use workforce::people::{self, PeopleRoom};
+use workforce::person::{Person, Role, Status};
 use workforce::rooms::{Room, Rooms};
 use workforce::web::{Card, Oops, Routes, Section, Web};
 

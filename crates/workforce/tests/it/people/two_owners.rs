@@ -3,8 +3,9 @@
 use axum::Router;
 use workforce::application;
 use workforce::domain::NOT_ALLOWED;
-use workforce::payroll::Money;
-use workforce::people::{self, Deed, Person, Role, Status};
+use workforce::money::Money;
+use workforce::people::{self, Deed};
+use workforce::person::{Person, Role, Status};
 use workforce::shifts::Shifts;
 use workforce::sites::{AboutSlot, Hours, NotDone, Sites};
 use workforce::web::sessions;

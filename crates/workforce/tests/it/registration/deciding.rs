@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use workforce::audit;
-use workforce::people::{Role, Status};
+use workforce::person::{Role, Status};
 use workforce::registration::{DocumentStatus, NotDecided, Registrations};
 
 use super::live::mark;

@@ -4,7 +4,7 @@ use std::fs;
 
 use opora::clock::Clock;
 use sea_orm::ConnectionTrait;
-use workforce::people::Status;
+use workforce::person::Status;
 use workforce::registration::cleanup::Grounds;
 use workforce::registration::repair::{Broken, Fault, Mend, Outcome, repair};
 use workforce::registration::{DocumentKind, Registrations};

@@ -2,7 +2,7 @@
 
 use sea_orm::ConnectionTrait;
 use serde_json::json;
-use workforce::people::{Role, Status};
+use workforce::person::{Role, Status};
 use workforce::registration::{DocumentStatus, Registrations};
 use workforce::server::{Limits, Server, Timeouts};
 

@@ -1,7 +1,7 @@
 //! Whoever is unblocked stands where they stood before, and nobody waits whom nobody can decide on.
 
 use serde_json::json;
-use workforce::people::{Role, Status};
+use workforce::person::{Role, Status};
 use workforce::registration::Registrations;
 
 use super::live::{gives_all_of, mark, written};

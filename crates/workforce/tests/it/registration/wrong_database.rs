@@ -9,7 +9,7 @@ use workforce::application::App;
 use workforce::domain::Domain;
 use workforce::files::Found;
 use workforce::files::installation::{Apart, Bond};
-use workforce::people::Status;
+use workforce::person::Status;
 use workforce::registration::cleanup::{Grounds, clean};
 use workforce::registration::repair::{Mend, repair};
 

@@ -1,6 +1,7 @@
 //! The settings of the business on their page: typed, with defaults, a history, and nobody's change lost.
 
-use workforce::people::{self, Role};
+use workforce::people;
+use workforce::person::Role;
 use workforce::settings::{CANCEL_NOTICE_HOURS, ENABLE_TEST_USERS, MANDATORY_TASK_PENALTY, QUESTIONS_GO_TO, TIME_ZONE};
 
 use crate::kit::cabinet::{Browser, Cabinet};

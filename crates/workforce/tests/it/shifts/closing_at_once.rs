@@ -14,7 +14,7 @@ use workforce::sites::{NotDone, Why};
 
 use super::by_time::run;
 use super::two_instances::{WAITING, hold};
-use super::{Yard, chooses, is_here, opens, person};
+use super::{Yard, chooses, is_here, is_told, opens, person};
 use crate::kit::demo::until;
 use crate::kit::firm::{Kind, on_databases};
 
@@ -37,7 +37,7 @@ async fn who_closes_the_own_shift_when_staff_was_faster_by_a_moment_is_told(kind
     let (by_staff, ()) = scene.meet(scene.staff_closes(), is_here(&scene.anna)).await;
     by_staff.unwrap();
     scene.anna.sees("This shift is not open any more.");
-    assert!(!scene.anna.transcript().contains("Total:"), "{}", scene.anna.transcript());
+    is_told(&scene.yard, &scene.anna, "was closed for you").await;
     scene.was_closed_once("staff").await;
 }
 
@@ -45,7 +45,7 @@ async fn staff_who_closes_a_shift_when_its_person_was_faster_by_a_moment_is_told
     let scene = Scene::set(kind).await;
     let ((), by_staff) = scene.meet(is_here(&scene.anna), scene.staff_closes()).await;
     assert!(matches!(by_staff, Err(NotDone::Refused(Why::NotWorking))), "{by_staff:?}");
-    scene.anna.sees("Total: 150.00\u{a0}₽");
+    is_told(&scene.yard, &scene.anna, "Total: 150.00\u{a0}₽").await;
     scene.was_closed_once("person").await;
 }
 

@@ -4,9 +4,9 @@ use chrono::NaiveDate;
 use opora::clock::Millis;
 use workforce::audit;
 use workforce::notices::{self, Notice};
-use workforce::people::Role;
+use workforce::person::{Permission, Role};
 use workforce::shifts::{PlanStatus, Shifts};
-use workforce::sites::{AboutSite, AboutSlot, AboutTask, Hours, NotDone, Period, Permission, Why, monday_of};
+use workforce::sites::{AboutSite, AboutSlot, AboutTask, Hours, NotDone, Period, Why, monday_of};
 
 use super::{Yard, about_site, person, plans, task};
 use crate::kit::firm::{Kind, NOON, on_every_database};

@@ -1,9 +1,9 @@
 //! However a dialogue ends, its last message leads to the main menu.
 
 use opora::testing::chat::Someone;
-use workforce::people::Role;
+use workforce::person::Role;
 
-use super::{Yard, button_with, chooses, closes, is_here, opens, plans};
+use super::{Yard, button_with, chooses, closes, is_here, is_told, opens, plans};
 use crate::kit::firm::Kind;
 
 /// The dialogue is over, and what was said last has the button.
@@ -31,7 +31,7 @@ async fn a_shop() -> (Yard, Someone) {
 
 #[tokio::test]
 async fn whatever_is_done_to_its_end_leads_to_the_main_menu() {
-    let (_yard, anna) = a_shop().await;
+    let (yard, anna) = a_shop().await;
     plans(&anna).await;
     ends(&anna).await;
     opens(&anna, "without a plan").await;
@@ -41,7 +41,8 @@ async fn whatever_is_done_to_its_end_leads_to_the_main_menu() {
     anna.presses("Done").await;
     ends(&anna).await;
     closes(&anna).await;
-    ends(&anna).await;
+    // By a notice, and every notice leads to the main menu.
+    is_told(&yard, &anna, "Your shift at Shop is closed").await;
     chooses(&anna, "🔓 Open a site").await;
     anna.presses("Shop").await;
     is_here(&anna).await;

@@ -32,7 +32,7 @@ async fn who_fills_in_pays_only_for_being_late_after_that(kind: Kind) {
     let (yard, site) = begun(kind).await;
     let anna = yard.worker("Anna", &[site], |_| {}).await;
     plans(&anna).await;
-    let max = yard.firm.member("Max", &[workforce::people::Role::Owner]).await;
+    let max = yard.firm.member("Max", &[workforce::person::Role::Owner]).await;
     chooses(&max, "📋 Today").await;
     assert!(!max.transcript().contains("has not come: 01.01 10:00"), "she said only now that she would");
     passes(&yard, 7 * 60).await;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use workforce::domain::Domain;
+use workforce::money::Money;
 use workforce::notices::{self, Notice};
-use workforce::payroll::Money;
 use workforce::shifts::{self, Shifts, Start};
 use workforce::sites::{AboutSite, AboutSlot, Hours, Sites};
 

@@ -9,7 +9,7 @@ use workforce::notices::{self, Notice};
 use workforce::shifts::{self, Shifts, Start};
 use workforce::sites::{AboutTask, NotDone, Why};
 
-use super::{HERE, Yard, button_with, chooses, closes, is_here, opens, person, plans, task};
+use super::{HERE, Yard, button_with, chooses, closes, is_here, is_told, opens, person, plans, task};
 use crate::kit::firm::{Kind, NOON, on_every_database};
 
 on_every_database! {
@@ -37,7 +37,7 @@ const DEEDS: &[(Deed, &str)] = &[
     (Deed::Press("⬜ Lock up"), "✅ Lock up"),
     (Deed::Menu("⏹ Close my shift"), "✅ Sweep · +50.00\u{a0}₽ · 📷 1\n✅ Lock up · −10.00\u{a0}₽"),
     (Deed::Press("Go on to closing"), "to close your shift"),
-    (Deed::Here, "Total: "),
+    (Deed::Here, "I have your position"),
 ];
 
 async fn a_restart_between_any_two_steps_loses_nothing(kind: Kind) {
@@ -62,6 +62,7 @@ async fn a_restart_between_any_two_steps_loses_nothing(kind: Kind) {
         anna = anna.on(&fresh);
         yard.firm.stage = fresh;
     }
+    is_told(&yard, &anna, "Total: ").await;
     let posted: Vec<_> = yard.amounts().await.into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(posted, ["shift_base", "task_bonus", "task_completed"]);
     assert_eq!(yard.rows("SELECT status FROM shift_plans").await, [["completed"]]);
@@ -85,7 +86,7 @@ async fn who_is_too_far_is_told_the_distance_and_can_come_closer() {
     chooses(&anna, "▶️ Open a shift").await;
     anna.sees("You are at work already.");
     closes(&anna).await;
-    anna.sees("Nobody else works at Shop, so it is closed too.");
+    is_told(&yard, &anna, "Nobody else works at Shop, so it is closed too.").await;
 }
 
 #[tokio::test]
@@ -108,7 +109,7 @@ async fn who_is_too_far_closes_no_shift_and_opens_no_site_and_is_told_the_distan
     assert_eq!(is_away().await, "close_shift:position");
     assert_eq!((shifts().await, openings().await, yard.amounts().await), (before, open, vec![]));
     is_here(&anna).await;
-    anna.sees("Total: ");
+    is_told(&yard, &anna, "Total: ").await;
 
     let closed = openings().await;
     chooses(&anna, "🔓 Open a site").await;
@@ -256,12 +257,12 @@ async fn closing_a_site_closes_the_own_shift_first_with_the_tasks_of_its_slot() 
     anna.presses("⬜ Of the slot").await;
     anna.presses("Go on to closing").await;
     is_here(&anna).await;
-    anna.sees("Bonus for a task «Of the slot»: +10.00");
-    anna.sees("Task not done «Of the site»: −5.00");
+    is_told(&yard, &anna, "Bonus for a task «Of the slot»: +10.00").await;
+    is_told(&yard, &anna, "Task not done «Of the site»: −5.00").await;
     anna.sees("Others still work here.");
     boris.presses("Go on to closing").await;
     is_here(&boris).await;
-    boris.sees("so it is closed too");
+    is_told(&yard, &boris, "so it is closed too").await;
     assert_eq!(yard.rows("SELECT site_id FROM site_openings WHERE closed_at IS NULL").await.len(), 0);
     chooses(&boris, "🔒 Close a site").await;
     boris.sees("None of your sites is open.");
@@ -329,7 +330,7 @@ async fn a_place_is_planned_by_site_and_day_with_warnings_and_only_with_a_contra
     let (shop, other) = (yard.site("Shop", 10_000).await, yard.site("Other", 10_000).await);
     yard.slot(shop, 60, 8 * 60, |slot| slot.title = "cashier".into()).await;
     yard.slot(other, 9 * 60, 6 * 60, |_| {}).await;
-    let vera = yard.firm.member("Vera", &[workforce::people::Role::Employee]).await;
+    let vera = yard.firm.member("Vera", &[workforce::person::Role::Employee]).await;
     chooses(&vera, "🗓 Plan a shift").await;
     vera.sees("You have no contract for any site yet.");
     let anna = yard.worker("Anna", &[shop, other], |_| {}).await;
@@ -362,7 +363,7 @@ async fn an_owner_sees_today_and_makes_a_slot_in_one_line() {
     let anna = yard.worker("Anna", &[site], |contract| contract.allows_spontaneous = true).await;
     plans(&anna).await;
     yard.firm.stage.passes(Duration::from_secs(3600)).await;
-    let max = yard.firm.member("Max", &[workforce::people::Role::Owner]).await;
+    let max = yard.firm.member("Max", &[workforce::person::Role::Owner]).await;
     chooses(&max, "📋 Today").await;
     max.sees("⚪ Shop\n• Anna has not come: 01.01 15:00–19:00");
     opens(&anna, "01.01").await;

@@ -3,7 +3,8 @@
 use opora::store::WriteError;
 use sea_orm::ConnectionTrait;
 use workforce::domain::{Domain, NotWritten, Writing};
-use workforce::people::{self, Grant, Role};
+use workforce::people::{self, Grant};
+use workforce::person::Role;
 use workforce::sites::{Why, kept};
 use workforce::texts::Language;
 

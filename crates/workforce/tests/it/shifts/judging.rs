@@ -1,9 +1,9 @@
 //! Reasons of those who do not come, judged on the pages: what each answer costs, who may answer, who sees the proof.
 
-use workforce::payroll::Money;
-use workforce::people::Person;
+use workforce::money::Money;
+use workforce::person::{Permission, Person};
 use workforce::shifts::{Excuse, MediumKind, Reason, Shifts, cancel};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Permission, Sites};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites};
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
@@ -90,7 +90,7 @@ async fn a_reason_is_judged_once_and_costs_a_fine_only_if_it_is_rejected(kind: K
 async fn what_proves_a_reason_is_seen_by_those_who_judge_it_and_by_nobody_else() {
     let cabinet = Cabinet::open(Kind::Sqlite).await;
     let may = hire_may(&cabinet).await;
-    cabinet.hire(ZOE, "Zoe", workforce::people::Role::Employee).await;
+    cabinet.hire(ZOE, "Zoe", workforce::person::Role::Employee).await;
     cabinet.emulator.post("/users", serde_json::json!({"id": ZOE, "first_name": "Zoe", "language_code": "en"})).await;
     let (site, waiting) = cancelled(&cabinet, 1).await;
     let (folder, name) = (cabinet.app.data_dir.join("files"), workforce::files::generated_name().unwrap());

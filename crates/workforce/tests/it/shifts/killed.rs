@@ -1,7 +1,7 @@
 //! The whole program, killed or stopped between any two steps of a shift: nothing is lost, and nothing happens twice.
 
 use chrono_tz::Europe::Moscow;
-use workforce::payroll;
+use workforce::money;
 use workforce::sites::{AboutSite, AboutTask, Hours};
 
 use super::phone::{Deed, Phone, Step};
@@ -88,7 +88,7 @@ pub async fn has_worked_once(ground: &Ground, run: Run) {
 async fn has_earned(premises: &Premises, besides: &[(&str, i64)]) -> i64 {
     assert_eq!(premises.texts("SELECT status FROM shifts").await, ["completed"]);
     let worked = premises.numbers("SELECT (ended_at - started_at) / 1000 FROM shifts").await[0];
-    let base = payroll::Hours::worked(worked).at(payroll::Money::from_kopecks(RATE_KOPECKS)).kopecks();
+    let base = money::Hours::worked(worked).at(money::Money::from_kopecks(RATE_KOPECKS)).kopecks();
     let expected = [&[("shift_base", base)], besides].concat();
     let kinds = premises.texts("SELECT kind FROM adjustments ORDER BY id").await;
     let amounts = premises.numbers("SELECT amount_kopecks FROM adjustments ORDER BY id").await;

@@ -6,7 +6,8 @@ use opora::store::WriteError;
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use workforce::domain::Writing;
-use workforce::people::{self, Person};
+use workforce::people;
+use workforce::person::Person;
 use workforce::sites::AboutTask;
 
 use super::photos::{PNG, arrives, at_work, keeps, standing};

@@ -1,11 +1,11 @@
 //! Lists that are longer than a message lead on, and back.
 
 use opora::testing::chat::Someone;
-use workforce::people::Role;
+use workforce::person::Role;
 use workforce::shifts::Shifts;
 use workforce::sites::{NotDone, Why};
 
-use super::{Yard, button_with, chooses, is_here, opens, person, task};
+use super::{Yard, button_with, chooses, is_here, is_told, opens, person, task};
 use crate::kit::firm::Kind;
 
 const DAY_MINUTES: i64 = 24 * 60;
@@ -108,8 +108,8 @@ async fn of_many_long_tasks_the_list_is_cut_and_neither_the_question_nor_the_tot
     anna.sees("я…\n\nShall I close your shift?");
     anna.presses("Go on to closing").await;
     is_here(&anna).await;
-    anna.sees("я…\nTotal: −1");
-    anna.sees("₽\n\nNobody else works at Shop, so it is closed too.");
+    is_told(&yard, &anna, "я…\nTotal: −1").await;
+    is_told(&yard, &anna, "₽\n\nNobody else works at Shop, so it is closed too.").await;
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use workforce::shifts::{self, Excuse, Reason, Shifts};
 use workforce::sites::{AboutSite, AboutTask};
 use workforce::texts::Language;
-use workforce::{payroll, settings};
+use workforce::{money, settings};
 
 use super::{Yard, about_site, closes, opens, person, plans, task};
 use crate::kit::firm::{Kind, on_databases};
@@ -91,7 +91,7 @@ async fn a_cancellation_costs_what_was_wrong_with_it_and_only_once_it_was_reject
             lines.iter().filter(|line| line.kind == kind).map(|line| line.words(language)).collect();
         told.into_iter().collect::<Vec<_>>().join("\n")
     };
-    let (reason, notice) = (payroll::Kind::CancelledInvalid, payroll::Kind::CancelledLate);
+    let (reason, notice) = (money::Kind::CancelledInvalid, money::Kind::CancelledLate);
     assert_eq!(told(reason, Language::En), "The reason for cancelling was not accepted");
     assert_eq!(told(reason, Language::Ru), "Причина отмены не принята");
     let words = "Cancelled 19 h 59 min before the start; less than 24 h is short notice";

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::Days;
 use opora::testing::chat::Someone;
 use workforce::notices::{self, Notice};
-use workforce::people::Person;
+use workforce::person::Person;
 use workforce::shifts::{Shifts, Start, jobs};
 use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Sites, Why};
 

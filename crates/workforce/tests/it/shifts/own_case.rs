@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use workforce::audit;
 use workforce::notices::{self, Notice};
-use workforce::people::{Person, Role};
+use workforce::person::{Permission, Person, Role};
 use workforce::shifts::{Excuse, Reason, ShiftStatus, Shifts, Start, cancel, jobs, open};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Permission, Sites, Why};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, NotDone, Sites, Why};
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};

@@ -1,8 +1,7 @@
 //! Reasons under "Today" in the bot: who sees them, and how what proves them is sent.
 
 use opora::testing::chat::Someone;
-use workforce::people::Role;
-use workforce::sites::Permission;
+use workforce::person::{Permission, Role};
 
 use super::{Yard, chooses, person, plans};
 use crate::kit::firm::{Kind, on_databases};

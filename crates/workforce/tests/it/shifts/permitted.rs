@@ -1,7 +1,7 @@
 //! Rates and contracts of managers: what they may change, and at whose sites.
 
-use workforce::people::{Person, Role};
-use workforce::sites::{AboutContract, AboutSite, AboutSlot, ContractStatus, Hours, NotDone, Permission, Why};
+use workforce::person::{Permission, Person, Role};
+use workforce::sites::{AboutContract, AboutSite, AboutSlot, ContractStatus, Hours, NotDone, Why};
 
 use super::{Yard, person};
 use crate::kit::firm::{Kind, on_databases};

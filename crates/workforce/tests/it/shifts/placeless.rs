@@ -3,7 +3,7 @@
 use workforce::shifts::Shifts;
 use workforce::sites::AboutSite;
 
-use super::{Yard, about_site, button_with, chooses, person, plans};
+use super::{Yard, about_site, button_with, chooses, is_told, person, plans};
 use crate::kit::firm::{Kind, NOON};
 
 async fn yard() -> (Yard, i64) {
@@ -27,14 +27,14 @@ async fn a_site_without_a_position_asks_for_none() {
     anna.presses("Mark tasks").await;
     anna.presses("⬜ Sweep").await;
     anna.presses("Go on to closing").await;
-    anna.sees("Bonus for a task «Sweep»: +50.00\u{a0}₽\nTotal: 50.00");
+    is_told(&yard, &anna, "Bonus for a task «Sweep»: +50.00\u{a0}₽\nTotal: 50.00").await;
 
     chooses(&anna, "▶️ Open a shift").await;
     anna.presses("Shop, without a plan").await;
     anna.sees("is open since");
     chooses(&anna, "⏹ Close my shift").await;
     anna.presses("Go on to closing").await;
-    anna.sees("Total: 0.00");
+    is_told(&yard, &anna, "Total: 0.00").await;
     chooses(&anna, "🔓 Open a site").await;
     anna.presses("Shop").await;
     anna.sees("Shop is open.");

@@ -6,7 +6,8 @@ use chrono_tz::Europe::Moscow;
 use opora::clock::{Clock, Millis};
 use sea_orm::{ConnectionTrait, Statement, TryGetable};
 use workforce::domain::Domain;
-use workforce::people::{self, Grant, People, Role};
+use workforce::people::{self, Grant, People};
+use workforce::person::Role;
 use workforce::sites::{self, AboutContract, AboutSite, AboutSlot, AboutTask, By, ContractStatus, Hours, local};
 use workforce::texts::Language;
 

@@ -9,7 +9,7 @@ use workforce::domain::{Domain, NotWritten, Writing};
 use workforce::shifts::{self, Shifts};
 use workforce::sites::{NotDone, Why};
 
-use super::{Yard, closes, is_here, opens, person, plans};
+use super::{Yard, closes, is_here, is_told, opens, person, plans};
 use crate::kit::firm::{Kind, NOON};
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn who_closes_second_changes_nothing() {
     let shifts = Shifts::of_app(&yard.firm.app);
     let shift = shifts.active_of(person(&yard.firm, &anna).await.id).await.unwrap().unwrap();
     closes(&anna).await;
-    anna.sees("Total: 100.00");
+    is_told(&yard, &anna, "Total: 100.00").await;
     let posted = yard.amounts().await;
     assert_eq!(posted, [("shift_base".to_owned(), 10_000)]);
     // A second position, the old button, and staff on a page, all too late.
@@ -172,7 +172,7 @@ async fn a_shift_whose_amounts_cannot_be_posted_is_not_closed_at_all() {
     assert_eq!(yard.amounts().await, []);
     write("DROP TRIGGER broken").await;
     closes(&anna).await;
-    anna.sees("Total: 100.00");
+    is_told(&yard, &anna, "Total: 100.00").await;
     let at = (NOON.0 + 3_600_000).to_string();
     assert_eq!(stands().await, ["completed", at.as_str(), "completed", at.as_str()]);
     assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 10_000)]);

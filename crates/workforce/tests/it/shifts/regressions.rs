@@ -19,7 +19,7 @@ use workforce::application;
 use workforce::rooms::Rooms;
 use workforce::shifts::{ClosedBy, End, Shifts, Start, tasks_of};
 
-use super::{Yard, chooses, closes, is_here, opens, plans, task};
+use super::{Yard, chooses, closes, is_here, is_told, opens, plans, task};
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};
 use crate::kit::firm::{Kind, NOON, on_databases};
@@ -91,7 +91,8 @@ async fn a_slots_tasks_are_there_when_its_site_is_closed() {
     anna.sees("✅ Of the slot · +10.00\u{a0}₽\n⬜ Of the site · −5.00\u{a0}₽");
     anna.presses("Go on to closing").await;
     is_here(&anna).await;
-    anna.sees("Bonus for a task «Of the slot»: +10.00\u{a0}₽\nTask not done «Of the site»: −5.00");
+    let told = "Bonus for a task «Of the slot»: +10.00\u{a0}₽\nTask not done «Of the site»: −5.00";
+    is_told(&yard, &anna, told).await;
 }
 
 async fn marks_stay_with_their_tasks_when_these_are_edited_deleted_and_added(kind: Kind) {

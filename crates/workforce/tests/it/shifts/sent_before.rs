@@ -7,7 +7,7 @@ use opora::testing::chat::Someone;
 use serde_json::json;
 use workforce::sites::AboutSite;
 
-use super::{HERE, Yard, about_site, button_with, chooses, closes, plans};
+use super::{HERE, Yard, about_site, button_with, chooses, closes, is_told, plans};
 use crate::kit::firm::{Kind, NOON, on_databases};
 
 on_databases! { [sqlite Sqlite, postgres Postgres]
@@ -66,7 +66,7 @@ async fn who_shared_a_position_while_the_bot_was_away_is_neither_late_nor_paid_f
     chooses_to_close(&anna).await;
     clock.advance(minutes(9));
     sent_live(&anna, 3659).await;
-    anna.sees("1.00 h");
+    is_told(&yard, &anna, "1.00 h").await;
     assert_eq!(worked(&yard).await, [[Some(59), Some(3659)]]);
     assert_eq!(yard.amounts().await, [("shift_base".to_owned(), 10_000)]);
     let closed = yard.rows("SELECT closed_at FROM site_openings").await;
@@ -126,7 +126,7 @@ async fn a_shift_ends_no_earlier_than_it_began(kind: Kind) {
     sent_here(&anna, 0).await;
     chooses_to_close(&anna).await;
     sent_here(&anna, -60).await;
-    anna.sees("is closed: 0.00 h");
+    is_told(&yard, &anna, "is closed: 0.00 h").await;
     assert_eq!(worked(&yard).await, [[Some(0), Some(0)]]);
 }
 

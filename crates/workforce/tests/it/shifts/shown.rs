@@ -3,8 +3,8 @@
 use sea_orm::{ConnectionTrait, Statement};
 use serde_json::json;
 use workforce::application::App;
-use workforce::people::{Person, Role};
-use workforce::sites::{AboutContract, AboutTask, ContractStatus, Permission, Sites};
+use workforce::person::{Permission, Person, Role};
+use workforce::sites::{AboutContract, AboutTask, ContractStatus, Sites};
 
 use super::killed::prepare;
 use super::photos::looks_after;

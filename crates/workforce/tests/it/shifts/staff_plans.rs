@@ -2,9 +2,9 @@
 
 use opora::telegram::Telegram;
 use workforce::audit;
-use workforce::people::{Person, Role};
+use workforce::person::{Permission, Person, Role};
 use workforce::shifts::{PlanStatus, Shifts};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Permission, Sites};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites};
 use workforce::texts::Language;
 
 use crate::kit::cabinet::{Answer, Browser, Cabinet};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use opora::testing::chat::Someone;
-use workforce::people::Role;
+use workforce::person::Role;
 
 use super::{Yard, chooses, opens, plans};
 use crate::kit::firm::Kind;

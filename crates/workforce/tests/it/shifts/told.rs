@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use workforce::money::Money;
 use workforce::notices::{self, Notice};
-use workforce::payroll::Money;
 use workforce::shifts::Shifts;
 use workforce::texts::Language;
 

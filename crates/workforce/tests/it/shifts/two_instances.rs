@@ -7,8 +7,8 @@ use sea_orm::ConnectionTrait;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use workforce::domain::{Domain, NotWritten, Writing};
+use workforce::money::Money;
 use workforce::notices::{self, Notice};
-use workforce::payroll::Money;
 use workforce::shifts::{self, ClosedBy, End, MediumKind, Proof, Start};
 use workforce::sites::{self, AboutSlot, By, Hours, Why};
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use opora::testing::chat::Someone;
-use workforce::people::Role;
+use workforce::person::Role;
 use workforce::sites::AboutTask;
 
 use self::Answer::{Button, Key, Sent, Text};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use workforce::sites::{AboutSite, AboutTask};
 
-use super::{Yard, about_site, chooses, closes, is_here, opens, plans, task};
+use super::{Yard, about_site, chooses, closes, is_here, is_told, opens, plans, task};
 use crate::kit::firm::Kind;
 
 mod processes;
@@ -68,10 +68,14 @@ async fn shift_352(yard: &Yard) {
     anna.sees("✅ Drive 123 · +123.00\u{a0}₽ · 📷 1\n✅ Sweep · 📷 1");
     yard.firm.stage.passes(Duration::from_secs(252)).await;
     closes(&anna).await;
-    anna.sees("0.07 h");
-    anna.sees("Hours worked: +7.77\u{a0}₽\nLate start: −100.00\u{a0}₽\nBonus for a task «Drive 123»: +123.00\u{a0}₽");
-    anna.sees("Total: 30.77\u{a0}₽");
-    anna.sees_button("🏠 Main menu");
+    is_told(yard, &anna, "0.07 h").await;
+    is_told(
+        yard,
+        &anna,
+        "Hours worked: +7.77\u{a0}₽\nLate start: −100.00\u{a0}₽\nBonus for a task «Drive 123»: +123.00\u{a0}₽",
+    )
+    .await;
+    is_told(yard, &anna, "Total: 30.77\u{a0}₽").await;
 }
 
 /// 360 s at the contract's own 99 an hour; the penalty not avoided, the bonus earned.
@@ -91,7 +95,7 @@ async fn shift_364(yard: &Yard) {
     boris.presses("⬜ Wash the windows").await;
     yard.firm.stage.passes(Duration::from_secs(360)).await;
     closes(&boris).await;
-    boris.sees("Total: 76.90\u{a0}₽");
+    is_told(yard, &boris, "Total: 76.90\u{a0}₽").await;
 }
 
 /// 36 s at the site's 44 an hour; the penalty avoided, the bonus not earned. The tasks are marked on the way to closing.
@@ -107,5 +111,5 @@ async fn shift_365(yard: &Yard) {
     vera.presses("⬜ Lock the door").await;
     vera.presses("Go on to closing").await;
     is_here(&vera).await;
-    vera.sees("Total: 0.44\u{a0}₽");
+    is_told(yard, &vera, "Total: 0.44\u{a0}₽").await;
 }

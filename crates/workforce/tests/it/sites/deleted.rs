@@ -1,9 +1,9 @@
 //! Sites that are deleted: who brings them back, and that what was worked there is still seen, judged and paid.
 
-use workforce::payroll::Money;
-use workforce::people::{Person, Role};
+use workforce::money::Money;
+use workforce::person::{Permission, Person, Role};
 use workforce::shifts::{ClosedBy, End, Excuse, Reason, Shifts, Start, cancel, close, open};
-use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Permission, Sites};
+use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites};
 
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::{ANNA, BORIS};

@@ -1,7 +1,7 @@
 //! Managers who look after employees: they see the people of their sites and their contracts, and of nobody else.
 
-use workforce::people::{Person, Role};
-use workforce::sites::{AboutContract, Contract, ContractStatus, Permission, Sites};
+use workforce::person::{Permission, Person, Role};
+use workforce::sites::{AboutContract, Contract, ContractStatus, Sites};
 
 use crate::kit::cabinet::{Browser, Cabinet};
 use crate::kit::demo::{ANNA, BORIS};

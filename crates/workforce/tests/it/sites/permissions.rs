@@ -2,8 +2,8 @@
 
 use sea_orm::ConnectionTrait;
 use workforce::payroll::{Payroll, ShiftFacts, adjustments_of};
-use workforce::people::{Person, Role};
-use workforce::sites::{Permission, Permits, Sites};
+use workforce::person::{Permission, Permits, Person, Role};
+use workforce::sites::Sites;
 
 use crate::kit::cabinet::{Browser, Cabinet};
 use crate::kit::demo::{ANNA, BORIS};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use workforce::people::{Person, Role};
+use workforce::person::{Permission, Person, Role};
 use workforce::shifts::{Happened, Shifts, Update};
-use workforce::sites::{AboutContract, AboutSlot, AboutTask, ContractStatus, Hours, Permission, Sites};
+use workforce::sites::{AboutContract, AboutSlot, AboutTask, ContractStatus, Hours, Sites};
 use workforce::web::Event;
 
 use crate::kit::cabinet::Cabinet;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono_tz::Europe::Moscow;
 use workforce::application::App;
-use workforce::people::Role;
+use workforce::person::Role;
 use workforce::shifts::Shifts;
 use workforce::sites::{AboutContract, AboutSite, AboutSlot, ContractStatus, Hours, Sites};
 use workforce::web::Event;

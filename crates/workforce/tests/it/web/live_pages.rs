@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use workforce::application::{self, App};
 use workforce::domain::{InTurn, Writing};
-use workforce::people::Role;
+use workforce::person::Role;
 use workforce::rooms::{Room, Rooms};
 use workforce::shifts::{Happened, Shifts, ShiftsRoom, Update};
 use workforce::sites::{AboutContract, AboutSlot, ContractStatus, Hours, Sites, SitesRoom};

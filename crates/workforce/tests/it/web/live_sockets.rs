@@ -1,7 +1,7 @@
 //! How many sockets a person may have, and what they cost together.
 
 use tokio_tungstenite::tungstenite::Message;
-use workforce::people::Role;
+use workforce::person::Role;
 use workforce::web::Event;
 
 use crate::kit::cabinet::Cabinet;

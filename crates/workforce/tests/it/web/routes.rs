@@ -9,9 +9,9 @@ use std::time::Duration;
 use sea_orm::ConnectionTrait;
 use serde_json::json;
 use workforce::application;
-use workforce::people::{Person, Role};
+use workforce::person::{Permission, Person, Role};
 use workforce::rooms::Rooms;
-use workforce::sites::{AboutContract, AboutSlot, AboutTask, ContractStatus, Hours, Permission, Sites};
+use workforce::sites::{AboutContract, AboutSlot, AboutTask, ContractStatus, Hours, Sites};
 
 use self::rows::{ROWS, Row};
 use crate::kit::cabinet::{Answer, Browser, Cabinet};

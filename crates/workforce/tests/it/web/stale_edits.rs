@@ -1,8 +1,8 @@
 //! Two people edit the same at once: whoever comes second sees both, loses nothing, and may save on top.
 
-use workforce::payroll::Money;
-use workforce::people::Role;
-use workforce::sites::{Permission, Sites};
+use workforce::money::Money;
+use workforce::person::{Permission, Role};
+use workforce::sites::Sites;
 
 use crate::kit::cabinet::{Answer, Browser, Cabinet};
 use crate::kit::demo::{ANNA, BORIS};

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use axum::http::Method;
-use workforce::people::{self, Status};
+use workforce::people;
+use workforce::person::Status;
 
 use crate::kit::cabinet::{Browser, Cabinet};
 use crate::kit::demo::{ANNA, BORIS, until};

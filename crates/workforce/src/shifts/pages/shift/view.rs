@@ -8,7 +8,7 @@ use super::super::media::{self, Paper};
 use super::super::more;
 use super::{DAYS_MOST, END_AT, END_BY_ITSELF, END_NOW, List, TYPED_TIME, Whole, worked_seconds};
 use crate::attachments::{self, Attachment};
-use crate::payroll::{Hours, Money};
+use crate::money::{Hours, Money};
 use crate::shifts::{ClosedBy, Medium, Shift, ShiftStatus, ShiftTask, TOPIC, minutes_late};
 use crate::sites::{Position, Site, local};
 use crate::text;

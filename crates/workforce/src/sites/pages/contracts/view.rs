@@ -4,8 +4,8 @@ use maud::{Markup, html};
 
 use super::{Desk, NEW, path};
 use crate::money::Money;
-use crate::people::Person;
-use crate::sites::{AboutContract, Contract, ContractStatus, Permission, Site, Why};
+use crate::person::{Permission, Person};
+use crate::sites::{AboutContract, Contract, ContractStatus, Site, Why};
 use crate::text;
 use crate::texts::Language;
 use crate::web::Visitor;

@@ -1,7 +1,8 @@
 //! Rights that are lost in the middle of a dialogue: what its state knows of is not told any more, and nothing is written.
 
-use workforce::people::{self, Status};
-use workforce::sites::{AboutContract, AboutSite, ContractStatus, Permission};
+use workforce::people;
+use workforce::person::{Permission, Status};
+use workforce::sites::{AboutContract, AboutSite, ContractStatus};
 
 use super::world::{Actor, World};
 use crate::shifts::person;
@@ -116,7 +117,7 @@ async fn a_commit_checks_again_what_was_permitted() {
     let world = World::open().await;
     let (yard, home) = (&world.yard, world.own["home"].parse().unwrap());
     let max = person(&yard.firm, world.of(Actor::Manager)).await;
-    let holds = async |rights: workforce::sites::Rights, who: workforce::people::Person| {
+    let holds = async |rights: workforce::sites::Rights, who: workforce::person::Person| {
         yard.firm.app.domain.write(move |db| Box::pin(async move { rights.hold(db, &who).await })).await
     };
     let rights = yard.sites.permitted(&max, Permission::Schedule, home).await.unwrap();

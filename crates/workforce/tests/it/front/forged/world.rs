@@ -8,9 +8,10 @@ use opora::testing::chat::Someone;
 use sea_orm::{ConnectionTrait, Statement};
 use serde_json::Value;
 use workforce::domain::Writing;
-use workforce::people::{self, Role, Status};
+use workforce::people;
+use workforce::person::{Permission, Role, Status};
 use workforce::shifts::{self, Excuse, Reason, Shifts, Start};
-use workforce::sites::{AboutSite, Permission, Position};
+use workforce::sites::{AboutSite, Position};
 
 use crate::kit::firm::{Kind, NOON};
 use crate::registration;

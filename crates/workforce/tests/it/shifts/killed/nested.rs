@@ -1,7 +1,7 @@
 //! The same for a shift that was planned, and closed from within another dialogue: the way through "Close a site" asks for
 //! the shift, which asks for its tasks, so that three dialogues lie on each other when a process ends.
 
-use workforce::payroll::Money;
+use workforce::money::Money;
 use workforce::sites::AboutSite;
 use workforce::texts::Language;
 

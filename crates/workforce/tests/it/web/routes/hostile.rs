@@ -217,7 +217,7 @@ async fn unseen_characters_are_kept_of_no_text() {
         let unseen = shown.body.chars().find(|c| matches!(c, '\0' | '\u{202e}' | '\u{200b}' | '\u{2066}' | '\u{feff}'));
         assert_eq!(unseen, None, "{page}");
     }
-    let named = firm.cabinet.hire(1300, TYPED, workforce::people::Role::Employee).await;
+    let named = firm.cabinet.hire(1300, TYPED, workforce::person::Role::Employee).await;
     assert_eq!(named.full_name, MEANT);
     firm.cabinet.close().await;
 }

@@ -2,11 +2,14 @@
 
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::Money;
 use crate::key;
 
 /// The kind of an adjustment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     ShiftBase,
     LateStart,

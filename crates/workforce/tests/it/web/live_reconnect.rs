@@ -1,0 +1,54 @@
+//! A page whose place was taken by newer pages of the same person, in a real browser.
+
+use std::sync::Arc;
+
+use crate::kit::browser::{Screen, browse};
+use crate::kit::cabinet::Cabinet;
+use crate::kit::demo::ANNA;
+use crate::live_pages::{connect, listening};
+use crate::owners_week::sign_in;
+
+/// As the product has it.
+const OF_A_PERSON: usize = 20;
+
+/// Notes the sockets of a page, and when and how they were closed.
+const COUNT: &str = r#"
+    const Plain = window.WebSocket;
+    window.sockets = 0;
+    window.lastClose = null;
+    window.WebSocket = class extends Plain {
+        constructor(...where) {
+            super(...where);
+            window.sockets += 1;
+            this.addEventListener("close", (event) => { window.lastClose = { code: event.code, at: performance.now() }; });
+        }
+    };
+"#;
+
+/// A connection that is lost for another reason is back within three quarters of a second.
+const STAYS_AWAY: &str = "window.sockets === 1 && performance.now() - window.lastClose.at > 1500";
+
+#[tokio::test]
+async fn a_page_that_was_closed_for_newer_ones_connects_again_when_it_is_looked_at() {
+    let (cabinet, base) = Cabinet::on_a_port().await;
+    let other = cabinet.signed_in(ANNA).await;
+    let address = listening(&cabinet).await;
+    browse(Arc::clone(&cabinet.emulator), &base, "too-many-pages", Screen::Desktop, move |page| async move {
+        page.runs_first(COUNT).await;
+        sign_in(&page, "/", ANNA).await;
+        page.until("the page is live", "document.documentElement.dataset.live === 'on'").await;
+        page.evaluate("(window.sockets = 1)").await;
+        let mut newer = Vec::new();
+        for _ in 0..OF_A_PERSON {
+            newer.push(connect(address, &other.cookies(), Some(&format!("http://{address}"))).await.unwrap());
+        }
+        page.until("newer pages have its place", "window.lastClose?.code === 4429").await;
+        page.until("it does not come back by itself", STAYS_AWAY).await;
+        page.until("it is not live", "document.documentElement.dataset.live === 'off'").await;
+        page.press_css("h1").await;
+        page.until("it is live again", "document.documentElement.dataset.live === 'on' && window.sockets === 2").await;
+        drop(newer);
+    })
+    .await;
+    cabinet.close().await;
+}
