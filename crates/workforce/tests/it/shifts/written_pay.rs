@@ -11,7 +11,7 @@ use workforce::notices::{self, Notice};
 use workforce::shifts::Shifts;
 
 use super::{Yard, chooses, is_here, is_told, opens, person};
-use crate::firm::{Kind, on_databases};
+use crate::kit::firm::{Kind, on_databases};
 use crate::kit::overtaken::Overtaken;
 
 on_databases! { [sqlite Sqlite, redis_and_postgres RedisAndPostgres]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::kit::browser::{Screen, browse};
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::ANNA;
-use crate::live_pages::{connect, listening};
-use crate::owners_week::sign_in;
+use crate::overview::owners_week::sign_in;
+use crate::web::live_pages::{connect, listening};
 
 /// As the product has it.
 const OF_A_PERSON: usize = 20;
