@@ -147,15 +147,14 @@ async fn position(turn: &mut Turn, shift_id: i64, sent: Location) -> Step<CloseS
         return chat::give_up(turn, why, language);
     }
     let Some(position) = chat::near(turn, &site, sent, language) else { return Ok(Next::Stay) };
-    turn.say(Say::text(text!(language, "shifts-position-taken")).remove_keyboard());
     let was = (position, chat::sent_at(turn, &sent));
     close(turn, &app, &person, shift, Some(was)).await?;
     turn.give_back(&Left::Closed);
     Ok(Next::End)
 }
 
-/// Writes it. What it came to is told by a notice of that commit, made of the amounts that it has written. `was` is where
-/// somebody was last, and when; nothing where they need not say.
+/// Closes the shift. The turn says that it is over, which also holds while notices have to wait. What it came to is a notice
+/// of the same commit, made of the amounts that were written. `was` is the last position and its time, at sites that want one.
 async fn close(
     turn: &mut Turn,
     app: &App,
@@ -165,6 +164,11 @@ async fn close(
 ) -> Result<(), BoxError> {
     let at = turn.now();
     let (position, was_at) = was.unzip();
+    let mut words = text!(person.language, "shifts-closing");
+    if position.is_some() {
+        words = format!("{} {words}", text!(person.language, "shifts-position-taken"));
+    }
+    turn.say(Say::text(words).remove_keyboard());
     let ended_at = was_at.unwrap_or(at).max(shift.started_at);
     let mandatory_task_penalty = Shifts::of_app(app).mandatory_task_penalty().await?;
     let (shift_id, closed_by) = (shift.id, ClosedBy::Person);

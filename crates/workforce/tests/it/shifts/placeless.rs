@@ -27,6 +27,7 @@ async fn a_site_without_a_position_asks_for_none() {
     anna.presses("Mark tasks").await;
     anna.presses("⬜ Sweep").await;
     anna.presses("Go on to closing").await;
+    anna.sees("Your shift has ended.");
     is_told(&yard, &anna, "Bonus for a task «Sweep»: +50.00\u{a0}₽\nTotal: 50.00").await;
 
     chooses(&anna, "▶️ Open a shift").await;

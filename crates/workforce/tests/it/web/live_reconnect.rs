@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use workforce::web::sessions;
+
 use crate::kit::browser::{Screen, browse};
 use crate::kit::cabinet::Cabinet;
 use crate::kit::demo::ANNA;
+use crate::kit::firm::NOON;
 use crate::overview::owners_week::sign_in;
 use crate::web::live_pages::{connect, listening};
 
@@ -31,7 +34,14 @@ const STAYS_AWAY: &str = "window.sockets === 1 && performance.now() - window.las
 #[tokio::test]
 async fn a_page_that_was_closed_for_newer_ones_connects_again_when_it_is_looked_at() {
     let (cabinet, base) = Cabinet::on_a_port().await;
-    let other = cabinet.signed_in(ANNA).await;
+    // In another browser, and without a PIN: the chat has only the one for the page.
+    let (cookie, anna) = ("a".repeat(43), cabinet.person(ANNA).await.id);
+    let other = format!("opora_session={cookie}");
+    let begun = cabinet
+        .app
+        .domain
+        .write(move |db| Box::pin(async move { sessions::begin(db, anna, &cookie, "another browser", NOON).await }));
+    begun.await.unwrap();
     let address = listening(&cabinet).await;
     browse(Arc::clone(&cabinet.emulator), &base, "too-many-pages", Screen::Desktop, move |page| async move {
         page.runs_first(COUNT).await;
@@ -40,7 +50,7 @@ async fn a_page_that_was_closed_for_newer_ones_connects_again_when_it_is_looked_
         page.evaluate("(window.sockets = 1)").await;
         let mut newer = Vec::new();
         for _ in 0..OF_A_PERSON {
-            newer.push(connect(address, &other.cookies(), Some(&format!("http://{address}"))).await.unwrap());
+            newer.push(connect(address, &other, Some(&format!("http://{address}"))).await.unwrap());
         }
         page.until("newer pages have its place", "window.lastClose?.code === 4429").await;
         page.until("it does not come back by itself", STAYS_AWAY).await;
