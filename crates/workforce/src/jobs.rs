@@ -18,6 +18,7 @@ use opora::prelude::*;
 use opora::store::StoreError;
 use parking_lot::Mutex;
 use serde_json::Value;
+use tokio::time::error::Elapsed;
 
 use crate::application::App;
 use crate::domain::NotWritten;
@@ -26,6 +27,8 @@ use crate::rooms::{Job, Rooms};
 const EFFECT: &str = "job";
 /// How long after a start jobs run for the first time: what people want goes first.
 const FIRST_AFTER: Duration = Duration::from_secs(2);
+/// How long a run of [`soon`] may take: one that hangs, for example on a dead connection, must not stop its job.
+const SOON_WITHIN: Duration = Duration::from_secs(120);
 /// How often an instance that stands by looks whether it leads by now.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -39,6 +42,16 @@ struct Run {
     is_wanted: AtomicBool,
     /// Held by the run that is under way.
     under_way: tokio::sync::Mutex<()>,
+}
+
+impl Run {
+    /// Does what [`soon`] was asked for, alone and within [`SOON_WITHIN`].
+    async fn wanted<F: Future<Output = anyhow::Result<()>>>(&self, work: impl FnOnce() -> F) -> anyhow::Result<()> {
+        let _alone = self.under_way.lock().await;
+        // A commit from now on may come too late for this run, and needs another one.
+        self.is_wanted.store(false, Ordering::Release);
+        tokio::time::timeout(SOON_WITHIN, work()).await?
+    }
 }
 
 impl Runs {
@@ -87,10 +100,18 @@ pub fn soon(app: &App, name: &str) {
     }
     let app = app.clone();
     tokio::spawn(async move {
-        let _alone = run.under_way.lock().await;
-        run.is_wanted.store(false, Ordering::Release);
-        if let Err(error) = (job.run)(app.clone()).await {
-            tracing::debug!(job = job.name, error = format!("{error:#}"), "a job failed; its schedule runs it again");
+        match run.wanted(|| (job.run)(app)).await {
+            Ok(()) => {}
+            Err(error) if error.is::<Elapsed>() => {
+                tracing::warn!(job = job.name, "a job took too long; its schedule runs it again");
+            }
+            Err(error) => {
+                tracing::debug!(
+                    job = job.name,
+                    error = format!("{error:#}"),
+                    "a job failed; its schedule runs it again"
+                );
+            }
         }
     });
 }
@@ -142,7 +163,8 @@ async fn carry_out(app: App, asked: Asked) -> Result<Value, EffectError> {
     // A job that an update has taken away may still be asked for.
     let Some(job) = app.rooms.jobs().into_iter().find(|job| job.name == name) else { return Ok(Value::Null) };
     let run = app.runs.of(job.name);
-    let _alone = run.under_way.lock().await;
+    // A run that a page has asked for does the work. Waiting for it would hold a place that all jobs share.
+    let Ok(_alone) = run.under_way.try_lock() else { return Ok(Value::Null) };
     match (job.run)(app.clone()).await {
         Ok(()) => tracing::debug!(job = job.name, "a job is done"),
         Err(error) => tracing::warn!(job = job.name, error = format!("{error:#}"), "a job failed; it will run again"),
@@ -153,6 +175,14 @@ async fn carry_out(app: App, asked: Asked) -> Result<Value, EffectError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_run_that_hangs_ends_and_lets_the_next_begin() {
+        let run = Run::default();
+        run.wanted(std::future::pending::<anyhow::Result<()>>).await.unwrap_err();
+        assert!(run.under_way.try_lock().is_ok());
+        run.wanted(async || Ok(())).await.unwrap();
+    }
 
     #[test]
     fn the_next_run_is_at_the_next_multiple() {

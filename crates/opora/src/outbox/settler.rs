@@ -1,7 +1,8 @@
 //! Tells the store what became of rows, as many at once as there are.
 //!
 //! No lane waits for this: the next row goes while the last is being settled. What cannot be told now is kept and told
-//! later; if the process ends before, the next instance sends those rows again.
+//! later. If the process ends before, the sent log tells the next instance on this machine; an instance on another machine
+//! sends them again.
 
 use std::sync::Arc;
 

@@ -74,7 +74,7 @@ shifts-media-taken = Thank you, it is kept with the task.
 shifts-tasks-kept = All marks are kept.
 
 shifts-close-review = Shall I close your shift?
-shifts-closing = Your shift has ended. I'll send you the details in a moment.
+shifts-closing = Your shift has ended. I'll send the details in a separate message.
 shifts-closed = Your shift at { $site } is closed: { $hours } h.
 shifts-closed-total = Total: { $total }
 shifts-site-closed-too = Nobody else works at { $site }, so it is closed too.

@@ -74,7 +74,7 @@ shifts-media-taken = Спасибо, сохранил вместе с задач
 shifts-tasks-kept = Все отметки сохранены.
 
 shifts-close-review = Закрыть вашу смену?
-shifts-closing = Смена закончена. Сейчас пришлю расчёт.
+shifts-closing = Смена закончена. Расчёт пришлю отдельным сообщением.
 shifts-closed = Смена на объекте { $site } закрыта: { $hours } ч.
 shifts-closed-total = Итого: { $total }
 shifts-site-closed-too = На объекте { $site } больше никто не работает, он тоже закрыт.

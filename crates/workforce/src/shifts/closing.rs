@@ -164,11 +164,14 @@ async fn close(
 ) -> Result<(), BoxError> {
     let at = turn.now();
     let (position, was_at) = was.unzip();
-    let mut words = text!(person.language, "shifts-closing");
-    if position.is_some() {
-        words = format!("{} {words}", text!(person.language, "shifts-position-taken"));
-    }
-    turn.say(Say::text(words).remove_keyboard());
+    let words = text!(person.language, "shifts-closing");
+    turn.say(match position {
+        Some(_) => {
+            let thanks = text!(person.language, "shifts-position-taken");
+            Say::text(format!("{thanks} {words}")).remove_keyboard()
+        }
+        None => last_words(words, person.language),
+    });
     let ended_at = was_at.unwrap_or(at).max(shift.started_at);
     let mandatory_task_penalty = Shifts::of_app(app).mandatory_task_penalty().await?;
     let (shift_id, closed_by) = (shift.id, ClosedBy::Person);

@@ -107,7 +107,12 @@ impl LogFiles {
                 continue;
             }
             if is_known && file.is_whole {
-                left.records.extend(Record::read(&std::fs::read(&file.path)?));
+                match std::fs::read(&file.path) {
+                    Ok(bytes) => left.records.extend(Record::read(&bytes)),
+                    // An instance that stops removes its file after it has settled everything.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    Err(error) => return Err(error),
+                }
             }
             left.paths.push(file.path);
         }

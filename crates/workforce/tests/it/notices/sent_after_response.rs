@@ -23,6 +23,7 @@ embedded_and_on_servers! {
 }
 
 const VERA: i64 = 1003;
+const AFTER_POST: &str = "notice.after_post";
 
 /// An outbox that takes no news for people until it is opened.
 #[derive(Debug)]
@@ -117,7 +118,7 @@ async fn a_kill_before_a_notice_is_posted_lets_it_be_told_once(kind: Kind) {
 }
 
 async fn a_kill_after_a_notice_was_posted_lets_it_be_told_once(kind: Kind) {
-    dies_at(kind, "notice.after_post").await;
+    dies_at(kind, AFTER_POST).await;
 }
 
 /// A page has answered, and the process ends while it sends what the page has left to be told.
@@ -134,8 +135,18 @@ async fn dies_at(kind: Kind, place: &str) {
     let run = Run::start(&ground, &emulator, &[("OPORA_FAILPOINTS", &format!("{place}=pause"))]);
     emulator.says(ANNA, "/me").await;
     emulator.hears(ANNA, "Anna").await;
+    let is_posted = place == AFTER_POST;
+    if is_posted {
+        // Not sent yet: a message that is sent while its process dies is sent again.
+        emulator.post("/faults", json!({"method": "sendMessage", "times": 1, "retry_after": 60})).await;
+    }
     Desk::at(&emulator, run.web().await).await.gives_boris("First").await;
     run.logs(&format!("failpoint {place}")).await;
+    if is_posted {
+        let is_refused =
+            async |emulator: &Demo| emulator.get("/faults").await.as_array().unwrap().is_empty().then_some(());
+        emulator.until("Telegram asks to wait", is_refused).await;
+    }
     run.dies().await;
     let run = Run::start(&ground, &emulator, &[]);
     waits_for(&emulator, BORIS, "First").await;
