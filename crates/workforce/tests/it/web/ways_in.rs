@@ -67,6 +67,9 @@ async fn a_stranger_cannot_lock_a_person_out(kind: Kind) {
     refused.is(429, "Too many requests").is(429, "/cabinet");
     assert!(!refused.header("retry-after").is_empty());
 
+    // The PINs that strangers asked for have arrived: the next one is Anna's own.
+    cabinet.app.bot.post("the last of the strangers", ANNA, "No more PINs.").await.unwrap();
+    cabinet.emulator.hears(ANNA, "No more PINs.").await;
     let pin = cabinet.pin(&device, ANNA).await;
     device.log_in(ANNA, &pin).await.leads_to("/");
     assert_eq!(uses(&elsewhere, &link(&cabinet, ANNA).await).await, 303);
